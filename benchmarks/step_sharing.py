@@ -19,7 +19,7 @@ from mercer._native.dual import dual_rounds, pair_descent
 from mercer._source.threads import run_alongside
 from mercer.svm import SVC
 from mercer.svm._dual import step_sharing
-from mercer.svm._dual.step_sharing import StepSharing, aligned
+from mercer.svm._dual.step_sharing import StepSharing, make_aligned
 
 # Steps of a descent at most, and descents of which the best counts.
 STEPS, REPEATS = 4000, 10
@@ -28,7 +28,7 @@ STEPS, REPEATS = 4000, 10
 def make_problem(n):
     """The square of some rows, and what shared_steps.pxd calls `inner`, before the first step."""
     random = np.random.default_rng(0)
-    X, K = random.normal(size=(n, 30)), aligned((n, n // 2)).view(np.float32)
+    X, K = random.normal(size=(n, 30)), make_aligned((n, n // 2)).view(np.float32)
     squares, inner = (X**2).sum(axis=1), np.zeros((7, n))
     K[:] = np.exp(-np.maximum(squares[:, None] + squares - 2.0 * X @ X.T, 0.0) / 60.0)
     inner[1] = -np.sign(X[:, 0] + 0.7 * random.normal(size=n))
@@ -40,21 +40,21 @@ def make_problem(n):
 def descend_alone(K, inner):
     """Seconds of a descent, and its steps."""
     none = np.empty((0, 0), K.dtype), np.empty((0, 0), K.dtype), np.empty(0, np.uint8)
-    b, slope, rise, fall, lower, upper, diagonal = inner
-    terms = (*none, diagonal, lower, upper, 0.0, len(b), 1e-6, STEPS, b, slope, rise, fall, np.empty(2))
+    rules = np.array([0.0, len(K), 1e-6, STEPS])
     start = time.perf_counter()
-    steps = pair_descent.descend(K, *terms)
+    steps = pair_descent.descend(K, *none, inner, rules, np.empty(2))
     return time.perf_counter() - start, steps
 
 
 def descend_beside(K, start, shares, expected):
     """Nanoseconds and steps beside others of some descents, without those in which one was late; whether bits agree."""
-    n, nothing = len(K), [np.empty((1,) * ndim, K.dtype) for ndim in (2, 1, 3, 1, 4, 3, 3)]
-    work = dual_rounds.Rounds(np.ones(4), np.zeros(32, np.int64), 16, np.zeros((shares, 4, 1), np.int32))
+    n, nothing = len(K), [np.empty((1,) * ndim, K.dtype) for ndim in (2, 1, 3, 1, 3, 2, 2)]
+    control, counts = np.zeros(32 + 8 * shares, np.int64), np.zeros((shares, 4, 1), np.int32)
+    work = dual_rounds.DualTasks(np.ones(4), control, 16, counts)
     work.hold_values(0, nothing)
     work.offer_square(np.arange(n), nothing[1], np.arange(n), np.empty((0, 2), np.intp), K)
-    account, rules = aligned((shares, 16)), np.array([0.0, n, 1e-6, STEPS, -1.0])
-    work.hold_steps(aligned((shares, 4, n)), aligned((2 + 2 * shares, 16)), account)
+    account, rules = make_aligned((shares, 16)), np.array([0.0, n, 1e-6, STEPS, -1.0])
+    work.hold_steps(make_aligned((shares, 4, n)), make_aligned((2 + 2 * shares, 16)), account)
     work.call()
     found, agree = [], True
     with run_alongside(work.help, work.dismiss, shares):

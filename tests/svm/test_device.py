@@ -131,7 +131,7 @@ needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA progr
 @pytest.mark.parametrize(("kink", "ridge"), [(0.0, 0.0), (0.1, 0.0), (0.0, 0.01)])
 def test_descent_on_a_gpu_ends_where_that_of_the_host_does(kink, ridge, n):
     from mercer._native.dual import pair_descent
-    from mercer.svm._dual.cuda_descent import described, most_rows, take_steps
+    from mercer.svm._dual.cuda_descent import count_most_rows, describe_descent, take_steps
     from mercer.svm._dual.program import DualProgram
 
     random = np.random.default_rng(0)
@@ -142,13 +142,14 @@ def test_descent_on_a_gpu_ends_where_that_of_the_host_does(kink, ridge, n):
     linear, b = -np.sin(X[:, 0]) if kink else -y, np.zeros(n)
     program, diagonal = DualProgram(np.arange(n), linear, *box, b.copy(), kink), np.ones(n) + ridge
     slope, moves, none = linear.copy(), program.moves(b), np.empty((0, 0), dtype=np.float32)
-    state = torch.asarray(described(program, diagonal, 1e-3, 50_000, b, slope, *moves), device="cuda")
-    if n > most_rows(state):
-        pytest.skip(f"this GPU descends on {most_rows(state)} rows at most")
+    state = torch.asarray(describe_descent(program, diagonal, 1e-3, 50_000, b, slope, *moves), device="cuda")
+    if n > count_most_rows(state):
+        pytest.skip(f"this GPU descends on {count_most_rows(state)} rows at most")
     take_steps(torch.asarray(K, device="cuda"), state)
     found = state.cpu().numpy()
-    ready, given = np.empty(0, dtype=np.uint8), (diagonal, *box, kink, n, 1e-3, 50_000, b, slope, *moves)
-    steps = pair_descent.descend(K, none, none, ready, *given, np.empty(2))
+    inner, rules = np.stack([b, slope, *moves, *box, diagonal]), np.array([kink, n, 1e-3, 50_000])
+    steps = pair_descent.descend(K, none, none, np.empty(0, dtype=np.uint8), inner, rules, np.empty(2))
+    b, slope = inner[:2]
     reached, slopes = found[3 * n : 4 * n], found[4 * n : 5 * n]
     # Four pairs at a time are chosen without knowing of each other: more steps, but fewer waits than steps of the host.
     assert steps / 8 < found[-1] / 4 < steps
@@ -260,5 +261,5 @@ def test_rows_of_cupy_are_as_those_of_torch(rows):
 @pytest.mark.parametrize(("memory", "size"), [(None, 4096), (2**40, 4096), (2**30, 2896), (2**20, 1024)])
 def test_sets_are_no_larger_than_the_memory_of_the_device_allows(memory, size, monkeypatch):
     monkeypatch.setattr(device_gram, "memory_of", lambda array: memory)
-    monkeypatch.setattr(device_gram, "most_rows", lambda array: 4096)
+    monkeypatch.setattr(device_gram, "count_most_rows", lambda array: 4096)
     assert DeviceGram(RBF(), DeviceSource(torch.ones(5, 2)), 1).set_size == size

@@ -47,8 +47,8 @@ def histogram_of(bins, words, offsets, rows):
     return out
 
 
-class Ground:
-    """A native ground of few rows, its leader, and the arrays that they work on."""
+class Growth:
+    """The native tasks of a tree of few rows, their leader, and the arrays that they work on."""
 
     def __init__(self, level, bins, offsets, counts=(), limits=(), members=1, monotone=None):
         n, d = bins.shape
@@ -62,46 +62,51 @@ class Ground:
         self.tables, self.histograms = np.zeros((self.n_nodes, width), np.uint8), np.empty((32, size), np.int64)
         self.totals, self.question = np.zeros((members, 8), np.int64), np.zeros(6, np.int64)
         self.chosen, self.n_chosen = np.tile(np.arange(d, dtype=np.int32), (2, 1)), np.full(2, d)
-        self.units, self.scales, self.d = np.empty(2), np.empty(2), d
+        quanta = np.array([0.0, 0.0, 0.0, 0.0, 8.0])
+        self.scales, self.units, self.d = quanta[:2], quanta[2:4], d
         monotone = np.zeros(d, np.int32) if monotone is None else np.array(monotone, np.int32)
         asked = np.empty((2, 6)), np.ones((2, d), np.uint8), np.empty((2, d)), np.empty((2, d), np.int64)
         sums, sorted_bins = np.empty((members, 4, width)), np.empty((members, width), np.int32)
-        used, piece, control = np.zeros((members, 64), np.uint8), np.zeros(14, np.int64), np.zeros(32, np.int64)
-        self.native = module(level, "growth").Ground(
+        used, task = np.zeros((members, 64), np.uint8), np.zeros(14, np.int64)
+        control = np.zeros(32 + 8 * members, np.int64)
+        features = np.zeros((4, d + 1), np.int32)
+        features[leaves.OFFSET], features[leaves.DIRECTION, :d] = offsets, monotone
+        features[leaves.BOUNDED] = monotone.any()
+        self.native = module(level, "growth").TreeTasks(
             (bins, np.ascontiguousarray(bins.T), np.array(counts, np.int64), self.words, self.order),
-            (offsets, np.zeros(d, np.uint8), monotone, rules, self.scales, self.units),
+            (features, rules, quanta),
             (
                 *(np.zeros((members, size), np.int64), np.empty((members, UNIT), np.uint16)),
                 *(sums, sorted_bins, used, self.totals),
             ),
             (*asked, self.chosen, self.n_chosen),
-            *(piece, control, 8, UNIT),
+            *(task, control, UNIT),
         )
-        self.leader = module(level, "leaves").Leader(
-            (offsets, monotone, rules, self.units),
+        self.leader = module(level, "leaves").TreeLeader(
+            (features, rules, quanta),
             (sums, sorted_bins, used, self.totals),
             (*asked, self.n_chosen),
-            *(self.question, piece, control, (n, n_blocks, 8, 64)),
+            *(self.question, task, control, (n, n_blocks, 64)),
         )
         walks = np.empty((members, 2, self.n_nodes), np.int32)
-        self.native.hold(self.spans, self.numbers, self.tables, walks, self.histograms)
-        self.leader.hold(self.numbers, self.reals, self.tables, np.zeros(self.n_nodes, np.int32))
-        self.leader.keep(self.histograms, np.zeros(32, np.int32), 32)
+        self.native.hold_nodes(self.spans, self.numbers, self.tables, walks, self.histograms)
+        self.leader.hold_nodes(self.numbers, self.reals, self.tables, np.zeros(self.n_nodes, np.int32))
+        self.leader.hold_histograms(self.histograms, np.zeros(32, np.int32), 32)
 
     def start(self, gradients, scales, drawn=(), direct=False, scores=None):
         """Offer the rows of the root, add them, and make it a node."""
         self.scales[:], self.units[:] = scales, 1 / np.array(scales)
         scores = np.zeros((len(gradients), 1)) if scores is None else scores
         y, losses = np.zeros(len(gradients)), np.zeros((len(self.spans), 3))
-        self.native.aim(np.ascontiguousarray(gradients[None]), scores, y, np.empty(0), losses)
-        self.native.draw(np.array(drawn, np.int64), 0, 0.0)
-        self.leader.sow(0, direct)
+        self.native.hold_scores(np.ascontiguousarray(gradients[None]), scores, y, np.empty(0), losses)
+        self.native.hold_sample(np.array(drawn, np.int64), 0, 0.0)
+        self.leader.start_tree(0, direct)
         self.advance()
-        assert self.leader.plant()
+        assert self.leader.make_root()
 
     def search(self):
         """Search what was added, the histogram of which is that of the root, or of the smaller child."""
-        self.leader.search(*self.question[3:5].tolist())
+        self.leader.offer_search(*self.question[3:5].tolist())
         self.advance()
 
     def advance(self):
@@ -111,8 +116,8 @@ class Ground:
     def grow(self):
         """Grow the tree to its end; its nodes."""
         self.search()
-        while (step := self.leader.open()) != 0:
-            self.leader.part()
+        while (step := self.leader.open_leaf()) != 0:
+            self.leader.offer_split()
             self.advance()
             if step == 2:
                 self.search()
@@ -135,25 +140,25 @@ def test_histograms_and_partitions_are_those_of_numpy(level):
     rng = np.random.default_rng(0)
     n, _, _, bins, offsets = field(rng, np.uint8)
     gradients = slopes(rng, n)
-    ground = Ground(level, bins, offsets)
-    ground.start(gradients, [2.0**20, 2.0**10])
-    words = ground.words
+    growth = Growth(level, bins, offsets)
+    growth.start(gradients, [2.0**20, 2.0**10])
+    words = growth.words
     np.testing.assert_allclose(words[:, 0] / 2.0**20, gradients[:, 0], atol=2.0**-21)
     np.testing.assert_allclose((words[:, 1] >> 8) / 2.0**10, gradients[:, 1], atol=2.0**-11)
     assert np.all(words[:, 1] & 255 == 1)
-    np.testing.assert_array_equal(ground.totals.sum(axis=0)[:2], words.sum(axis=0))
-    ground.search()
-    np.testing.assert_array_equal(ground.histogram(0), histogram_of(bins, words, offsets, np.arange(n)))
-    assert ground.leader.open() == 2
-    ground.leader.part()
-    ground.advance()
-    left = np.flatnonzero(ground.tables[0, bins[:, ground.question[2]]])
+    np.testing.assert_array_equal(growth.totals.sum(axis=0)[:2], words.sum(axis=0))
+    growth.search()
+    np.testing.assert_array_equal(growth.histogram(0), histogram_of(bins, words, offsets, np.arange(n)))
+    assert growth.leader.open_leaf() == 2
+    growth.leader.offer_split()
+    growth.advance()
+    left = np.flatnonzero(growth.tables[0, bins[:, growth.question[2]]])
     right = np.setdiff1d(np.arange(n), left)
-    np.testing.assert_array_equal(ground.rows(1), left)
-    np.testing.assert_array_equal(ground.rows(2), right)
-    ground.search()
-    np.testing.assert_array_equal(ground.histogram(1), histogram_of(bins, words, offsets, left))
-    np.testing.assert_array_equal(ground.histogram(2), histogram_of(bins, words, offsets, right))
+    np.testing.assert_array_equal(growth.rows(1), left)
+    np.testing.assert_array_equal(growth.rows(2), right)
+    growth.search()
+    np.testing.assert_array_equal(growth.histogram(1), histogram_of(bins, words, offsets, left))
+    np.testing.assert_array_equal(growth.histogram(2), histogram_of(bins, words, offsets, right))
 
 
 def test_rows_that_are_not_drawn_are_not_in_the_root_but_walk_to_the_leaves(level):
@@ -161,25 +166,25 @@ def test_rows_that_are_not_drawn_are_not_in_the_root_but_walk_to_the_leaves(leve
     n, _, _, bins, offsets = field(rng, np.uint8)
     counts, gradients = rng.integers(1, 4, n), slopes(rng, n)
     drawn, scores = rng.integers(0, counts + 1), rng.normal(size=(n, 1))
-    ground, before = Ground(level, bins, offsets, counts, (1.0, 20.0)), scores.copy()
-    ground.start(gradients * counts[:, None], [2.0**20, 2.0**10], drawn, scores=scores)
-    np.testing.assert_array_equal(ground.rows(0), np.flatnonzero(drawn))
-    ground.search()
-    single = Ground(level, np.repeat(bins, drawn, axis=0), offsets)
+    growth, before = Growth(level, bins, offsets, counts, (1.0, 20.0)), scores.copy()
+    growth.start(gradients * counts[:, None], [2.0**20, 2.0**10], drawn, scores=scores)
+    np.testing.assert_array_equal(growth.rows(0), np.flatnonzero(drawn))
+    growth.search()
+    single = Growth(level, np.repeat(bins, drawn, axis=0), offsets)
     single.start(np.repeat(gradients, drawn, axis=0), [2.0**20, 2.0**10])
     single.search()
-    np.testing.assert_array_equal(ground.histogram(0), single.histogram(0))
-    nodes = ground.grow()
+    np.testing.assert_array_equal(growth.histogram(0), single.histogram(0))
+    nodes = growth.grow()
     assert nodes > 3
     values = rng.normal(size=nodes)
-    ground.native.value(values)
-    ground.leader.move(0, 1)
-    ground.advance()
+    growth.native.hold_values(values)
+    growth.leader.offer_scores(0, 1)
+    growth.advance()
     node = np.zeros(n, int)
-    for number, left in enumerate(ground.numbers[:nodes, leaves.LEFT]):
+    for number, left in enumerate(growth.numbers[:nodes, leaves.LEFT]):
         if left:
             here = np.flatnonzero(node == number)
-            node[here] = left + 1 - ground.tables[number, bins[here, ground.numbers[number, leaves.FEATURE]]]
+            node[here] = left + 1 - growth.tables[number, bins[here, growth.numbers[number, leaves.FEATURE]]]
     np.testing.assert_array_equal(scores, before + values[node][:, None])
 
 
@@ -187,19 +192,19 @@ def test_a_team_adds_what_one_thread_adds(level):
     rng = np.random.default_rng(3)
     n, _, _, bins, offsets = field(rng, np.uint8)
     gradients = slopes(rng, n)
-    alone, ground = Ground(level, bins, offsets), Ground(level, bins, offsets, members=3)
+    alone, growth = Growth(level, bins, offsets), Growth(level, bins, offsets, members=3)
     alone.start(gradients, [2.0**20, 2.0**10])
     nodes = alone.grow()
-    helpers = [threading.Thread(target=ground.native.help, args=(member,)) for member in (1, 2)]
-    ground.native.call()
+    helpers = [threading.Thread(target=growth.native.help, args=(member,)) for member in (1, 2)]
+    growth.native.call()
     for helper in helpers:
         helper.start()
     for _ in range(10):
-        ground.start(gradients, [2.0**20, 2.0**10])
-        assert ground.grow() == nodes
+        growth.start(gradients, [2.0**20, 2.0**10])
+        assert growth.grow() == nodes
         for table in ("numbers", "reals", "tables"):
-            np.testing.assert_array_equal(getattr(ground, table)[:nodes], getattr(alone, table)[:nodes])
-    ground.native.dismiss()
+            np.testing.assert_array_equal(getattr(growth, table)[:nodes], getattr(alone, table)[:nodes])
+    growth.native.dismiss()
     for helper in helpers:
         helper.join(10)
         assert not helper.is_alive()
@@ -208,24 +213,24 @@ def test_a_team_adds_what_one_thread_adds(level):
 def test_some_columns_of_a_node_are_those_of_all(level):
     rng = np.random.default_rng(4)
     n, _, _, bins, offsets = field(rng, np.uint8)
-    ground = Ground(level, bins, offsets)
-    ground.start(slopes(rng, n), [2.0**20, 2.0**10], direct=True)
-    ground.leader.add(0)
-    ground.advance()
-    ground.search()
-    assert ground.leader.open() == 2
-    ground.leader.part()
-    ground.advance()
-    ground.chosen[1, :2], ground.n_chosen[1] = (1, 4), 2
-    ground.histograms[ground.numbers[2, leaves.SLOT]] = -1
-    ground.leader.add(1)
-    ground.advance()
-    ground.leader.search(False, True)
-    ground.advance()
-    expected = histogram_of(bins, ground.words, offsets, ground.rows(2))
+    growth = Growth(level, bins, offsets)
+    growth.start(slopes(rng, n), [2.0**20, 2.0**10], direct=True)
+    growth.leader.offer_child(0)
+    growth.advance()
+    growth.search()
+    assert growth.leader.open_leaf() == 2
+    growth.leader.offer_split()
+    growth.advance()
+    growth.chosen[1, :2], growth.n_chosen[1] = (1, 4), 2
+    growth.histograms[growth.numbers[2, leaves.SLOT]] = -1
+    growth.leader.offer_child(1)
+    growth.advance()
+    growth.leader.offer_search(False, True)
+    growth.advance()
+    expected = histogram_of(bins, growth.words, offsets, growth.rows(2))
     for column in range(5):
         place = slice(2 * offsets[column], 2 * offsets[column + 1])
-        np.testing.assert_array_equal(ground.histogram(2)[place], expected[place] if column in (1, 4) else -1)
+        np.testing.assert_array_equal(growth.histogram(2)[place], expected[place] if column in (1, 4) else -1)
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -235,10 +240,10 @@ def test_the_split_found_is_the_best_of_all(level, missing):
     if not missing:
         bins[bins == width - 1] = 0
     gradient, curvature = rng.integers(-1000, 1000, n).astype(float), rng.integers(1, 50, n).astype(float)
-    ground = Ground(level, bins, offsets)
-    ground.start(np.column_stack([gradient, curvature]), [1.0, 1.0])
-    ground.search()
-    assert ground.leader.open() == 2
+    growth = Growth(level, bins, offsets)
+    growth.start(np.column_stack([gradient, curvature]), [1.0, 1.0])
+    growth.search()
+    assert growth.leader.open_leaf() == 2
     most = 0.0
     for j in range(d):
         for b in range(width - 1):
@@ -248,23 +253,23 @@ def test_the_split_found_is_the_best_of_all(level, missing):
                     parts = (gradient[side].sum() ** 2 / (curvature[side].sum() + 1) for side in (left, ~left))
                     most = max(most, sum(parts))
     saved = gradient.sum() ** 2 / (curvature.sum() + 1)
-    assert ground.reals[0, leaves.GAIN] == pytest.approx(most - saved, rel=1e-12)
-    left = ground.tables[0, bins[:, ground.question[2]]].astype(bool)
+    assert growth.reals[0, leaves.GAIN] == pytest.approx(most - saved, rel=1e-12)
+    left = growth.tables[0, bins[:, growth.question[2]]].astype(bool)
     for side, chosen in enumerate((left, ~left)):
-        found = ground.numbers[1 + side, [leaves.GRADIENT_WORD, leaves.REST_WORD]]
-        np.testing.assert_array_equal(found, ground.words[chosen].sum(axis=0))
-        assert ground.numbers[1 + side, leaves.COUNT] == chosen.sum()
+        found = growth.numbers[1 + side, [leaves.GRADIENT_WORD, leaves.REST_WORD]]
+        np.testing.assert_array_equal(found, growth.words[chosen].sum(axis=0))
+        assert growth.numbers[1 + side, leaves.COUNT] == chosen.sum()
         value = -gradient[chosen].sum() / (curvature[chosen].sum() + 1)
-        assert ground.reals[1 + side, leaves.VALUE] == pytest.approx(value, rel=1e-12)
+        assert growth.reals[1 + side, leaves.VALUE] == pytest.approx(value, rel=1e-12)
 
 
 def test_the_leaf_that_gains_most_is_split_first_and_bounds_hold_below_a_monotone_column(level):
     rng = np.random.default_rng(5)
     n, _, _, bins, offsets = field(rng, np.uint8)
-    ground = Ground(level, bins, offsets, limits=(0.0, 2.0, 0.0, 10.0, np.inf, 9.0), monotone=[1, -1, 1, 0, 0])
-    ground.start(slopes(rng, n), [2.0**20, 2.0**10])
-    assert ground.grow() == 17
-    left, gain = ground.numbers[:17, leaves.LEFT], ground.reals[:17, leaves.GAIN]
+    growth = Growth(level, bins, offsets, limits=(0.0, 2.0, 0.0, 10.0, np.inf, 9.0), monotone=[1, -1, 1, 0, 0])
+    growth.start(slopes(rng, n), [2.0**20, 2.0**10])
+    assert growth.grow() == 17
+    left, gain = growth.numbers[:17, leaves.LEFT], growth.reals[:17, leaves.GAIN]
     # A node that was open when another was split, and was split later or not at all, gained less.
     order = np.argsort(np.where(left > 0, left, 99))
     for place, node in enumerate(order[:8]):
@@ -272,11 +277,11 @@ def test_the_leaf_that_gains_most_is_split_first_and_bounds_hold_below_a_monoton
             if other < left[node]:
                 assert gain[other] <= gain[node]
     for node in np.flatnonzero(left):
-        values = ground.reals[left[node] : left[node] + 2, leaves.VALUE]
-        direction = [1, -1, 1, 0, 0][ground.numbers[node, leaves.FEATURE]]
+        values = growth.reals[left[node] : left[node] + 2, leaves.VALUE]
+        direction = [1, -1, 1, 0, 0][growth.numbers[node, leaves.FEATURE]]
         assert direction * (values[1] - values[0]) >= 0
-        assert np.all(values >= ground.reals[node, leaves.LOWER])
-        assert np.all(values <= ground.reals[node, leaves.UPPER])
+        assert np.all(values >= growth.reals[node, leaves.LOWER])
+        assert np.all(values <= growth.reals[node, leaves.UPPER])
 
 
 @pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss(), SoftmaxLoss(3)])
@@ -284,14 +289,14 @@ def test_the_leaf_that_gains_most_is_split_first_and_bounds_hold_below_a_monoton
 def test_gradients_are_derivatives_of_the_loss_and_blocks_leave_their_sums(level, loss, weighted):
     rng = np.random.default_rng(6)
     n, _, _, bins, offsets = field(rng, np.uint8)
-    k, ground = loss.n_scores, Ground(level, bins, offsets)
+    k, growth = loss.n_scores, Growth(level, bins, offsets)
     scores, y = rng.normal(size=(n, k)), rng.integers(0, max(k, 2), n).astype(float)
     weight = rng.random(n) if weighted else np.empty(0)
     gradients, losses = np.empty((k, n, 2)), np.empty((3, 1 + 2 * k))
-    ground.native.aim(gradients, scores, y, weight, losses)
-    ground.native.value(np.empty(0))
-    ground.leader.move(loss.native, k)
-    ground.advance()
+    growth.native.hold_scores(gradients, scores, y, weight, losses)
+    growth.native.hold_values(np.empty(0))
+    growth.leader.offer_scores(loss.native, k)
+    growth.advance()
     share, step = weight if weighted else np.ones(n), 1e-5
     for j in range(k):
         up, down = (loss.value(scores + sign * step * np.eye(k)[j], y) for sign in (1, -1))

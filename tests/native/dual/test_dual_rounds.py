@@ -33,12 +33,14 @@ class Field:
         self.found, self.lengths = np.empty((4, tiles * WIDTH), np.intp), np.empty((tiles, 4), np.intp)
         self.counts = np.zeros((members, 4, 16), np.int32)
         self.squares = (self.X.astype(float) ** 2).sum(axis=1).astype(dtype)
-        self.work = native(level, "dual_rounds").Rounds(FORM, np.zeros(32, np.int64), BLOCK, self.counts)
+        self.work = native(level, "dual_rounds").DualTasks(
+            FORM, np.zeros(32 + 8 * members, np.int64), BLOCK, self.counts
+        )
         self.work.hold_tiles(WIDTH, self.found, self.lengths, self.ends)
         moving = (self.b, self.slope, self.rise, self.fall)
         self.work.hold_program(self.rows, self.lower, self.upper, 0.0, 90, moving)
-        shapes = ((-(-N // across), D, across), (N,), (members, BLOCK // across + 1, D, across), (members, 8, D))
-        scratch = [np.empty(shape, dtype) for shape in (*shapes, (members, 8, WIDTH))]
+        shapes = ((-(-N // across), D, across), (N,), (members * (BLOCK // across + 1), D, across), (members * 8, D))
+        scratch = [np.empty(shape, dtype) for shape in (*shapes, (members * 8, WIDTH))]
         self.work.hold_values(int(dtype == np.float64), (self.X, self.squares, *scratch))
         self.work.hold_table(self.table)
         self.work.offer_pack()

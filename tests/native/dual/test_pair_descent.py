@@ -16,6 +16,14 @@ def problem(n, kink, seed):
     return K, q, lower, upper
 
 
+def start(pair_descent, K, q, lower, upper, kink=0.0):
+    """The state of a program before its first step; see ``pair_steps`` for its rows."""
+    inner = np.zeros((7, len(q)))
+    inner[1], inner[4], inner[5], inner[6] = q, lower, upper, K.diagonal()
+    pair_descent.mark_moves(inner[0], lower, upper, kink, inner[2], inner[3])
+    return inner
+
+
 def whole(dtype):
     """What a square that lacks nothing has beside it."""
     return np.empty((0, 0), dtype), np.empty((0, 0), dtype), np.empty(0, np.uint8)
@@ -27,12 +35,9 @@ def test_the_descent_ends_where_no_pair_violates_and_keeps_its_sums(level, dtype
     pair_descent = importlib.import_module(f"mercer._native.{level}.pair_descent")
     K, q, lower, upper = problem(40, kink, 0)
     K = K.astype(dtype)
-    b, slope, rise, fall, best = np.zeros(40), q.copy(), np.empty(40), np.empty(40), np.empty(2)
-    pair_descent.mark_moves(b, lower, upper, kink, rise, fall)
-    diagonal = K.diagonal().astype(np.float64)
-    steps = pair_descent.descend(
-        K, *whole(dtype), diagonal, lower, upper, kink, split, 1e-6, 5000, b, slope, rise, fall, best
-    )
+    inner = start(pair_descent, K, q, lower, upper, kink)
+    b, slope, rise, fall = inner[:4]
+    steps = pair_descent.descend(K, *whole(dtype), inner, np.array([kink, split, 1e-6, 5000]), np.empty(2))
     assert 0 < steps < 5000
     np.testing.assert_allclose(slope, K.astype(np.float64) @ b + q, atol=1e-10)
     assert (b >= lower).all()
@@ -68,11 +73,10 @@ def test_every_level_takes_the_steps_of_the_uncompiled_source(level, dtype):
         # Twins: among equals the first is taken, whatever the number of lanes.
         K[20:40], q[20:40] = K[:20], q[:20]
         K[:, 20:40] = K[:, :20]
-        K, (b, slope, rise, fall, best) = K.astype(dtype), (np.zeros(53), q.copy(), *np.empty((2, 53)), np.empty(2))
-        pair_descent.mark_moves(b, lower, upper, 0.0, rise, fall)
-        diagonal = K.diagonal().astype(np.float64)
-        pair_descent.descend(K, *whole(dtype), diagonal, lower, upper, 0.0, 37, 1e-3, 60, b, slope, rise, fall, best)
-        found.append((b, slope))
+        K = K.astype(dtype)
+        inner = start(pair_descent, K, q, lower, upper)
+        pair_descent.descend(K, *whole(dtype), inner, np.array([0.0, 37, 1e-3, 60]), np.empty(2))
+        found.append(inner[:2])
     np.testing.assert_array_equal(found[0], found[1])
 
 
@@ -87,11 +91,9 @@ def test_rows_that_lack_values_take_them_over_when_looked_at(level, dtype):
     ready = np.zeros(40, np.uint8)
     lacking = (partial, K[:18, :18].copy(), K[18:, 18:].copy(), ready)
     for values in ((K, *whole(dtype)), lacking):
-        b, slope, rise, fall, best = np.zeros(40), q.copy(), np.empty(40), np.empty(40), np.empty(2)
-        pair_descent.mark_moves(b, lower, upper, 0.0, rise, fall)
-        diagonal = K.diagonal().astype(np.float64)
-        pair_descent.descend(*values, diagonal, lower, upper, 0.0, 40, 1e-3, 15, b, slope, rise, fall, best)
-        found.append((b, slope))
+        inner = start(pair_descent, K, q, lower, upper)
+        pair_descent.descend(*values, inner, np.array([0.0, 40, 1e-3, 15]), np.empty(2))
+        found.append(inner[:2])
     np.testing.assert_array_equal(found[0], found[1])
     assert 0 < ready.sum() < 40
     np.testing.assert_array_equal(partial[ready > 0], K[ready > 0])

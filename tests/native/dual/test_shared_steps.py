@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 
-from mercer.svm._dual.step_sharing import aligned
+from mercer.svm._dual.step_sharing import make_aligned
 
 
 def native(level, name):
@@ -32,25 +32,24 @@ def problem(n, dtype, kink=0.0, ridge=0.0, ties=False):
 
 def descend_alone(level, K, inner, kink, split, goal, most):
     none = np.empty((0, 0), K.dtype), np.empty((0, 0), K.dtype), np.empty(0, np.uint8)
-    b, slope, rise, fall, lower, upper, diagonal = inner
-    terms = (*none, diagonal, lower, upper, kink, split, goal, most, b, slope, rise, fall, np.empty(2))
-    return native(level, "pair_descent").descend(K, *terms)
+    rules = np.array([kink, split, goal, most], dtype=np.float64)
+    return native(level, "pair_descent").descend(K, *none, inner, rules, np.empty(2))
 
 
 class Team:
-    """Threads that wait for steps to share; on leaving they are sent home, which they must heed."""
+    """Threads that wait for steps to share; on leaving they are stopped, and must end."""
 
     def __init__(self, level, K, shares, members=None):
-        n, nothing = len(K), [np.empty((1,) * ndim, K.dtype) for ndim in (2, 1, 3, 1, 4, 3, 3)]
-        self.shares, self.account = shares, aligned((shares, 16))
-        self.work = native(level, "dual_rounds").Rounds(
-            np.ones(4), np.zeros(32, np.int64), 16, np.zeros((shares, 4, 1), np.int32)
+        n, nothing = len(K), [np.empty((1,) * ndim, K.dtype) for ndim in (2, 1, 3, 1, 3, 2, 2)]
+        self.shares, self.account = shares, make_aligned((shares, 16))
+        self.work = native(level, "dual_rounds").DualTasks(
+            np.ones(4), np.zeros(32 + 8 * shares, np.int64), 16, np.zeros((shares, 4, 1), np.int32)
         )
         self.work.hold_tiles(1, np.empty((4, 1), np.intp), np.empty((1, 4), np.intp), np.empty((1, 4)))
         self.work.hold_program(np.arange(1), np.zeros(1), np.zeros(1), 0.0, 1, np.zeros((4, 1)))
         self.work.hold_values(int(K.dtype == np.float64), nothing)
         self.work.offer_square(np.arange(n), nothing[1], np.arange(n), np.empty((0, 2), np.intp), K)
-        self.work.hold_steps(aligned((shares, 4, n)), aligned((2 + 2 * shares, 16)), self.account)
+        self.work.hold_steps(make_aligned((shares, 4, n)), make_aligned((2 + 2 * shares, 16)), self.account)
         members = shares - 1 if members is None else members
         self.threads = [threading.Thread(target=self.work.help, args=(1 + k,), daemon=True) for k in range(members)]
 
@@ -155,5 +154,5 @@ def test_shares_that_are_closed_are_the_last_and_leave_no_gap():
         team.publish(control, 5)
         for _ in range(claimed):
             team.claim(control)
-        assert team.close(control, 5) == min(5, claimed)
-        assert team.item(team.claim(control)) == -1
+        assert team.claim_rest(control, 5) == min(5, claimed)
+        assert team.read_item(team.claim(control)) == -1

@@ -22,7 +22,7 @@ def test_dot_products_and_distances_are_exact_on_small_whole_numbers(elementary,
     out = numpy.empty(1)
     elementary.dot(X, Y, out)
     assert out[0] == 2 * 78
-    elementary.squared_distance(X, Y, out)
+    elementary.distance_squared(X, Y, out)
     assert out[0] == sum((i - 2) ** 2 for i in range(1, 13))
 
 
@@ -31,7 +31,7 @@ def test_dot_products_and_distances_are_exact_on_small_whole_numbers(elementary,
 def test_every_level_gives_the_bits_of_the_uncompiled_sums(elementary, real, length):
     X, Y = draw_rows(real, length)
     out = numpy.empty(len(X))
-    for name in ("dot", "squared_distance"):
+    for name in ("dot", "distance_squared"):
         getattr(elementary, name)(X, Y, out)
         expected = [getattr(inline, name)(x, y) for x, y in zip(X, Y)]
         numpy.testing.assert_array_equal(out, expected)

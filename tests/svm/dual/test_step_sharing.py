@@ -17,47 +17,47 @@ def account(sharing, steps=500, alone=0, alone_ns=0.0, beside_ns=0.0, late=0):
 
 
 def test_shares_are_as_many_as_members_and_columns_allow():
-    assert [StepSharing(16).call(rows) for rows in (1280, 1024, 640, 10)] == [7, 5, 0, 0]
-    assert [StepSharing(members).call(4096) for members in (1, 2, 5, 16)] == [0, 1, 4, 7]
+    assert [StepSharing(16).count_helpers(rows) for rows in (1280, 1024, 640, 10)] == [7, 5, 0, 0]
+    assert [StepSharing(members).count_helpers(4096) for members in (1, 2, 5, 16)] == [0, 1, 4, 7]
     # Of small sets the steps are worth sharing by four, but not by two.
-    assert [StepSharing(members).call(1280) for members in (1, 2, 3, 4, 5)] == [0, 0, 0, 3, 4]
+    assert [StepSharing(members).count_helpers(1280) for members in (1, 2, 3, 4, 5)] == [0, 0, 0, 3, 4]
 
 
 def test_room_grows_with_sets():
     sharing = StepSharing(4)
     for rows, width in ((1280, 1280), (1000, 1280), (1300, 1312)):
-        copies, lines, account = sharing.room(rows)
+        copies, lines, account = sharing.make_room(rows)
         assert (copies.shape, lines.shape, account.shape) == ((4, 4, width), (10, 16), (4, 16))
         assert not any(one.ctypes.data % 128 for one in (copies, lines, account))
 
 
 def test_steps_alone_are_measured_once():
     sharing = StepSharing(4)
-    assert sharing.rules(0.0, 1280, 1e-3, 100).tolist() == [0.0, 1280.0, 1e-3, 100.0, 64.0]
+    assert sharing.make_rules(0.0, 1280, 1e-3, 100).tolist() == [0.0, 1280.0, 1e-3, 100.0, 64.0]
     assert account(sharing, alone=64, alone_ns=2000.0, beside_ns=900.0) == 500
-    assert sharing.rules(0.0, 1280, 1e-3, 100)[4] == 0.0
-    assert sharing.call(1280) == 3
+    assert sharing.make_rules(0.0, 1280, 1e-3, 100)[4] == 0.0
+    assert sharing.count_helpers(1280) == 3
 
 
 def test_others_who_are_late_are_called_less_and_less_until_they_are_in_time():
     sharing, called = StepSharing(4), []
     account(sharing, alone=64, alone_ns=2000.0, beside_ns=900.0)
     for _ in range(20):
-        called.append(sharing.call(1280))
+        called.append(sharing.count_helpers(1280))
         if called[-1]:
             account(sharing, beside_ns=900.0, late=1)
     assert np.flatnonzero(called).tolist() == [0, 1, 5]
-    while not sharing.call(1280):
+    while not sharing.count_helpers(1280):
         pass
     account(sharing, beside_ns=900.0)
-    assert [sharing.call(1280), sharing.call(1280)] == [3, 3]
+    assert [sharing.count_helpers(1280), sharing.count_helpers(1280)] == [3, 3]
 
 
 def test_others_who_make_steps_slower_are_not_called_again_at_once():
     sharing = StepSharing(4)
     account(sharing, alone=64, alone_ns=2000.0, beside_ns=2100.0)
     account(sharing, beside_ns=2100.0)
-    assert [sharing.call(1280) for _ in range(4)] == [0, 0, 0, 3]
+    assert [sharing.count_helpers(1280) for _ in range(4)] == [0, 0, 0, 3]
 
 
 MACHINES = {

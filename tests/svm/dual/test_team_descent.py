@@ -11,7 +11,7 @@ from mercer.kernels import RBF
 from mercer.svm import SVC, SVR, NuSVC, OneClassSVM
 from mercer.svm._dual import machines as dual_machines
 from mercer.svm._dual.gram_rows import Gram
-from mercer.svm._dual.team_descent import tile_width
+from mercer.svm._dual.team_descent import choose_width
 
 
 @pytest.fixture(scope="module")
@@ -65,14 +65,14 @@ def test_how_many_rows_are_kept_changes_no_bit(classes, kept, monkeypatch):
 
 def test_a_square_and_the_rows_beside_it_fit_the_cache_together(monkeypatch):
     X, y = make_classification(6000, 6, n_informative=4, flip_y=0.2, random_state=0)
-    found, square = [], dual_machines.TeamDescent._square
+    found, square = [], dual_machines.TeamDescent._make_square
 
     def watched(self, rows):
         whole = len(rows) == len(self.active)
         found.append((len(rows), 4 * len(rows) ** 2 + (0 if whole else self.table.values.nbytes)))
         return square(self, rows)
 
-    monkeypatch.setattr(dual_machines.TeamDescent, "_square", watched)
+    monkeypatch.setattr(dual_machines.TeamDescent, "_make_square", watched)
     SVC(gamma=0.5, C=100.0, cache_size=16, n_jobs=2, tol=0.02).fit(X, y)
     sizes, used = zip(*found, strict=True)
     assert max(used) <= 16 * 2**20
@@ -82,10 +82,10 @@ def test_a_square_and_the_rows_beside_it_fit_the_cache_together(monkeypatch):
 
 
 def test_members_take_tiles_in_equal_numbers():
-    assert [tile_width(100_000, members) for members in (1, 2, 16)] == [512, 512, 448]
+    assert [choose_width(100_000, members) for members in (1, 2, 16)] == [512, 512, 448]
     for columns in (130, 3000, 7375, 20_000, 100_000):
         for members in (1, 2, 5, 16):
-            width = tile_width(columns, members)
+            width = choose_width(columns, members)
             assert width % 32 == 0
             assert -(-columns // (width * members)) * width <= max(128, 1.3 * columns / members)
 
@@ -119,7 +119,7 @@ def test_an_interrupt_before_the_first_round_sends_the_team_home(classes, monkey
 
 def test_rows_in_use_keep_their_slots_in_a_full_table():
     random, gram = np.random.default_rng(0), Gram(RBF(), np.random.default_rng(1).normal(size=(60, 3)), 1)
-    table, slope, b = gram.table(np.arange(60), 25, np.float64), np.zeros(60), np.zeros(60)
+    table, slope, b = gram.make_table(np.arange(60), 25, np.float64), np.zeros(60), np.zeros(60)
     # Filled to the eighteenth slot, past the last, and then rows of the last slots beside one more.
     for positions in (np.arange(18), np.arange(18, 28), np.arange(18, 29), np.arange(30, 55), np.arange(1, 60, 6)):
         change = random.normal(size=len(positions))

@@ -1,4 +1,4 @@
-"""Which bin each value of some rows falls into."""
+"""Find the bin of each value."""
 
 import cython
 

@@ -1,8 +1,8 @@
-"""Rows through trees: packed nodes, several rows at a time, all trees while a few rows are in the cache.
+"""Predict with packed trees: several rows at a time, and all trees while these rows are in the cache.
 
-The children of a node are neighbours: the left one's number and the column asked are in one 64-bit word,
+The children of a node are neighbours: the index of the left one and the column to compare are in one 64-bit word,
 left << 32 | column << 8 | flags, with flag 1 where missing values go left and flag 2 where the column holds categories.
-A leaf is its own left child behind an infinite threshold, so that rows that arrive early wait there.
+A leaf is its own left child and has an infinite threshold, so that rows that reach it early stay there.
 """
 
 import cython
@@ -11,6 +11,7 @@ __all__ = ["add_bin_values", "add_scores"]
 
 real = cython.fused_type(cython.float, cython.double)
 code = cython.fused_type(cython.uchar, cython.ushort)
+# Rows that pass through all trees before the next ones, so that they stay in a cache.
 _ROWS = cython.declare(cython.Py_ssize_t, 256)
 
 
@@ -18,13 +19,13 @@ _ROWS = cython.declare(cython.Py_ssize_t, 256)
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _next(
+def _step(
     word: cython.longlong,
     threshold: cython.double,
     x: cython.double,
     sets: cython.const[cython.uint][:, ::1],
 ) -> cython.Py_ssize_t:
-    """The child that a value goes to."""
+    """Return the child that a value goes to."""
     right: cython.Py_ssize_t = 1 if x > threshold else 0
     category: cython.int
     if x != x:
@@ -85,10 +86,10 @@ def add_scores(
                         v = words[b]
                         w = words[c]
                         z = words[e]
-                        a = _next(u, thresholds[a], cython.cast(cython.double, X[i, (u >> 8) & 0xFFFFFF]), sets)
-                        b = _next(v, thresholds[b], cython.cast(cython.double, X[i + 1, (v >> 8) & 0xFFFFFF]), sets)
-                        c = _next(w, thresholds[c], cython.cast(cython.double, X[i + 2, (w >> 8) & 0xFFFFFF]), sets)
-                        e = _next(z, thresholds[e], cython.cast(cython.double, X[i + 3, (z >> 8) & 0xFFFFFF]), sets)
+                        a = _step(u, thresholds[a], cython.cast(cython.double, X[i, (u >> 8) & 0xFFFFFF]), sets)
+                        b = _step(v, thresholds[b], cython.cast(cython.double, X[i + 1, (v >> 8) & 0xFFFFFF]), sets)
+                        c = _step(w, thresholds[c], cython.cast(cython.double, X[i + 2, (w >> 8) & 0xFFFFFF]), sets)
+                        e = _step(z, thresholds[e], cython.cast(cython.double, X[i + 3, (z >> 8) & 0xFFFFFF]), sets)
                     scores[i, outputs[t]] += values[a]
                     scores[i + 1, outputs[t]] += values[b]
                     scores[i + 2, outputs[t]] += values[c]
@@ -100,7 +101,7 @@ def add_scores(
                     while step > 0:
                         step -= 1
                         u = words[a]
-                        a = _next(u, thresholds[a], cython.cast(cython.double, X[i, (u >> 8) & 0xFFFFFF]), sets)
+                        a = _step(u, thresholds[a], cython.cast(cython.double, X[i, (u >> 8) & 0xFFFFFF]), sets)
                     scores[i, outputs[t]] += values[a]
                     i += 1
             tile = last
@@ -110,7 +111,7 @@ def add_scores(
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _child(
+def _step_bins(
     bins: cython.const[code][:, ::1],
     row: cython.Py_ssize_t,
     node: cython.Py_ssize_t,
@@ -118,7 +119,7 @@ def _child(
     left: cython.const[cython.int][::1],
     tables: cython.const[cython.uchar][:, ::1],
 ) -> cython.Py_ssize_t:
-    """The child that a row goes to; a leaf keeps it."""
+    """Return the child that a row goes to; a leaf keeps it."""
     child: cython.Py_ssize_t = left[node] + 1 - tables[node, bins[row, features[node]]]
     return child if left[node] > 0 else node
 
@@ -154,10 +155,10 @@ def add_bin_values(
         while k + 4 <= m:
             a = b = c = e = 0
             while left[a] > 0 or left[b] > 0 or left[c] > 0 or left[e] > 0:
-                a = _child(bins, rows[k], a, features, left, tables)
-                b = _child(bins, rows[k + 1], b, features, left, tables)
-                c = _child(bins, rows[k + 2], c, features, left, tables)
-                e = _child(bins, rows[k + 3], e, features, left, tables)
+                a = _step_bins(bins, rows[k], a, features, left, tables)
+                b = _step_bins(bins, rows[k + 1], b, features, left, tables)
+                c = _step_bins(bins, rows[k + 2], c, features, left, tables)
+                e = _step_bins(bins, rows[k + 3], e, features, left, tables)
             scores[rows[k], column] += values[a]
             scores[rows[k + 1], column] += values[b]
             scores[rows[k + 2], column] += values[c]
@@ -166,6 +167,6 @@ def add_bin_values(
         while k < m:
             a = 0
             while left[a] > 0:
-                a = _child(bins, rows[k], a, features, left, tables)
+                a = _step_bins(bins, rows[k], a, features, left, tables)
             scores[rows[k], column] += values[a]
             k += 1

@@ -1,4 +1,4 @@
-"""The loss, gradients and curvatures of boosting at scores, over a run of blocks; slopes.pxd has the formulas."""
+"""The loss, gradients and curvatures of boosting at scores, over a run of blocks; ``slopes`` has the formulas."""
 
 import cython
 
@@ -7,10 +7,10 @@ if cython.compiled:
 else:
     from mercer._native.boosting import slopes
 
-__all__ = ["fold", "look"]
+__all__ = ["compute_loss", "fold"]
 
 
-def look(
+def compute_loss(
     loss: cython.int,
     scores: cython.const[cython.double][:, ::1],
     y: cython.const[cython.double][::1],
@@ -21,7 +21,7 @@ def look(
     gradients: cython.double[:, :, ::1],
     sums: cython.double[:, ::1],
 ) -> None:
-    """Write the gradients (k, n, 2) of a loss, by its number, at scores (n, k), and a row of sums for each block."""
+    """Write the gradients (k, n, 2) of a loss (see ``slopes``) at scores (n, k), and a row of sums for each block."""
     block: cython.Py_ssize_t
     start: cython.Py_ssize_t
     stop: cython.Py_ssize_t
@@ -29,7 +29,7 @@ def look(
         for block in range(first_block, last_block):
             start = block * unit
             stop = min(start + unit, y.shape[0])
-            slopes.look(loss, scores, y, weight, start, stop, gradients, sums, block)
+            slopes.compute_loss(loss, scores, y, weight, start, stop, gradients, sums, block)
 
 
 def fold(sums: cython.double[:, ::1]) -> None:

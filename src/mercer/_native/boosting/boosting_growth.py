@@ -1,17 +1,18 @@
-"""Growing a tree on rows known by their bins, by a team of threads that stay in native code.
+"""Grow a tree on rows known by their bins: the tasks that worker threads share in native code.
 
 Each row carries two 64-bit words: its gradient as a multiple of a quantum, and its curvature as a multiple of another
-above the bits that count it. A histogram is two words for each bin of each column. Sums of whole numbers do not depend
-on their order: any number of threads, and any cut of the rows, gives the same bits; and the histogram of a node less
-that of one child is exactly that of the other.
+quantum above the bits that count it. A histogram has two words for each bin of each column. Sums of whole numbers do
+not depend on their order: any number of threads, and any cut of the rows, gives the same bits; and the histogram of a
+node minus that of one child is exactly that of the other.
 
 Blocks have at most 2**16 rows. Within a block the rows of a node are consecutive in `order`, which holds their places
-in the block, from spans[block, node, 0] to spans[block, node, 1]: who works on a block writes to no line of another.
+in the block, from spans[block, node, 0] to spans[block, node, 1]: a thread that works on a block writes to no cache
+line of another.
 
-A tree is a chain of pieces of work: the rows of the root, then for each split the rows that it parts, or afterwards
-those of each child, and after either the columns of the histograms that follow; at last the scores of all rows. The
-leader (boosting_leaves) offers a piece, all members take its items, and the leader waits for the last. A class, since a
-member must see the arrays of every piece: as arguments they would fill a page each time.
+A tree is a chain of tasks: the rows of the root; for each split the rows to divide, or afterwards those of each child,
+and after either the columns of the histograms that follow; at last the scores of all rows. The leader
+(``boosting_leaves``) offers a task, all threads take its items, and the leader waits for the last. The arrays are held
+by a class, since a thread must find those of every task.
 """
 
 import cython
@@ -19,47 +20,44 @@ import cython
 if cython.compiled:
     from cython.cimports.mercer._native.boosting import gains, leaves, slopes
     from cython.cimports.mercer._native.boosting import words as pairs
-    from cython.cimports.mercer._native.shared import team
+    from cython.cimports.mercer._native.shared import team, team_items
 else:
     from mercer._native.boosting import gains, leaves, slopes
     from mercer._native.boosting import words as pairs
-    from mercer._native.shared import team
+    from mercer._native.shared import team, team_items
 
-__all__ = ["Ground"]
+__all__ = ["TreeTasks"]
 
 
 @cython.cclass
-class Ground:
-    """What a team works on.
+class TreeTasks:
+    """The tasks that threads share while a tree grows, and the arrays that they work on.
 
     Parameters
     ----------
     rows : bins (n, d), columns (d, n), counts, words (n, 2), order (n,)
-        Bins by row and by column: a split asks for one column of all its rows, a histogram for all columns of some.
-        Counts (n,) say how many rows each stands for; empty, one each.
-    rules : offsets (d + 1,), categorical (d,), monotone (d,), limits (7,), scales (2,), units (2,)
-        Where the bins of a column begin, of which the last is that of missing values; 1 where values may only rise with
-        the column, -1 where they may only fall, else 0; limits see leaves.pxd; units of the words in one of gradient
-        and of curvature, and the inverse.
-    room : parts, spare, sums, sorted_bins, used, totals, each (members, ...)
-        A histogram; `unit` places; four numbers and a place for each bin of the widest column; whether rows were added,
-        and the words of the rows added to the root: these two in cache lines of their own.
+        Bins by row and by column: a split reads one column of all its rows, a histogram all columns of some rows.
+        Counts (n,) say how many rows each row stands for; empty, one each.
+    rules : features (4, d + 1), limits (7,), quanta (5,)
+        See ``leaves``.
+    room : parts, spare, sums, sorted_bins, used, totals, each (threads, ...)
+        Scratch of each thread: a histogram; places of `unit` rows; four numbers and a place for each bin of the widest
+        column; whether rows were added, and the words of the rows added to the root: these two in cache lines of their
+        own.
     asked : nodes (2, 6), allowed (2, d), best (2, d), cuts (2, d), chosen (2, d), n_chosen (2,)
-        Two children, see gains.pxd; by which columns they may be split; what the best cut of each column saves, and
-        which it is; the columns of histograms, rising, and how many: the first row for both children, unless each is
-        added by itself.
-    piece, control : (14,), (32,)
-        The work offered, see leaves.pxd, and how it is shared, see team.pxd.
-    shift, unit : int
-        Bits of the second word that count rows; rows in a block.
+        Two children, see ``leaves``; by which columns they may be split; what the best cut of each column saves, and
+        which it is, see ``gains``; the columns of histograms in rising order, and their number: the first row for both
+        children, unless each is added by itself.
+    task, control : (14,), (32 + 8 threads,)
+        The task offered, see ``leaves``, and how it is shared, see team.pxd.
+    unit : int
+        Rows of a block.
     """
 
     bins: cython.const[cython.uchar][:, ::1]
     columns: cython.const[cython.uchar][:, ::1]
     counts: cython.const[cython.longlong][::1]
-    offsets: cython.const[cython.int][::1]
-    categorical: cython.const[cython.uchar][::1]
-    monotone: cython.const[cython.int][::1]
+    features: cython.const[cython.int][:, ::1]
     limits: cython.const[cython.double][::1]
     words: cython.longlong[:, ::1]
     order: cython.ushort[::1]
@@ -75,7 +73,7 @@ class Ground:
     cuts: cython.longlong[:, ::1]
     chosen: cython.const[cython.int][:, ::1]
     n_chosen: cython.const[cython.longlong][::1]
-    piece: cython.const[cython.longlong][::1]
+    task: cython.const[cython.longlong][::1]
     control: cython.longlong[::1]
     spans: cython.int[:, :, ::1]
     numbers: cython.const[cython.longlong][:, ::1]
@@ -88,108 +86,69 @@ class Ground:
     weight: cython.const[cython.double][::1]
     losses: cython.double[:, ::1]
     drawn: cython.longlong[::1]
-    scales: cython.const[cython.double][::1]
-    units: cython.const[cython.double][::1]
+    quanta: cython.const[cython.double][::1]
     values: cython.const[cython.double][::1]
-    cython.declare(shift=cython.int, bounded=cython.int, unit=cython.Py_ssize_t)
-    cython.declare(seed=cython.ulonglong, share=cython.double)
+    cython.declare(unit=cython.Py_ssize_t, seed=cython.ulonglong, share=cython.double)
 
-    def __init__(self, rows, rules, room, asked, piece, control, shift: cython.int, unit: cython.Py_ssize_t):
+    def __init__(self, rows, rules, room, asked, task, control, unit: cython.Py_ssize_t):
         self.bins, self.columns, self.counts, self.words, self.order = rows
-        self.offsets, self.categorical, self.monotone, self.limits, self.scales, self.units = rules
+        self.features, self.limits, self.quanta = rules
         self.parts, self.spare, self.sums, self.sorted_bins, self.used, self.totals = room
         self.nodes, self.allowed, self.best, self.cuts, self.chosen, self.n_chosen = asked
-        self.piece, self.control, self.shift, self.unit = piece, control, shift, unit
-        self.bounded = 1 if any(rules[2]) else 0
+        self.task, self.control, self.unit = task, control, unit
 
-    def hold(self, spans, numbers, tables, walks, histograms):
+    def hold_nodes(self, spans, numbers, tables, walks, histograms):
         """Keep the rows of nodes (blocks, nodes, 2), what the leader says of them, and histograms in these arrays.
 
-        Walks (members, 2, nodes) are for rows that are not drawn.
+        `walks` (threads, 2, nodes) is for rows that are not drawn.
         """
         self.spans, self.numbers, self.tables = spans, numbers, tables
         self.walks, self.histograms = walks, histograms
 
-    def aim(self, gradients, scores, y, weight, losses):
-        """Set the scores (n, k), and where slopes.pxd writes what it makes of them."""
+    def hold_scores(self, gradients, scores, y, weight, losses):
+        """Add trees to the scores (n, k), and write the gradients and sums of ``slopes`` to the other arrays."""
         self.gradients, self.scores, self.y, self.weight, self.losses = gradients, scores, y, weight, losses
 
-    def draw(self, drawn, seed: cython.ulonglong, share: cython.double):
-        """Set how often rows are drawn (n,), empty for once, for the trees that follow.
+    def hold_sample(self, drawn, seed: cython.ulonglong, share: cython.double):
+        """Set how often each row is drawn (n,), empty for once, for the trees that follow.
 
-        It is written where the share of rows is above 0, from a seed, see words.h.
+        If `share` is above 0, each tree writes `drawn` itself: a row is drawn with that chance, from a seed, see
+        words.h.
         """
         self.drawn, self.seed, self.share = drawn, seed, share
 
-    def value(self, values):
+    def hold_values(self, values):
         """Set what nodes add to the scores (nodes,), empty for nothing."""
         self.values = values
 
     def call(self):
-        """Begin to work with a team."""
-        team.dismiss(self.control, 0)
+        """Allow worker threads to begin."""
+        team.set_stopped(self.control, 0)
 
     def help(self, member: cython.Py_ssize_t):
-        """Take part in all work, until the team is dismissed."""
+        """Take items of all tasks as worker thread `member`, until the threads are stopped."""
+        item: cython.Py_ssize_t
         with cython.nogil:
-            self._follow(member)
+            item = team_items.await_item(self.control, member, 1)
+            while item >= 0:
+                self._work(item, member)
+                item = team_items.await_item(self.control, member, 1)
 
     def dismiss(self):
-        """Leave what work there is, and end."""
-        team.publish(self.control, 0)
-        team.dismiss(self.control, 1)
+        """Stop the worker threads, whatever they have not begun."""
+        team_items.stop_workers(self.control)
 
     def advance(self, patience: cython.Py_ssize_t) -> cython.int:
-        """Take items for about as many pairs; when none is left, wait for all. Whether there is more to do."""
-        more: cython.int
+        """Take items that cost about `patience`, or all and wait until the task is done; return whether to go on."""
+        item: cython.Py_ssize_t = 0
         with cython.nogil:
-            more = self._advance(patience)
-        return more
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _follow(self, member: cython.Py_ssize_t) -> cython.void:
-        ticket: cython.longlong
-        # Until then there was no work for this member.
-        seen: cython.longlong = -1
-        look: cython.Py_ssize_t
-        done: cython.Py_ssize_t
-        while True:
-            look = done = 0
-            while team.current(self.control) == seen:
-                if team.is_over(self.control):
-                    return
-                team.rest(look)
-                look += 1
-            ticket = team.claim(self.control)
-            while team.item(ticket) >= 0:
-                self._work(team.item(ticket), member)
-                done += 1
-                ticket = team.claim(self.control)
-            team.finish(self.control, done)
-            seen = team.work(ticket)
-
-    @cython.cfunc
-    @cython.nogil
-    @cython.exceptval(check=False)
-    def _advance(self, patience: cython.Py_ssize_t) -> cython.int:
-        item: cython.Py_ssize_t
-        look: cython.Py_ssize_t = 0
-        done: cython.Py_ssize_t = 0
-        while patience > 0:
-            item = team.item(team.claim(self.control))
-            if item < 0:
-                team.finish(self.control, done)
-                while not team.is_done(self.control, self.piece[leaves.ITEMS]):
-                    team.rest(look)
-                    look += 1
-                return 0
-            self._work(item, 0)
-            done += 1
-            patience -= self.piece[leaves.COST]
-        team.finish(self.control, done)
-        return 1
+            while patience > 0 and item >= 0:
+                item = team_items.take_item(self.control, self.task[leaves.ITEMS])
+                if item >= 0:
+                    self._work(item, 0)
+                    patience -= self.task[leaves.COST]
+            team_items.report_items(self.control, 0)
+        return item >= 0
 
     @cython.cfunc
     @cython.nogil
@@ -197,25 +156,25 @@ class Ground:
     def _work(self, item: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         """Do one item: a run of blocks, or of columns."""
         size: cython.Py_ssize_t = (
-            self.spans.shape[0] if self.piece[leaves.KIND] != leaves.COLUMNS else self.n_chosen[self.piece[leaves.SIDE]]
+            self.spans.shape[0] if self.task[leaves.KIND] != leaves.COLUMNS else self.n_chosen[self.task[leaves.SIDE]]
         )
         number: cython.Py_ssize_t
-        for number in range(item * size // self.piece[leaves.ITEMS], (item + 1) * size // self.piece[leaves.ITEMS]):
-            if self.piece[leaves.KIND] == leaves.ROOT_ROWS:
+        for number in range(item * size // self.task[leaves.ITEMS], (item + 1) * size // self.task[leaves.ITEMS]):
+            if self.task[leaves.KIND] == leaves.ROOT_ROWS:
                 self._start_block(number, member)
-            elif self.piece[leaves.KIND] == leaves.SPLIT_ROWS:
+            elif self.task[leaves.KIND] == leaves.SPLIT_ROWS:
                 self._split_block(number, member)
-            elif self.piece[leaves.KIND] == leaves.CHILD_ROWS:
+            elif self.task[leaves.KIND] == leaves.CHILD_ROWS:
                 self._add(
                     number,
-                    self.spans[number, self.piece[leaves.NODE], 0],
-                    self.spans[number, self.piece[leaves.NODE], 1],
+                    self.spans[number, self.task[leaves.NODE], 0],
+                    self.spans[number, self.task[leaves.NODE], 1],
                     member,
                 )
-            elif self.piece[leaves.KIND] == leaves.COLUMNS:
-                self._search_column(self.chosen[self.piece[leaves.SIDE], number], member)
+            elif self.task[leaves.KIND] == leaves.COLUMNS:
+                self._search_column(self.chosen[self.task[leaves.SIDE], number], member)
             else:
-                self._move_block(number, member)
+                self._score_block(number, member)
 
     @cython.cfunc
     @cython.nogil
@@ -223,170 +182,111 @@ class Ground:
     def _add(
         self, block: cython.Py_ssize_t, first: cython.Py_ssize_t, last: cython.Py_ssize_t, member: cython.Py_ssize_t
     ) -> cython.void:
+        """Add the rows of a block at places from `first` to `last` of its order to the thread's histogram."""
         start: cython.Py_ssize_t = block * self.unit
-        n_chosen: cython.Py_ssize_t = self.n_chosen[self.piece[leaves.SIDE]]
+        n_chosen: cython.Py_ssize_t = self.n_chosen[self.task[leaves.SIDE]]
         if first == last:
             return
-        # A member empties its own histogram: what others have read is nearest to its core still.
+        # A thread empties its own histogram: although others have read it, it is nearest to this core.
         if self.used[member, 0] == 0:
-            pairs.clear(self.offsets, self.chosen, self.piece[leaves.SIDE], n_chosen, self.parts, member)
+            pairs.clear(self.features, self.chosen, self.task[leaves.SIDE], n_chosen, self.parts, member)
             self.used[member, 0] = 1
         pairs.add_rows(
-            self.bins,
-            start,
-            self.words,
-            self.order,
-            start + first,
-            start + last,
-            self.offsets,
-            self.chosen,
-            self.piece[leaves.SIDE],
-            n_chosen,
-            self.parts,
-            member,
-        )
+            self.bins, start, self.words, self.order, start + first, start + last, self.features, self.chosen,
+            self.task[leaves.SIDE], n_chosen, self.parts, member,
+        )  # fmt: skip
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _start_block(self, block: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
+        """Draw and quantise the rows of a block, which all belong to the root."""
         start: cython.Py_ssize_t = block * self.unit
         stop: cython.Py_ssize_t = min(start + self.unit, self.bins.shape[0])
         kept: cython.Py_ssize_t
         if self.share > 0.0:
             pairs.draw_rows(self.seed, start, stop, self.share, self.drawn)
         kept = pairs.quantise(
-            self.gradients,
-            self.piece[leaves.OUTPUT],
-            self.counts,
-            self.drawn,
-            start,
-            stop,
-            self.scales,
-            self.shift,
-            self.words,
-            self.order,
-            self.totals,
-            member,
-        )
+            self.gradients, self.task[leaves.OUTPUT], self.counts, self.drawn, start, stop, self.quanta, self.words,
+            self.order, self.totals, member,
+        )  # fmt: skip
         self.spans[block, 0, 0] = 0
         self.spans[block, 0, 1] = cython.cast(cython.int, kept)
-        if self.piece[leaves.BUILD] >= 0:
+        if self.task[leaves.BUILD] >= 0:
             self._add(block, 0, kept, member)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _split_block(self, block: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
+        """Divide the rows of a node in a block between its children, and add those of one child."""
         start: cython.Py_ssize_t = block * self.unit
-        child: cython.Py_ssize_t = self.piece[leaves.CHILD]
-        first: cython.int = self.spans[block, self.piece[leaves.NODE], 0]
-        last: cython.int = self.spans[block, self.piece[leaves.NODE], 1]
+        child: cython.Py_ssize_t = self.task[leaves.CHILD]
+        first: cython.int = self.spans[block, self.task[leaves.NODE], 0]
+        last: cython.int = self.spans[block, self.task[leaves.NODE], 1]
         middle: cython.Py_ssize_t = first + pairs.part_rows(
-            self.columns,
-            self.numbers[self.piece[leaves.NODE], leaves.FEATURE],
-            start,
-            self.tables,
-            self.piece[leaves.NODE],
-            self.order,
-            first,
-            last,
-            self.spare,
-            member,
-        )
+            self.columns, self.numbers[self.task[leaves.NODE], leaves.FEATURE], start, self.tables,
+            self.task[leaves.NODE], self.order, first, last, self.spare, member,
+        )  # fmt: skip
         self.spans[block, child, 0] = first
         self.spans[block, child, 1] = self.spans[block, child + 1, 0] = cython.cast(cython.int, middle)
         self.spans[block, child + 1, 1] = last
-        if self.piece[leaves.BUILD] == 0:
+        if self.task[leaves.BUILD] == 0:
             self._add(block, first, middle, member)
-        elif self.piece[leaves.BUILD] == 1:
+        elif self.task[leaves.BUILD] == 1:
             self._add(block, middle, last, member)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
     def _search_column(self, column: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
-        first: cython.Py_ssize_t = 2 * self.offsets[column]
-        last: cython.Py_ssize_t = 2 * self.offsets[column + 1]
-        pairs.gather(self.parts, self.used, first, last, self.histograms, self.piece[leaves.BUILT])
-        if self.piece[leaves.WHOLE] >= 0:
-            pairs.take(self.histograms, self.piece[leaves.WHOLE], self.piece[leaves.BUILT], first, last)
-        if self.piece[leaves.SEARCH_LEFT] and self.allowed[0, column]:
-            self._judge(column, member, 0)
-        if self.piece[leaves.SEARCH_RIGHT] and self.allowed[1, column]:
-            self._judge(column, member, 1)
+        """Sum the histogram of a column, and find the best cuts of the children that are searched."""
+        first: cython.Py_ssize_t = 2 * self.features[leaves.OFFSET, column]
+        last: cython.Py_ssize_t = 2 * self.features[leaves.OFFSET, column + 1]
+        pairs.gather(self.parts, self.used, first, last, self.histograms, self.task[leaves.BUILT])
+        if self.task[leaves.WHOLE] >= 0:
+            pairs.subtract(self.histograms, self.task[leaves.WHOLE], self.task[leaves.BUILT], first, last)
+        if self.task[leaves.SEARCH_LEFT] and self.allowed[0, column]:
+            self._search_child(column, member, 0)
+        if self.task[leaves.SEARCH_RIGHT] and self.allowed[1, column]:
+            self._search_child(column, member, 1)
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _judge(self, column: cython.Py_ssize_t, member: cython.Py_ssize_t, side: cython.Py_ssize_t) -> cython.void:
-        first: cython.Py_ssize_t = self.offsets[column]
+    def _search_child(
+        self, column: cython.Py_ssize_t, member: cython.Py_ssize_t, side: cython.Py_ssize_t
+    ) -> cython.void:
+        """Find the best cut of a column for one child."""
         self.cuts[side, column] = gains.search_column(
-            self.histograms,
-            self.numbers[self.piece[leaves.CHILD] + side, leaves.SLOT],
-            first,
-            self.offsets[column + 1] - first - 1,
-            self.categorical[column],
-            self.monotone[column],
-            self.nodes,
-            side,
-            self.limits,
-            self.bounded,
-            self.units,
-            self.shift,
-            self.sums,
-            self.sorted_bins,
-            member,
-            self.best,
-            column,
-        )
+            self.histograms, self.numbers[self.task[leaves.CHILD] + side, leaves.SLOT], self.features, column,
+            self.nodes, side, self.limits, self.quanta, self.sums, self.sorted_bins, member, self.best,
+        )  # fmt: skip
 
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(check=False)
-    def _move_block(self, block: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
+    def _score_block(self, block: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
+        """Add the tree to the scores of a block's rows, and compute the loss at them."""
         start: cython.Py_ssize_t = block * self.unit
         stop: cython.Py_ssize_t = min(start + self.unit, self.bins.shape[0])
+        nodes: cython.Py_ssize_t = self.task[leaves.NODES]
+        output: cython.Py_ssize_t = self.task[leaves.OUTPUT]
         if self.values.shape[0] > 0:
             slopes.add_values(
-                self.order,
-                self.spans,
-                self.numbers,
-                self.piece[leaves.NODES],
-                self.values,
-                block,
-                start,
-                self.scores,
-                self.piece[leaves.OUTPUT],
+                self.order, self.spans, self.numbers, nodes, self.values, block, start, self.scores, output
             )
-            if self.drawn.shape[0] > 0:
-                slopes.add_walked(
-                    self.columns,
-                    self.drawn,
-                    start,
-                    stop,
-                    self.spans[block, 0, 1],
-                    self.numbers,
-                    leaves.FEATURE,
-                    self.piece[leaves.NODES],
-                    self.tables,
-                    self.values,
-                    self.scores,
-                    self.piece[leaves.OUTPUT],
-                    self.order,
-                    self.spare,
-                    self.walks,
-                    member,
-                )
-        if self.piece[leaves.LOSS] > 0:
-            slopes.look(
-                self.piece[leaves.LOSS],
-                self.scores,
-                self.y,
-                self.weight,
-                start,
-                stop,
-                self.gradients,
-                self.losses,
-                block,
+        # Rows that were not drawn are in no leaf yet.
+        if self.values.shape[0] > 0 and self.drawn.shape[0] > 0:
+            slopes.list_undrawn(
+                self.drawn, start, stop, self.spans[block, 0, 1], self.order, self.spare, self.walks, member
             )
+            slopes.add_undrawn(
+                self.columns, start, self.numbers, nodes, self.tables, self.values, self.scores, output, self.order,
+                self.spare, self.walks, member,
+            )  # fmt: skip
+        if self.task[leaves.LOSS] > 0:
+            slopes.compute_loss(
+                cython.cast(cython.int, self.task[leaves.LOSS]), self.scores, self.y, self.weight, start, stop,
+                self.gradients, self.losses, block,
+            )  # fmt: skip

@@ -1,10 +1,10 @@
-/* Rows into a histogram of pairs of 64-bit words: the inner loop of boosted trees; and what rows are before and after.
+/* Adds rows to a histogram of pairs of 64-bit words, the inner loop of boosted trees; draws, quantises and splits rows.
 
-   Four columns are read before any is written: their bins are apart, which the compiler cannot know. A pair is added as
-   one 16-byte vector. Measured at v4 on one core, 500 000 x 30: 0.70 ns a pair, beside 1.15 ns one column after the other
-   and 1.10 ns for pairs of doubles; a single word takes 0.62 ns. Rows of small leaves lie far apart: asking for them a
-   dozen rows ahead takes 1.5 ns a pair where one row in sixteen is added, beside 5.3 ns; for the first dozen at once, 0.80
-   where 25 rows of a block are added, beside 0.99. */
+   Four columns are read before any is written: their bins differ, which the compiler cannot know. A pair is added as one
+   16-byte vector. Measured at v4 on one core, 500 000 x 30: 0.70 ns a pair, beside 1.15 ns one column after the other and
+   1.10 ns for pairs of doubles; a single word takes 0.62 ns. Rows of small leaves lie far apart: prefetching them twelve
+   rows ahead takes 1.5 ns a pair where one row in sixteen is added, beside 5.3 ns without; prefetching the first twelve at
+   once takes 0.80 ns where 25 rows of a block are added, beside 0.99 ns. */
 
 #if defined(__GNUC__)
     typedef long long mercer_pair __attribute__((vector_size(16), aligned(8), may_alias));
@@ -59,7 +59,7 @@
 
 ADD_ROWS(mercer_add_rows, unsigned char)
 
-/* The same for some of the columns. */
+/* Adds rows to the bins of the chosen columns only. */
 static inline void mercer_add_some(const unsigned char *bins, Py_ssize_t d, const long long *words,
                                    const unsigned short *order, Py_ssize_t count, const int *offsets, const int *chosen,
                                    Py_ssize_t n_chosen, long long *histogram)
@@ -84,10 +84,10 @@ static inline void mercer_add_some(const unsigned char *bins, Py_ssize_t d, cons
     }
 }
 
-/* Half up, away from zero: the same for a gradient and its opposite. */
+/* Rounds to the nearest whole number, halves away from zero: the same for a gradient and its opposite. */
 static inline long long mercer_rounded(double value) { return (long long)(value + (value >= 0 ? 0.5 : -0.5)); }
 
-/* Draws rows from the `start`-th on, each by a number in [0, 1) of its own: the finaliser of splitmix64 of its place. */
+/* Draws rows from row `start` on: each if the finaliser of splitmix64 of its index, as a fraction, is below `share`. */
 static inline void mercer_draw_rows(unsigned long long seed, Py_ssize_t start, Py_ssize_t rows, double share,
                                     long long *drawn)
 {
@@ -100,8 +100,8 @@ static inline void mercer_draw_rows(unsigned long long seed, Py_ssize_t start, P
     }
 }
 
-/* The words of rows, whose sums are added to `totals`, and their places in `order`; how many they are. A row that stands
-   for some has the words of one, rounded, times as many: weights are repetitions. */
+/* Writes the words of rows and the places in `order` of those drawn; adds the words to `totals`; returns the number drawn.
+   A row that stands for several has the rounded words of one times their number: weights are repetitions. */
 static inline Py_ssize_t mercer_quantise(const double *gradients, const long long *counts, const long long *drawn,
                                          Py_ssize_t rows, double scale, double rest_scale, int shift, long long *words,
                                          unsigned short *order, long long *totals)
@@ -119,7 +119,7 @@ static inline Py_ssize_t mercer_quantise(const double *gradients, const long lon
         kept = rows;
     }
     else
-        /* Without a branch, which could not be foreseen; a row that is not drawn has the words 0. */
+        /* Without a branch, which could not be predicted; a row that is not drawn has the words 0. */
         for (Py_ssize_t k = 0; k < rows; k++) {
             const long long copies = counts == NULL ? 1 : counts[k], taken = drawn == NULL ? copies : drawn[k];
             const double part = counts == NULL ? 1.0 : (double)copies;
@@ -135,7 +135,7 @@ static inline Py_ssize_t mercer_quantise(const double *gradients, const long lon
     return kept;
 }
 
-/* Puts the rows that go left before those that go right, both in their order; how many go left. */
+/* Puts the rows that go left before those that go right, both in their order; returns how many go left. */
 static inline Py_ssize_t mercer_part_rows(const unsigned char *column, const unsigned char *goes_left,
                                           unsigned short *order, Py_ssize_t count, unsigned short *spare)
 {

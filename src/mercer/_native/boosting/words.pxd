@@ -1,4 +1,7 @@
-# Rows into a histogram of pairs of words; words.h says how. words.py is the uncompiled twin.
+# Rows into a histogram of pairs of words; words.h says how. words.py is the uncompiled twin. leaves.py names the rows of
+# `features` and the places of `quanta`.
+
+from mercer._native.boosting cimport leaves
 
 cdef extern from *:
     """
@@ -21,44 +24,45 @@ cdef extern from *:
 
 
 cdef inline void add_rows(const unsigned char[:, ::1] bins, Py_ssize_t start, const long long[:, ::1] words,
-                          const unsigned short[::1] order, Py_ssize_t first, Py_ssize_t last, const int[::1] offsets,
+                          const unsigned short[::1] order, Py_ssize_t first, Py_ssize_t last, const int[:, ::1] features,
                           const int[:, ::1] chosen, Py_ssize_t side, Py_ssize_t n_chosen, long long[:, ::1] parts,
                           Py_ssize_t member) noexcept nogil:
     """Add to the bins of their chosen columns the words of the rows that `order` counts from row `start` on."""
     if first < last and n_chosen < bins.shape[1]:
-        mercer_add_some(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &offsets[0],
+        mercer_add_some(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &features[leaves.OFFSET, 0],
                         &chosen[side, 0], n_chosen, &parts[member, 0])
     elif first < last:
-        mercer_add_rows(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &offsets[0],
+        mercer_add_rows(&bins[start, 0], bins.shape[1], &words[start, 0], &order[first], last - first, &features[leaves.OFFSET, 0],
                         &parts[member, 0])
 
 
 cdef inline void draw_rows(unsigned long long seed, Py_ssize_t start, Py_ssize_t stop, double share,
                            long long[::1] drawn) noexcept nogil:
-    """Draw each of some rows once with a chance."""
+    """Draw each of the rows from `start` to `stop` once with chance `share`."""
     mercer_draw_rows(seed, start, stop - start, share, &drawn[start])
 
 
 cdef inline Py_ssize_t quantise(const double[:, :, ::1] gradients, Py_ssize_t output, const long long[::1] counts,
-                                const long long[::1] drawn, Py_ssize_t start, Py_ssize_t stop, const double[::1] scales,
-                                int shift, long long[:, ::1] words, unsigned short[::1] order, long long[:, ::1] totals,
+                                const long long[::1] drawn, Py_ssize_t start, Py_ssize_t stop, const double[::1] quanta,
+                                long long[:, ::1] words, unsigned short[::1] order, long long[:, ::1] totals,
                                 Py_ssize_t member) noexcept nogil:
-    """Write the words of some rows, and the places of those that were drawn; how many they are.
+    """Write the words of the rows from `start` to `stop`, and the places of those drawn; return their number.
 
-    `counts` says how many rows each stands for, `drawn` how many of them were drawn; empty, they say one and all.
+    `counts` says how many rows each stands for, `drawn` how many of them were drawn; empty, they mean one and all.
     """
     return mercer_quantise(&gradients[output, start, 0], &counts[start] if counts.shape[0] > 0 else NULL,
-                           &drawn[start] if drawn.shape[0] > 0 else NULL, stop - start, scales[0], scales[1], shift,
-                           &words[start, 0], &order[start], &totals[member, 0])
+                           &drawn[start] if drawn.shape[0] > 0 else NULL, stop - start, quanta[leaves.GRADIENT_SCALE],
+                           quanta[leaves.CURVATURE_SCALE], <int> quanta[leaves.COUNT_BITS], &words[start, 0],
+                           &order[start], &totals[member, 0])
 
 
 cdef inline Py_ssize_t part_rows(const unsigned char[:, ::1] columns, Py_ssize_t column, Py_ssize_t start,
                                  const unsigned char[:, ::1] tables, Py_ssize_t node, unsigned short[::1] order,
                                  Py_ssize_t first, Py_ssize_t last, unsigned short[:, ::1] spare,
                                  Py_ssize_t member) noexcept nogil:
-    """Put the rows of a block that go left before the others, both in their order; how many go left.
+    """Put the rows of a block that go left before the others, both in their order; return how many go left.
 
-    They are those from `first` to `last` in the order of the block that begins with row `start`; tables[node] says which
+    The rows are those from `first` to `last` in the order of the block that begins with row `start`; tables[node] says which
     bins go left.
     """
     if first == last:
@@ -67,18 +71,19 @@ cdef inline Py_ssize_t part_rows(const unsigned char[:, ::1] columns, Py_ssize_t
                             &spare[member, 0])
 
 
-cdef inline void clear(const int[::1] offsets, const int[:, ::1] chosen, Py_ssize_t side, Py_ssize_t n_chosen,
+cdef inline void clear(const int[:, ::1] features, const int[:, ::1] chosen, Py_ssize_t side, Py_ssize_t n_chosen,
                        long long[:, ::1] parts, Py_ssize_t member) noexcept nogil:
-    """Empty the chosen columns of a histogram."""
-    cdef Py_ssize_t c, j
+    """Set the chosen columns of a thread's histogram to zero."""
+    cdef Py_ssize_t c, j, first
     for c in range(n_chosen):
         j = chosen[side, c]
-        memset(&parts[member, 2 * offsets[j]], 0, 2 * (offsets[j + 1] - offsets[j]) * sizeof(long long))
+        first = features[leaves.OFFSET, j]
+        memset(&parts[member, 2 * first], 0, 2 * (features[leaves.OFFSET, j + 1] - first) * sizeof(long long))
 
 
 cdef inline void gather(const long long[:, ::1] parts, const unsigned char[:, ::1] used, Py_ssize_t first, Py_ssize_t last,
                         long long[:, ::1] histograms, Py_ssize_t slot) noexcept nogil:
-    """Write the sum of those parts of a histogram that were used, between two places."""
+    """Write the sum of the histograms of those threads that added rows, from place `first` to `last`."""
     cdef Py_ssize_t member, k
     cdef bint found = False
     cdef long long *total = &histograms[slot, 0]
@@ -98,9 +103,9 @@ cdef inline void gather(const long long[:, ::1] parts, const unsigned char[:, ::
         memset(&total[first], 0, (last - first) * sizeof(long long))
 
 
-cdef inline void take(long long[:, ::1] histograms, Py_ssize_t whole, Py_ssize_t built, Py_ssize_t first,
+cdef inline void subtract(long long[:, ::1] histograms, Py_ssize_t whole, Py_ssize_t built, Py_ssize_t first,
                       Py_ssize_t last) noexcept nogil:
-    """Take one child's histogram off its parent's between two places, which leaves the other child's."""
+    """Subtract one child's histogram from its parent's, from place `first` to `last`, which leaves the other child's."""
     cdef Py_ssize_t k
     cdef long long *total = &histograms[whole, 0]
     cdef const long long *part = &histograms[built, 0]

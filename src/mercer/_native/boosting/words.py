@@ -2,22 +2,24 @@
 
 import numpy
 
-__all__ = ["add_rows", "clear", "draw_rows", "gather", "part_rows", "quantise", "take"]
+from mercer._native.boosting import leaves
+
+__all__ = ["add_rows", "clear", "draw_rows", "gather", "part_rows", "quantise", "subtract"]
 
 
-def add_rows(bins, start, words, order, first, last, offsets, chosen, side, n_chosen, parts, member):
+def add_rows(bins, start, words, order, first, last, features, chosen, side, n_chosen, parts, member):
     """Add to the bins of their chosen columns the words of the rows that `order` counts from row `start` on."""
     histogram = parts[member]
     for k in range(first, last):
         row = start + int(order[k])
         for j in chosen[side, :n_chosen]:
-            place = 2 * (int(offsets[j]) + int(bins[row, j]))
+            place = 2 * (int(features[leaves.OFFSET, j]) + int(bins[row, j]))
             histogram[place] += words[row, 0]
             histogram[place + 1] += words[row, 1]
 
 
 def draw_rows(seed, start, stop, share, drawn):
-    """Draw each of some rows once with a chance."""
+    """Draw each of the rows from `start` to `stop` once with chance `share`."""
     for row in range(start, stop):
         x = (int(seed) + (row + 1) * 0x9E3779B97F4A7C15) % 2**64
         x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
@@ -25,29 +27,31 @@ def draw_rows(seed, start, stop, share, drawn):
         drawn[row] = ((x ^ (x >> 31)) >> 11) * 2.0**-53 < share
 
 
-def quantise(gradients, output, counts, drawn, start, stop, scales, shift, words, order, totals, member):
-    """Write the words of some rows, and the places of those that were drawn; how many they are."""
-    kept = 0
+def quantise(gradients, output, counts, drawn, start, stop, quanta, words, order, totals, member):
+    """Write the words of the rows from `start` to `stop`, and the places of those drawn; return their number."""
+    kept, shift = 0, int(quanta[leaves.COUNT_BITS])
+    scales = quanta[leaves.GRADIENT_SCALE], quanta[leaves.CURVATURE_SCALE]
     for row in range(start, stop):
         copies = int(counts[row]) if len(counts) else 1
         taken = int(drawn[row]) if len(drawn) else copies
         if taken == 0:
             continue
         gradient, curvature = gradients[output, row]
-        words[row, 0] = taken * _rounded(gradient / copies * scales[0])
-        words[row, 1] = ((taken * _rounded(curvature / copies * scales[1])) << shift) + taken
+        words[row, 0] = taken * _round_half_up(gradient / copies * scales[0])
+        words[row, 1] = ((taken * _round_half_up(curvature / copies * scales[1])) << shift) + taken
         totals[member, :2] += words[row]
         order[start + kept] = row - start
         kept += 1
     return kept
 
 
-def _rounded(value):
+def _round_half_up(value):
+    """Return the nearest whole number, halves away from zero: the same for a gradient and its opposite."""
     return int(value + 0.5 if value >= 0 else value - 0.5)
 
 
 def part_rows(columns, column, start, tables, node, order, first, last, spare, member):
-    """Put the rows of a block that go left before the others, both in their order; how many go left."""
+    """Put the rows of a block that go left before the others, both in their order; return how many go left."""
     part = slice(start + first, start + last)
     places = order[part].copy()
     left = tables[node, columns[column, start + places.astype(int)]].astype(bool)
@@ -55,17 +59,18 @@ def part_rows(columns, column, start, tables, node, order, first, last, spare, m
     return int(left.sum())
 
 
-def clear(offsets, chosen, side, n_chosen, parts, member):
-    """Empty the chosen columns of a histogram."""
+def clear(features, chosen, side, n_chosen, parts, member):
+    """Set the chosen columns of a thread's histogram to zero."""
+    offsets = features[leaves.OFFSET]
     for j in chosen[side, :n_chosen]:
         parts[member, 2 * offsets[j] : 2 * offsets[j + 1]] = 0
 
 
 def gather(parts, used, first, last, histograms, slot):
-    """Write the sum of those parts of a histogram that were used, between two places."""
+    """Write the sum of the histograms of those threads that added rows, from place `first` to `last`."""
     histograms[slot, first:last] = parts[numpy.flatnonzero(used[:, 0]), first:last].sum(axis=0)
 
 
-def take(histograms, whole, built, first, last):
-    """Take one child's histogram off its parent's between two places, which leaves the other child's."""
+def subtract(histograms, whole, built, first, last):
+    """Subtract one child's histogram from its parent's, from `first` to `last`, which leaves the other child's."""
     histograms[whole, first:last] -= histograms[built, first:last]

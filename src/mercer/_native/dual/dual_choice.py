@@ -10,7 +10,7 @@ else:
 __all__ = ["choose", "cut", "gather", "place_bins", "sort_candidates", "widen"]
 
 INFINITY = cython.declare(cython.double, float("inf"))
-# What is known of a row.
+# Marks of a row: it is in a list of violators; it is in the working set.
 _LISTED = cython.declare(cython.uchar, 1)
 _TAKEN = cython.declare(cython.uchar, 2)
 
@@ -36,8 +36,8 @@ def place_bins(
 ) -> cython.int:
     """Write where the bins of each list begin, and how many there are in one unit; return the number of lists.
 
-    They go twice as far from the least cost as lists `reach` (4,), or, where that is not above zero, over the whole
-    violation. A list is of use if those before it are, and somebody can move.
+    The bins of a list cover twice its `reach` (4,) from the least cost on or, where that is not above zero, the whole
+    violation. Lists are counted as long as some coefficient of their group can move.
     """
     tile: cython.Py_ssize_t
     group: cython.Py_ssize_t
@@ -67,13 +67,13 @@ def cut(
     wanted: cython.const[cython.Py_ssize_t][::1],
     cuts: cython.Py_ssize_t[::1],
 ) -> cython.int:
-    """Write the bin of each list up to which there are as many candidates as wanted; return 1 if there are.
+    """Write the first bin of each list up to which there are enough candidates; return 0 if a list has too few.
 
     Parameters
     ----------
     counts : (members, 4, bins)
     wanted : (lists,)
-    cuts : (4,): -1 for lists that nobody wants
+    cuts : (4,), written: -1 for lists beyond those of `wanted`
     """
     kind: cython.Py_ssize_t
     place: cython.Py_ssize_t
@@ -104,7 +104,7 @@ def gather(
     upper: cython.const[cython.double][::1],
     out: cython.double[:, ::1],
 ):
-    """Write what is known of the chosen coefficients to `out` (6, q), in the order of the arguments."""
+    """Write b, slope, rise, fall, lower and upper of the chosen coefficients to the rows of `out` (6, q)."""
     k: cython.Py_ssize_t
     place: cython.Py_ssize_t
     with cython.nogil:
@@ -127,13 +127,13 @@ def sort_candidates(
     values: cython.double[::1],
     places: cython.Py_ssize_t[::1],
 ):
-    """Write the candidates that cost least, in rising order, and by place among equals, to `places` (k,).
+    """Write the k candidates that cost least to `places` (k,), in rising order of cost, then of place.
 
     Parameters
     ----------
     found : (tiles x width,): the candidates of each tile, from its first place on
-    lengths : (tiles, 4): how many they are, in column `kind`; in all at least k
-    slope, lift : (m,): what is added is a cost where `kind` is even, else a gain
+    lengths : (tiles, 4): their number, in column `kind`; in all at least k
+    slope, lift : (m,): their sum is a cost where `kind` is even, else a gain
     values : (k,), written: the costs
     """
     width: cython.Py_ssize_t = found.shape[0] // lengths.shape[0]
@@ -171,7 +171,7 @@ def merge(
     known: cython.uchar[::1],
     order: cython.Py_ssize_t[::1],
 ) -> cython.Py_ssize_t:
-    """Write one of either list after the other, each once; take the first `share`. Return how many are written."""
+    """Write the places of two lists in turn, each place once; mark the first `share` as taken; return how many."""
     total: cython.Py_ssize_t = 0
     k: cython.Py_ssize_t
     place: cython.Py_ssize_t
@@ -199,13 +199,13 @@ def choose(
 
     Parameters
     ----------
-    lists : (2 groups, k): those cheap to raise, and those whose lowering gains most, of each group
-    counts : (groups,): how many of each two lists there are
-    share : of each group so many violators are taken, one of either list after the other
-    kept : positions of the working set before: then those that are free, then the others
+    lists : (2 groups, k): for each group the candidates that cost least to raise, then those whose lowering gains most
+    counts : (groups,): length of the two lists of each group
+    share : violators taken from each group, from its two lists in turn
+    kept : positions of the previous working set; the free ones follow the violators, then the others
     rise, fall : (m,): infinite at a bound
     known, order : (m,) zeros, (groups, 2 k) scratch
-    chosen : (size,): when kept ones are few, more violators fill it up
+    chosen : (size,): if there are too few kept positions, more violators fill it up
     """
     size: cython.Py_ssize_t = chosen.shape[0]
     taken: cython.Py_ssize_t = 0

@@ -1,7 +1,7 @@
-/* The passes over all coefficients of a dual program, in eight lanes; see dual_rounds.py. A least or a greatest value has
-   the same bits in any order. */
+/* Passes over all coefficients of a dual program, in eight lanes; see dual_rounds.py. A least or a greatest value has the
+   same bits in any order. */
 
-/* A body for each k from `first` to `last`, and the lane that it is in: eight of them at a time fill registers. */
+/* Runs a body for each k from `first` to `last`, and its lane: eight at a time fill a vector register. */
 #define EACH_LANE(first, last, ...)                                                                                     \
     {                                                                                                                   \
         Py_ssize_t start = first;                                                                                       \
@@ -49,8 +49,8 @@ static inline double mercer_lane_sum(const double *lanes)
     return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
-/* Of the coefficients from `first` to `last`: the most that lowering one gains, the least that raising one costs, the sum
-   of that over those which may do both at one price, and how many these are. */
+/* Writes, for the coefficients from `first` to `last`, the greatest gain of lowering one, the least cost of raising one,
+   the sum of the costs that equal the gain, as those of free coefficients do, and their number. */
 static inline void mercer_measure_sweep(const double *b, const double *slope, const double *lower, const double *upper,
                                         double kink, Py_ssize_t first, Py_ssize_t last, double *found)
 {
@@ -79,8 +79,8 @@ static inline void mercer_measure_sweep(const double *b, const double *slope, co
     found[3] = mercer_lane_sum(count);
 }
 
-/* The sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box. An infinite end
-   times no excess is not a number, and adds nothing. */
+/* The sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box. Infinity
+   times zero is not a number, and counts as zero. */
 static inline double mercer_gap_sweep(const double *b, const double *slope, const double *lower, const double *upper,
                                       double kink, double offset, Py_ssize_t first, Py_ssize_t last)
 {

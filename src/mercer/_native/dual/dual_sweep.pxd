@@ -22,10 +22,10 @@ ctypedef fused real:
 cdef inline void mark(const double[::1] b, const double[::1] lower, const double[::1] upper, double kink,
                       const double[::1] slope, Py_ssize_t first, Py_ssize_t last, Py_ssize_t split, double[::1] rise,
                       double[::1] fall, double[::1] ends) noexcept nogil:
-    """Write what is added to slopes when coefficients from `first` to `last` rise and fall.
+    """Write `rise` and `fall`, what is added to slopes when coefficients rise and fall, from `first` to `last`.
 
-    And to `ends` (4,) the least that raising one costs and the most that lowering one gains, of those below `split` and
-    of the others.
+    `ends` (4,) gets the least cost of raising and the greatest gain of lowering a coefficient, of the first group (below
+    `split`) and of the second.
     """
     cdef Py_ssize_t middle = max(first, min(split, last))
     mercer_mark_sweep(&b[0], &lower[0], &upper[0], kink, &slope[0], first, middle, &rise[0], &fall[0], &ends[0])
@@ -34,28 +34,29 @@ cdef inline void mark(const double[::1] b, const double[::1] lower, const double
 
 cdef inline void measure(const double[::1] b, const double[::1] slope, const double[::1] lower, const double[::1] upper,
                          double kink, Py_ssize_t first, Py_ssize_t last, double[::1] found) noexcept nogil:
-    """Write the greatest gain, the least cost, the sum of costs that are gains too, and their number."""
+    """Write to `found` (4,) the greatest gain, the least cost, the sum of the costs that are gains too, and their number."""
     mercer_measure_sweep(&b[0], &slope[0], &lower[0], &upper[0], kink, first, last, &found[0])
 
 
 cdef inline double gap(const double[::1] b, const double[::1] slope, const double[::1] lower, const double[::1] upper,
                        double kink, double offset, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
-    """The sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box."""
+    """Return the sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box."""
     return mercer_gap_sweep(&b[0], &slope[0], &lower[0], &upper[0], kink, offset, first, last)
 
 
 cdef inline double value(const double[::1] b, const double[::1] slope, const double[::1] linear,
                          double kink) noexcept nogil:
-    """The sum of b (slope + linear) / 2 + kink |b|."""
+    """Return the sum of b (slope + linear) / 2 + kink |b|."""
     return mercer_value_sweep(&b[0], &slope[0], &linear[0], kink, b.shape[0])
 
 
 cdef inline void add(const real[:, ::1] table, const Py_ssize_t[::1] slots, const double[::1] change,
-                     Py_ssize_t first, Py_ssize_t last, double[::1] slope) noexcept nogil:
-    """Add the rows of `table` in `slots`, each times its change, to `slope`, in columns from `first` to `last`."""
-    cdef Py_ssize_t r, k, a, b, c, d, whole = slots.shape[0] - slots.shape[0] % 4
+                     Py_ssize_t begin, Py_ssize_t end, Py_ssize_t first, Py_ssize_t last,
+                     double[::1] slope) noexcept nogil:
+    """Add the rows `slots[begin:end]` of `table`, each times its change, to `slope`, in columns from `first` to `last`."""
+    cdef Py_ssize_t r, k, a, b, c, d, whole = end - (end - begin) % 4
     cdef double p, s, t, u
-    for r in range(0, whole, 4):
+    for r in range(begin, whole, 4):
         a = slots[r]
         b = slots[r + 1]
         c = slots[r + 2]
@@ -66,7 +67,7 @@ cdef inline void add(const real[:, ::1] table, const Py_ssize_t[::1] slots, cons
         u = change[r + 3]
         for k in range(first, last):
             slope[k] += (p * table[a, k] + s * table[b, k]) + (t * table[c, k] + u * table[d, k])
-    for r in range(whole, slots.shape[0]):
+    for r in range(whole, end):
         a = slots[r]
         p = change[r]
         for k in range(first, last):
@@ -75,10 +76,10 @@ cdef inline void add(const real[:, ::1] table, const Py_ssize_t[::1] slots, cons
 
 cdef inline void mirror(real[:, ::1] K, Py_ssize_t top, Py_ssize_t bottom, Py_ssize_t left,
                         Py_ssize_t right) noexcept nogil:
-    """Copy a block of `K` to its mirror image.
+    """Copy a block of `K` to its mirror image, in tiles of 16 x 16.
 
-    In tiles of 16 x 16, of which each line is read once and written once: rows of a power of two share their places in
-    the cache, which has fewer than sixteen of each.
+    Each cache line of a tile is read once and written once. Where rows have a power of two of columns, the lines of one
+    column share their places in the cache, which holds fewer than sixteen of them.
     """
     cdef Py_ssize_t i, j, row, column, high, wide
     cdef real tile[256]
@@ -104,7 +105,7 @@ cdef inline void mirror(real[:, ::1] K, Py_ssize_t top, Py_ssize_t bottom, Py_ss
 
 cdef inline void sink(double[::1] values, Py_ssize_t[::1] places, Py_ssize_t at, Py_ssize_t end, double value,
                       Py_ssize_t place) noexcept nogil:
-    """Put a value at a node of the heap of the first `end`, the greatest on top, or below what is greater."""
+    """Put a value at node `at` of a heap of `end` values, greatest on top, and move it down below greater ones."""
     cdef Py_ssize_t child = 2 * at + 1
     while child < end:
         if child + 1 < end and (values[child + 1] > values[child] or
@@ -128,7 +129,7 @@ cdef inline void heap(double[::1] values, Py_ssize_t[::1] places, Py_ssize_t cou
 
 
 cdef inline void sort_heap(double[::1] values, Py_ssize_t[::1] places, Py_ssize_t count) noexcept nogil:
-    """Put a heap in rising order; equals by place."""
+    """Sort a heap in rising order of value, then of place."""
     cdef Py_ssize_t k, place
     cdef double value
     for k in range(count - 1, 0, -1):

@@ -6,7 +6,7 @@ __all__ = ["add", "gap", "heap", "mark", "measure", "mirror", "sink", "sort_heap
 
 
 def mark(b, lower, upper, kink, slope, first, last, split, rise, fall, ends):
-    """Write what is added to slopes when coefficients from `first` to `last` rise and fall, and the ends they reach."""
+    """Write `rise` and `fall` of coefficients from `first` to `last`, and cost and gain bounds to `ends`."""
     middle = max(first, min(split, last))
     for group, part in enumerate((slice(first, middle), slice(middle, last))):
         rise[part] = numpy.where(b[part] >= upper[part], numpy.inf, numpy.where(b[part] >= 0.0, kink, -kink))
@@ -16,7 +16,7 @@ def mark(b, lower, upper, kink, slope, first, last, split, rise, fall, ends):
 
 
 def _lane_sum(terms):
-    """The sum of terms in eight lanes, which are added in pairs."""
+    """Return the sum of terms in eight lanes, which are added in pairs."""
     lanes = numpy.zeros(8)
     for start in range(0, len(terms), 8):
         lanes[: len(terms) - start] += terms[start : start + 8]
@@ -34,7 +34,7 @@ def measure(b, slope, lower, upper, kink, first, last, found):
 
 
 def gap(b, slope, lower, upper, kink, offset, first, last):
-    """The sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box."""
+    """Return the sum of b (slope - c) + kink |b| less the least of v (slope - c) + kink |v| over each row's box."""
     b, slope, lower, upper = (one[first:last] for one in (b, slope, lower, upper))
     excess = slope - offset
     with numpy.errstate(invalid="ignore"):
@@ -46,18 +46,18 @@ def gap(b, slope, lower, upper, kink, offset, first, last):
 
 
 def value(b, slope, linear, kink):
-    """The sum of b (slope + linear) / 2 + kink |b|."""
+    """Return the sum of b (slope + linear) / 2 + kink |b|."""
     return float(_lane_sum(0.5 * b * (slope + linear) + kink * abs(b)))
 
 
-def add(table, slots, change, first, last, slope):
-    """Add the rows of `table` in `slots`, each times its change, to `slope`, in columns from `first` to `last`."""
-    part = slice(first, last)
-    rows, whole = table[slots, part].astype(numpy.float64), len(slots) - len(slots) % 4
+def add(table, slots, change, begin, end, first, last, slope):
+    """Add rows `slots[begin:end]` of `table`, each times its change, to `slope`, in columns from `first` to `last`."""
+    part, change = slice(first, last), change[begin:end]
+    rows, whole = table[slots[begin:end], part].astype(numpy.float64), len(change) - len(change) % 4
     for r in range(0, whole, 4):
         (a, b, c, d), (p, s, t, u) = rows[r : r + 4], change[r : r + 4]
         slope[part] += (p * a + s * b) + (t * c + u * d)
-    for r in range(whole, len(slots)):
+    for r in range(whole, len(change)):
         slope[part] += change[r] * rows[r]
 
 
@@ -67,7 +67,7 @@ def mirror(K, top, bottom, left, right):
 
 
 def sink(values, places, at, end, value, place):
-    """Put a value at a node of the heap of the first `end`, the greatest on top, or below what is greater."""
+    """Put a value at node `at` of a heap of `end` values, greatest on top, and move it down below greater ones."""
     child = 2 * at + 1
     while child < end:
         if child + 1 < end and (values[child + 1], places[child + 1]) > (values[child], places[child]):
@@ -87,7 +87,7 @@ def heap(values, places, count):
 
 
 def sort_heap(values, places, count):
-    """Put a heap in rising order; equals by place."""
+    """Sort a heap in rising order of value, then of place."""
     for k in range(count - 1, 0, -1):
         value, place = values[k], places[k]
         values[k], places[k] = values[0], places[0]

@@ -16,14 +16,14 @@ INFINITY = cython.declare(cython.double, float("inf"))
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def violation(
+def measure_violation(
     i: cython.Py_ssize_t,
     own: cython.Py_ssize_t,
     box: cython.double,
     A: cython.const[cython.double][:, ::1],
     scores: cython.const[cython.double][:, ::1],
 ) -> cython.double:
-    """By how much a row breaks the optimality conditions."""
+    """Return the largest slope of a row less the least slope of a class that may rise: its violation."""
     m: cython.Py_ssize_t
     slope: cython.double
     highest: cython.double = -INFINITY
@@ -59,7 +59,7 @@ def settle(
     for m in range(k):
         change[m] = scores[i, m] - (1.0 if m == own else 0.0) - curvature * A[i, m]
         level[m] = change[m] + (curvature * box if m == own else 0.0)
-    # The few levels are sorted downwards by insertion.
+    # Sort the few levels downwards by insertion.
     for m in range(1, k):
         value = level[m]
         r = m
@@ -107,23 +107,25 @@ def descend_rows(
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     m: cython.Py_ssize_t
-    found: cython.Py_ssize_t
-    one: cython.double
+    row: cython.Py_ssize_t
+    gap: cython.double
+    curvature: cython.double
     with cython.nogil:
         while True:
-            found = 0
+            row = 0
             worst[0] = 0.0
             for i in range(n):
-                one = violation(i, own[i], box[i], A, scores)
-                if one > worst[0]:
-                    worst[0] = one
-                    found = i
+                gap = measure_violation(i, own[i], box[i], A, scores)
+                if gap > worst[0]:
+                    worst[0] = gap
+                    row = i
             if worst[0] <= tolerance or steps >= most:
                 break
-            one = K[found, found]
-            settle(found, own[found], box[found], one if one > 1e-12 else 1e-12, A, scores, scratch[0], scratch[1])
+            # The least curvature: where K is singular, steps end at a bound.
+            curvature = K[row, row] if K[row, row] > 1e-12 else 1e-12
+            settle(row, own[row], box[row], curvature, A, scores, scratch[0], scratch[1])
             for j in range(n):
                 for m in range(A.shape[1]):
-                    scores[j, m] += K[found, j] * scratch[1, m]
+                    scores[j, m] += K[row, j] * scratch[1, m]
             steps += 1
     return steps

@@ -159,34 +159,18 @@ def radial_rows(
     ----------
     form : (4,): kind, shape and scale of the profile, as of `radial`, and a factor of all values
     X, squares : (n, d), (n,): rows and their squared lengths
-    chosen, slots : (q,): numbers of rows, and the rows of `table` that their values go to
-    columns : (m,): numbers of the other rows; their values go to the columns of `table` from `offset` on
+    chosen, slots : (q,): indices of rows, and the rows of `table` that their values go to
+    columns : (m,): indices of the other rows; their values go to the columns of `table` from `offset` on
     left, panels, others, tile : (8, d), (m / w, d, w), (m,), (8, m) scratch, m rounded up to a multiple of the width w
         of a panel: 128 bytes
     table : written
     """
-    m: cython.Py_ssize_t = columns.shape[0]
+    extent = cython.declare(rows.Extent)
+    extent.first, extent.last, extent.begin, extent.end = 0, chosen.shape[0], 0, columns.shape[0]
+    extent.panel, extent.offset, extent.scratch = 0, offset, 0
     with cython.nogil:
-        rows.pack_columns(X, squares, columns, 0, m, panels, others)
-        rows.fill(
-            form,
-            X,
-            squares,
-            chosen,
-            0,
-            chosen.shape[0],
-            columns,
-            0,
-            m,
-            panels,
-            0,
-            others,
-            slots,
-            offset,
-            left,
-            tile,
-            table,
-        )
+        rows.pack_columns(X, squares, columns, 0, columns.shape[0], panels, others)
+        rows.fill(form, X, squares, chosen, slots, columns, panels, others, extent, left, tile, table)
 
 
 def slopes(

@@ -69,35 +69,62 @@ def descend(
     left: cython.const[real][:, ::1],
     right: cython.const[real][:, ::1],
     ready: cython.uchar[::1],
-    diagonal: cython.const[cython.double][::1],
-    lower: cython.const[cython.double][::1],
-    upper: cython.const[cython.double][::1],
-    kink: cython.double,
-    split: cython.Py_ssize_t,
-    tolerance: cython.double,
-    most: cython.Py_ssize_t,
-    b: cython.double[::1],
-    slope: cython.double[::1],
-    rise: cython.double[::1],
-    fall: cython.double[::1],
+    inner: cython.double[:, ::1],
+    rules: cython.const[cython.double][::1],
     best: cython.double[::1],
 ) -> cython.Py_ssize_t:
-    """Take steps until no pair violates optimality by more than `tolerance`, `most` at most; return their number.
+    """Take steps until no pair violates optimality by more than the tolerance, or the most steps; return their number.
 
     Parameters
     ----------
     K : (q, q)
     left, right, ready : (p, p), (q - p, q - p), (q,): values within the first p rows and within the others, which rows
-        of `K` take over when they are first looked at, and which have; till then those of the first p hold their values
-        with the others alone. All empty where `K` is whole.
-    diagonal : (q,), of K, with whatever is added to it
-    lower, upper : (q,)
-    kink : the weight of sum |b|
-    split : pairs lie on one side of this number: where the second group begins, or q
-    b, slope, rise, fall : (q,), kept up to date
+        of `K` take over when they are first looked at, and which have; till then the first p rows hold only their
+        values with the others. All empty where `K` is whole.
+    inner : (7, q)
+        Coefficients, slopes and moves, which are kept up to date, bounds, and the diagonal of K plus the ridge; see
+        ``pair_steps``.
+    rules : (4,) or more
+        Kink, where the second group begins (q if there is one group), tolerance, most steps; see ``pair_steps``.
     best : (2,), written: the promise of the best pair when the descent ended, and the largest violation
     """
-    n: cython.Py_ssize_t = b.shape[0]
+    steps: cython.Py_ssize_t = 0
+    with cython.nogil:
+        steps = _descend(
+            K,
+            left,
+            right,
+            ready,
+            inner,
+            inner[pair_steps.SLOPE],
+            inner[pair_steps.RISE],
+            inner[pair_steps.FALL],
+            inner[pair_steps.DIAGONAL],
+            rules,
+            best,
+        )
+    return steps
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _descend(
+    K: real[:, ::1],
+    left: cython.const[real][:, ::1],
+    right: cython.const[real][:, ::1],
+    ready: cython.uchar[::1],
+    inner: cython.double[:, ::1],
+    slope: cython.double[::1],
+    rise: cython.double[::1],
+    fall: cython.double[::1],
+    diagonal: cython.const[cython.double][::1],
+    rules: cython.const[cython.double][::1],
+    best: cython.double[::1],
+) -> cython.Py_ssize_t:
+    """Do the steps of `descend`, with the rows of `inner` that every step reads."""
+    n: cython.Py_ssize_t = inner.shape[1]
+    split: cython.Py_ssize_t = cython.cast(cython.Py_ssize_t, rules[pair_steps.SPLIT])
     steps: cython.Py_ssize_t = 0
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
@@ -106,46 +133,65 @@ def descend(
     partner: cython.Py_ssize_t
     size: cython.double
     gap: cython.double
-    curvature: cython.double
-    with cython.nogil:
-        complete(K, left, right, ready, 0)
-        lowest = pairs.update(K[0], K[0], 0.0, slope, rise, 0, split)
-        other = pairs.update(K[0], K[0], 0.0, slope, rise, split, n)
-        while True:
-            best[0] = 0.0
-            best[1] = -INFINITY
-            j = -1
-            i = lowest
-            if i >= 0:
-                gap = slope[i] + rise[i]
-                complete(K, left, right, ready, i)
-                j = pairs.partner(K[i], diagonal, slope, fall, diagonal[i], gap, pair_steps.FLAT, 0, split, best)
-            if other >= 0:
-                gap = slope[other] + rise[other]
-                complete(K, left, right, ready, other)
-                partner = pairs.partner(
-                    K[other], diagonal, slope, fall, diagonal[other], gap, pair_steps.FLAT, split, n, best
-                )
-                if partner >= 0:
-                    i = other
-                    j = partner
-            if j < 0 or best[1] <= tolerance or steps >= most:
-                break
-            complete(K, left, right, ready, j)
-            gap = (slope[j] + fall[j]) - (slope[i] + rise[i])
-            curvature = diagonal[i] + diagonal[j] - 2.0 * K[i, j]
-            size = pair_steps.move(i, j, gap, curvature, lower, upper, kink, b)
-            if size <= 0.0:
-                break
-            pair_steps.mark(i, b, lower, upper, kink, rise, fall)
-            pair_steps.mark(j, b, lower, upper, kink, rise, fall)
-            # The diagonal may hold more than K does: a row's own share.
-            slope[i] += size * (diagonal[i] - K[i, i])
-            slope[j] -= size * (diagonal[j] - K[j, j])
-            lowest = pairs.update(K[i], K[j], size, slope, rise, 0, split)
-            other = pairs.update(K[i], K[j], size, slope, rise, split, n)
-            steps += 1
+    complete(K, left, right, ready, 0)
+    lowest = pairs.update(K[0], K[0], 0.0, slope, rise, 0, split)
+    other = pairs.update(K[0], K[0], 0.0, slope, rise, split, n)
+    while True:
+        best[0] = 0.0
+        best[1] = -INFINITY
+        j = -1
+        i = lowest
+        if i >= 0:
+            gap = slope[i] + rise[i]
+            complete(K, left, right, ready, i)
+            j = pairs.partner(K[i], diagonal, slope, fall, diagonal[i], gap, pair_steps.FLAT, 0, split, best)
+        if other >= 0:
+            gap = slope[other] + rise[other]
+            complete(K, left, right, ready, other)
+            partner = pairs.partner(
+                K[other], diagonal, slope, fall, diagonal[other], gap, pair_steps.FLAT, split, n, best
+            )
+            if partner >= 0:
+                i = other
+                j = partner
+        if j < 0 or best[1] <= rules[pair_steps.TOLERANCE] or steps >= rules[pair_steps.MOST_STEPS]:
+            break
+        complete(K, left, right, ready, j)
+        gap = (slope[j] + fall[j]) - (slope[i] + rise[i])
+        size = _move(i, j, gap, K[i, j], inner, rules[pair_steps.KINK])
+        if size <= 0.0:
+            break
+        # The diagonal may hold more than K does: the ridge of a row.
+        slope[i] += size * (diagonal[i] - K[i, i])
+        slope[j] -= size * (diagonal[j] - K[j, j])
+        lowest = pairs.update(K[i], K[j], size, slope, rise, 0, split)
+        other = pairs.update(K[i], K[j], size, slope, rise, split, n)
+        steps += 1
     return steps
+
+
+@cython.cfunc
+@cython.nogil
+@cython.inline
+@cython.exceptval(check=False)
+def _move(
+    i: cython.Py_ssize_t,
+    j: cython.Py_ssize_t,
+    gap: cython.double,
+    value: cython.double,
+    inner: cython.double[:, ::1],
+    kink: cython.double,
+) -> cython.double:
+    """Raise coefficient `i` and lower `j`, whose kernel value is `value`; mark how they may move; return the size."""
+    b: cython.Py_ssize_t = pair_steps.COEFFICIENT
+    lower: cython.Py_ssize_t = pair_steps.LOWER
+    upper: cython.Py_ssize_t = pair_steps.UPPER
+    curvature: cython.double = inner[pair_steps.DIAGONAL, i] + inner[pair_steps.DIAGONAL, j] - 2.0 * value
+    size: cython.double = pair_steps.move(i, j, gap, curvature, inner[lower], inner[upper], kink, inner[b])
+    if size > 0.0:
+        pair_steps.mark(i, inner[b], inner[lower], inner[upper], kink, inner[pair_steps.RISE], inner[pair_steps.FALL])
+        pair_steps.mark(j, inner[b], inner[lower], inner[upper], kink, inner[pair_steps.RISE], inner[pair_steps.FALL])
+    return size
 
 
 def add_rows(
@@ -158,7 +204,7 @@ def add_rows(
 ):
     """Add the rows of `table` in `slots`, each times its change, to `slope`, in columns from `first` to `last`."""
     with cython.nogil:
-        dual_sweep.add(table, slots, change, first, last, slope)
+        dual_sweep.add(table, slots, change, 0, slots.shape[0], first, last, slope)
 
 
 def find_least(

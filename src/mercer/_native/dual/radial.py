@@ -1,37 +1,50 @@
 """The uncompiled twin of ``radial.pxd``: equal to it up to the rounding of the dot products."""
 
+import cython
 import numpy
 
 from mercer._native.shared import inline
 
-__all__ = ["fill", "gather", "multiply", "pack", "pack_columns", "profile"]
+__all__ = ["Extent", "fill", "gather", "multiply", "pack", "pack_columns", "profile"]
 
 
-def gather(X, numbers, first, count, out):
-    """Copy `count` rows of some numbers, from the one at `first` on, to `out`; up to a multiple of eight, the last."""
+# Where values are computed; radial.pxd says what each number is.
+Extent = cython.struct(
+    first=cython.Py_ssize_t,
+    last=cython.Py_ssize_t,
+    begin=cython.Py_ssize_t,
+    end=cython.Py_ssize_t,
+    panel=cython.Py_ssize_t,
+    offset=cython.Py_ssize_t,
+    scratch=cython.Py_ssize_t,
+)
+
+
+def gather(X, indices, first, count, out, place):
+    """Copy `count` rows `indices[first:]` to `out`, from row `place` on; repeat the last up to a multiple of eight."""
     for i in range((count + 7) // 8 * 8):
-        out[i] = X[numbers[first + min(i, count - 1)]]
+        out[place + i] = X[indices[first + min(i, count - 1)]]
 
 
-def pack(X, numbers, first, count, panels, begin):
-    """Lay out `count` rows of some numbers, from the one at `first` on, in panels from the one at `begin` on."""
+def pack(X, indices, first, count, panels, begin):
+    """Lay out the `count` rows `indices[first:]` in panels, from the panel `begin` on."""
     width = panels.shape[2]
     for i in range((count + width - 1) // width * width):
-        panels[begin + i // width, :, i % width] = X[numbers[first + min(i, count - 1)]]
+        panels[begin + i // width, :, i % width] = X[indices[first + min(i, count - 1)]]
 
 
-def pack_columns(X, squares, numbers, first, last, panels, others):
-    """Lay out rows, `numbers` from `first` to `last`, at the same places of panels, and their squared lengths."""
-    pack(X, numbers, first, last - first, panels, first // panels.shape[2])
-    others[first:last] = squares[numbers[first:last]]
+def pack_columns(X, squares, indices, first, last, panels, others):
+    """Lay out the rows `indices[first:last]` at the same places of panels, and their squared lengths in `others`."""
+    pack(X, indices, first, last - first, panels, first // panels.shape[2])
+    others[first:last] = squares[indices[first:last]]
 
 
 def multiply(left, first, panels, begin, end, out):
-    """Write the dot products of eight rows, from `first` on, with the panels from `begin` to `end` to `out`."""
+    """Write the dot products of eight rows, from row `first` on, with the panels `begin` to `end` to the same rows."""
     width = panels.shape[2]
     for panel in range(begin, end):
         place = (panel - begin) * width
-        out[:8, place : place + width] = left[first : first + 8] @ panels[panel]
+        out[first : first + 8, place : place + width] = left[first : first + 8] @ panels[panel]
 
 
 def profile(kind, shape, scale, factor, square, others, dots, out):
@@ -50,32 +63,15 @@ def profile(kind, shape, scale, factor, square, others, dots, out):
     out[...] = f * values
 
 
-def fill(
-    form,
-    X,
-    squares,
-    chosen,
-    first,
-    last,
-    columns,
-    begin,
-    end,
-    panels,
-    panel,
-    others,
-    slots,
-    offset,
-    left,
-    tile,
-    table,
-):
-    """Write the values of rows, `chosen` from `first` to `last`, with others, `columns` from `begin` to `end`."""
-    m = end - begin
-    for i in range(first, last, 8):
-        count = min(8, last - i)
-        gather(X, chosen, i, count, left)
-        multiply(left, 0, panels, panel, panel + -(-m // panels.shape[2]), tile)
+def fill(form, X, squares, chosen, slots, columns, panels, others, extent, left, tile, table):
+    """Write the kernel values of some rows with some columns, both of them rows of `X`, to a table."""
+    m, others = extent.end - extent.begin, others[extent.begin : extent.end]
+    stop = extent.panel + -(-m // panels.shape[2])
+    for i in range(extent.first, extent.last, 8):
+        count = min(8, extent.last - i)
+        gather(X, chosen, i, count, left, extent.scratch)
+        multiply(left, extent.scratch, panels, extent.panel, stop, tile)
         for r in range(count):
-            row, out = chosen[i + r], table[slots[i + r], offset : offset + m]
-            profile(int(form[0]), *form[1:], squares[row], others[begin:end], tile[r], out)
-            out[columns[begin:end] == row] = form[3]
+            row, out = chosen[i + r], table[slots[i + r], extent.offset : extent.offset + m]
+            profile(int(form[0]), *form[1:], squares[row], others, tile[extent.scratch + r], out)
+            out[columns[extent.begin : extent.end] == row] = form[3]

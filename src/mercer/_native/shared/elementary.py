@@ -11,7 +11,7 @@ if cython.compiled:
 else:
     from mercer._native.shared import inline
 
-__all__ = ["dot", "exp", "expit", "expm1", "log", "log1p", "log1pexp", "logsumexp", "squared_distance", "tanh"]
+__all__ = ["distance_squared", "dot", "exp", "expit", "expm1", "log", "log1p", "log1pexp", "logsumexp", "tanh"]
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -88,9 +88,9 @@ def dot(X: cython.const[real][:, ::1], Y: cython.const[real][:, ::1], out: cytho
             out[i] = inline.dot(X[i], Y[i])
 
 
-def squared_distance(X: cython.const[real][:, ::1], Y: cython.const[real][:, ::1], out: cython.double[::1]):
+def distance_squared(X: cython.const[real][:, ::1], Y: cython.const[real][:, ::1], out: cython.double[::1]):
     """Write the squared Euclidean distance of each row of `X` to the same row of `Y` to `out`."""
     i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(X.shape[0]):
-            out[i] = inline.squared_distance(X[i], Y[i])
+            out[i] = inline.distance_squared(X[i], Y[i])

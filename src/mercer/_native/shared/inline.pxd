@@ -160,7 +160,7 @@ cdef inline double dot(const real[::1] x, const real[::1] y) noexcept nogil:
         return mercer_double_dot(&x[0], &y[0], x.shape[0])
 
 
-cdef inline double squared_distance(const real[::1] x, const real[::1] y) noexcept nogil:
+cdef inline double distance_squared(const real[::1] x, const real[::1] y) noexcept nogil:
     if x.shape[0] == 0:
         return 0.0
     if real is float:

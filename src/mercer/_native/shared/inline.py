@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy
 
 __all__ = [
+    "distance_squared",
     "dot",
     "exp",
     "expit",
@@ -19,7 +20,6 @@ __all__ = [
     "log1pexp",
     "logsumexp",
     "prefetch",
-    "squared_distance",
     "sum",
     "tanh",
 ]
@@ -79,16 +79,16 @@ _FLOAT = _describe(
 
 
 def _elementary(function):
-    """Give `function` its argument as a NumPy value, and the format of its type; like C, warn of nothing."""
+    """Return `function` with its argument as a NumPy value, and the format of its type; like C, it warns of nothing."""
 
     @wraps(function)
-    def wrapped(x: Any) -> Any:
+    def compute(x: Any) -> Any:
         if not isinstance(x, numpy.ndarray | numpy.floating):
             x = numpy.float64(x)
         with numpy.errstate(all="ignore"):
             return function(x, _FLOAT if x.dtype == numpy.float32 else _DOUBLE)
 
-    return wrapped
+    return compute
 
 
 def _choose(condition, yes, no):
@@ -96,7 +96,7 @@ def _choose(condition, yes, no):
 
 
 def _evaluate(coefficients, x):
-    """Horner's rule, constant first."""
+    """Evaluate a polynomial by Horner's rule; the constant comes first."""
     result = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
         result = coefficient + x * result
@@ -235,7 +235,7 @@ def dot(x, y):
         return _add(numpy.asarray(x, dtype=numpy.float64) * numpy.asarray(y, dtype=numpy.float64))
 
 
-def squared_distance(x, y):
+def distance_squared(x, y):
     """Return the squared Euclidean distance of two rows."""
     with numpy.errstate(all="ignore"):
         difference = numpy.asarray(x, dtype=numpy.float64) - numpy.asarray(y, dtype=numpy.float64)

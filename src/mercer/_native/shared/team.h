@@ -1,8 +1,9 @@
-/* A team of threads that share one piece of work after another without the interpreter.
+/* Atomic operations for threads that share one task after another without the interpreter.
 
-   A ticket holds, from its lowest bits, the next item, how many there are, and the number of the piece of work: who adds
-   one to it has claimed an item of the very piece it names, or learns that none is left. So a late thread can take no
-   item of one piece for that of another, and the leader, who waits for all claimed items, may change what they read. */
+   A ticket holds, from its lowest bits, the next item (20 bits), the number of items (20 bits) and the number of the task.
+   A thread that adds one to it has claimed an item of the very task that the ticket names, or learns that none is left.
+   So a late thread cannot take an item of one task for that of another, and the leader, which waits until all claimed
+   items are done, may then change the arrays that they read. */
 
 #if defined(_MSC_VER)
     #define NOMINMAX
@@ -54,10 +55,10 @@ static inline long long mercer_team_add(long long *place, long long step) { retu
 static inline long long mercer_team_load(long long *place) { return TEAM_LOAD(place); }
 static inline void mercer_team_store(long long *place, long long value) { TEAM_STORE(place, value); }
 
-/* What to do while there is nothing to do, at the n-th look: the leader is back within some 50 microseconds as a rule,
-   which is too short to sleep; but a core that others want is left to them at once, and a long wait, as for what a user
-   does between two rounds, costs little. */
-static inline void mercer_team_rest(Py_ssize_t look)
+/* Waits for a task, at the n-th look. The leader publishes the next one within 50 microseconds as a rule, which is too
+   short to sleep; after 200 looks a core that other threads want is left to them, and a long wait, as for what a user does
+   between two rounds, sleeps. */
+static inline void mercer_team_wait(Py_ssize_t look)
 {
     if (look < 200)
         TEAM_PAUSE();
@@ -67,9 +68,9 @@ static inline void mercer_team_rest(Py_ssize_t look)
         TEAM_SLEEP(look < 1100 ? 10000 : look < 2000 ? 50000 : 500000);
 }
 
-/* The same for those who wait for each other many times in a microsecond's work: a pause takes a third of what they wait
-   for, and sleep is out of the question; but who has waited for long waits for somebody without a core. */
-static inline void mercer_team_hold(Py_ssize_t look)
+/* Waits for threads that exchange values several times in a microsecond: a pause takes a third of that time, so the first
+   looks have none, and sleep is too long. After 2000 looks some thread has no core: yield to it. */
+static inline void mercer_team_spin(Py_ssize_t look)
 {
     if (look >= 2000)
         TEAM_YIELD();

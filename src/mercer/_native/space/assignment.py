@@ -136,7 +136,7 @@ def resolve(
     best: cython.double = 0.0
     for j in range(offset.shape[0]):
         if offset[j] - products[j, column] <= limit:
-            distance = inline.squared_distance(x, centres[j])
+            distance = inline.distance_squared(x, centres[j])
             if label < 0 or distance < best:
                 best = distance
                 label = j
@@ -182,13 +182,13 @@ def find_listed(
             label = rows.nearest[i]
             least = scores[LEAST, i]
             gap = scores[SECOND, i] - least
-            distance = inline.squared_distance(X[row], centres[label])
+            distance = inline.distance_squared(X[row], centres[label])
             # ||x|| <= reach + distance, all relative to the shift.
             error = 0.5 * rows.rounding * (2.0 * rows.reach + sqrt(distance)) * (2.0 * rows.reach + sqrt(distance))
             # Two scores that each err by at most `error` are in doubtful order within twice that.
             if gap <= 2.0 * error:
                 label = resolve(X[row], i, least + 2.0 * error, centres, offset, products)
-                distance = inline.squared_distance(X[row], centres[label])
+                distance = inline.distance_squared(X[row], centres[label])
                 gap = 0.0
             rows.labels[first + row] = cython.cast(int32_t, label)
             rows.distances[first + row] = distance
@@ -216,7 +216,7 @@ def list_doubtful(
     for i in range(X.shape[0]):
         if rows.drift.shape[0] > 0:
             label = rows.labels[first + i]
-            distance = inline.squared_distance(X[i], centres[label])
+            distance = inline.distance_squared(X[i], centres[label])
             rows.distances[first + i] = distance
             bound = max(0.0, rows.lower[first + i] * BOUND_ROUNDING - rows.drift[label])
             rows.lower[first + i] = bound
@@ -333,9 +333,9 @@ def search_by_distances(
     with cython.nogil:
         for i in range(X.shape[0]):
             labels[i] = 0
-            distances[i] = inline.squared_distance(X[i], centres[0])
+            distances[i] = inline.distance_squared(X[i], centres[0])
             for j in range(1, centres.shape[0]):
-                distance = inline.squared_distance(X[i], centres[j])
+                distance = inline.distance_squared(X[i], centres[j])
                 if distance < distances[i]:
                     distances[i] = distance
                     labels[i] = cython.cast(int32_t, j)

@@ -65,6 +65,6 @@ def add_distances(
                     for j in range(count):
                         square = row_norms[i] + norms[start + j]
                         if products[i, j] * products[i, j] <= 2.0 * DOUBT * square:
-                            products[i, j] = sqrt(inline.squared_distance(rows[i], X[start + j]))
+                            products[i, j] = sqrt(inline.distance_squared(rows[i], X[start + j]))
                 sums[i, group] += inline.sum(products[i, :count])
             start = stop

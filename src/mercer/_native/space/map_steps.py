@@ -54,9 +54,9 @@ def follow_rows(
             for j in range(X.shape[1]):
                 point[j] = X[i, j]
             winner = 0
-            least = inline.squared_distance(point, centres[0])
+            least = inline.distance_squared(point, centres[0])
             for q in range(1, centres.shape[0]):
-                share = inline.squared_distance(point, centres[q])
+                share = inline.distance_squared(point, centres[q])
                 if share < least:
                     least = share
                     winner = q

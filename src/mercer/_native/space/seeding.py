@@ -40,7 +40,7 @@ def keep_nearest(
             total = 0.0
             for i in range(block * unit, min((block + 1) * unit, X.shape[0])):
                 for j in range(centres.shape[0]):
-                    distance = inline.squared_distance(X[i], centres[j])
+                    distance = inline.distance_squared(X[i], centres[j])
                     closest[i] = distance if distance < closest[i] else closest[i]
                 total += closest[i] if weight.shape[0] == 0 else weight[i] * closest[i]
             totals[block] = total

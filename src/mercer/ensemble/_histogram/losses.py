@@ -98,7 +98,7 @@ class BoostingLoss:
             Written: the sums of the loss, and for each score of absolute gradients and of curvatures.
         """
         if self.native:
-            boosting_gradients.look(self.native, scores, y, weight, unit, first, last, gradients, totals)
+            boosting_gradients.compute_loss(self.native, scores, y, weight, unit, first, last, gradients, totals)
             return
         for block in range(first, last):
             rows = slice(block * unit, min((block + 1) * unit, len(y)))

@@ -102,11 +102,10 @@ class Contributions:
         # Native code keeps a path of up to depth + 2 entries for each split above a node.
         room = (depth + 2) * (depth + 3) // 2
         shares = np.zeros((len(X), k, X.shape[1] + 1))
-        boosting_shares.add_shares(
-            *(X, forest.words, forest.thresholds, forest.values, counts, forest.sets, forest.roots, sizes),
-            *(forest.outputs, np.empty(len(forest.words), np.uint8), np.empty(room), np.empty(room)),
-            *(np.empty(room), np.empty(room, np.int32), shares),
-        )
+        nodes = (forest.words, forest.thresholds, forest.values, counts, forest.sets)
+        path = (np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32))
+        chosen = np.empty(len(forest.words), np.uint8)
+        boosting_shares.add_shares(X, nodes, (forest.roots, sizes, forest.outputs), chosen, path, shares)
         shares[:, :, -1] = self.scores.baseline + self._average_trees(k)
         return shares
 

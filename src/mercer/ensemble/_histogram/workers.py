@@ -62,29 +62,35 @@ class Workers:
         self.rows = rows
         width, size, d = rows.bins.width, 2 * int(rows.bins.offsets[-1]), rows.d
         self.n_workers = n_workers = min(rows.threads, max(1, rows.n * d // _SHARE))
-        self.scales, self.units = np.empty(2), np.empty(2)
+        # Quanta of gradient and curvature in one unit of each, the inverse, and the bits that count rows.
+        quanta = np.array([0.0, 0.0, 0.0, 0.0, rows.shift])
+        self.scales, self.units = quanta[:2], quanta[2:4]
+        # The rows of `features` that leaves.py names.
+        features = np.zeros((4, d + 1), np.int32)
+        features[0], features[1, :d], features[2, :d] = rows.bins.offsets, rows.bins.categorical, monotone
+        features[3] = monotone.any()
         self.allowed, self._chosen = np.ones((2, d), np.uint8), np.empty((2, d), np.int32)
         self._n_chosen, self._question = np.empty(2, np.int64), np.zeros(6, np.int64)
         nodes, best, cuts = np.empty((2, 6)), np.empty((2, d)), np.empty((2, d), np.int64)
         sums, sorted_bins = np.empty((n_workers, 4, width)), np.empty((n_workers, width), np.int32)
         # Each thread writes to cache lines of its own; so are the words of `control` apart from other data.
         used, totals = np.zeros((n_workers, 64), np.uint8), np.zeros((n_workers, 8), np.int64)
-        self.piece, control = np.zeros(14, np.int64), np.zeros(48, np.int64)[8:40]
-        self.tasks = boosting_growth.Ground(
+        self.piece, control = np.zeros(14, np.int64), np.zeros(48 + 8 * n_workers, np.int64)[8:-8]
+        self.tasks = boosting_growth.TreeTasks(
             (rows.codes, rows.columns, rows.counts, np.empty((rows.n, 2), np.int64), rows.order),
-            (rows.bins.offsets, rows.bins.categorical.astype(np.uint8), monotone, limits, self.scales, self.units),
+            (features, limits, quanta),
             (
                 *(np.empty((n_workers, size), np.int64), np.empty((n_workers, rows.unit), np.uint16)),
                 *(sums, sorted_bins, used, totals),
             ),
             (nodes, self.allowed, best, cuts, self._chosen, self._n_chosen),
-            *(self.piece, control, rows.shift, rows.unit),
+            *(self.piece, control, rows.unit),
         )
-        self.leader = boosting_leaves.Leader(
-            (rows.bins.offsets, monotone, limits, self.units),
+        self.leader = boosting_leaves.TreeLeader(
+            (features, limits, quanta),
             (sums, sorted_bins, used, totals),
             (nodes, self.allowed, best, cuts, self._n_chosen),
-            *(self._question, self.piece, control, (rows.n, rows.n_blocks, rows.shift, self.grain)),
+            *(self._question, self.piece, control, (rows.n, rows.n_blocks, self.grain)),
         )
         self._running, self._drawn = False, _EVERY_ROW
         self._prepare(width, size)
@@ -101,13 +107,13 @@ class Workers:
     def _hold(self, n_free: int) -> None:
         # Safe while threads run: they read these arrays only while they have a work item.
         walks = np.empty((self.n_workers, 2, len(self.numbers)), np.int32)
-        self.tasks.hold(self.rows.spans, self.numbers, self.tables, walks, self.histograms)
-        self.leader.hold(self.numbers, self.reals, self.tables, self._queue)
-        self.leader.keep(self.histograms, self._free, n_free)
+        self.tasks.hold_nodes(self.rows.spans, self.numbers, self.tables, walks, self.histograms)
+        self.leader.hold_nodes(self.numbers, self.reals, self.tables, self._queue)
+        self.leader.hold_histograms(self.histograms, self._free, n_free)
 
     def _widen(self) -> None:
         """Make room for twice as many nodes, or for twice as many histograms of open leaves."""
-        n_free = self.leader.free_slots()
+        n_free = self.leader.count_free()
         if n_free == 0:
             count, size = self.histograms.shape
             more = np.empty((2 * count, size), np.int64)
@@ -149,17 +155,17 @@ class Workers:
             Written: per block the sums of the losses, and for each score of absolute gradients and of curvatures.
         """
         self._n_scores = len(gradients)
-        self.tasks.aim(gradients, scores, y, weight, losses)
+        self.tasks.hold_scores(gradients, scores, y, weight, losses)
 
     def choose_rows(self, counts: Array | None) -> None:
         """Set how often each row (n,) counts in the trees that follow; None for once each."""
-        self.tasks.draw(_EVERY_ROW if counts is None else counts, 0, 0.0)
+        self.tasks.hold_sample(_EVERY_ROW if counts is None else counts, 0, 0.0)
 
     def sample_rows(self, seed: int, share: float) -> None:
         """Choose each row with probability `share`, by its value among the `draw_uniform` of a seed."""
         if len(self._drawn) == 0:
             self._drawn = np.empty(self.rows.n, np.int64)
-        self.tasks.draw(self._drawn, seed, share)
+        self.tasks.hold_sample(self._drawn, seed, share)
 
     def choose_columns(self, side: int, columns: Array) -> None:
         """Sum and search only these columns from now on, for the left (0) or right (1) child."""
@@ -168,7 +174,7 @@ class Workers:
 
     def start_tree(self, output: int, direct: bool) -> None:
         """Let the other threads begin with the root of a tree for a score; :meth:`grow_tree` continues."""
-        self.leader.sow(output, direct)
+        self.leader.start_tree(output, direct)
 
     def grow_tree(self, direct: bool, choose: Callable[..., None] | None) -> int:
         """Grow the tree that was started, and return its number of nodes.
@@ -183,17 +189,17 @@ class Workers:
         """
         leader = self.leader
         self.finish()
-        if leader.plant():
+        if leader.make_root():
             if choose is not None:
                 choose(*self._question[:5].tolist())
             self._search(direct)
-        while (step := leader.open()) != 0:
+        while (step := leader.open_leaf()) != 0:
             if step == _ROOM:
                 self._widen()
                 continue
             if step == _SEARCH and choose is not None:
                 choose(*self._question[:5].tolist())
-            leader.part()
+            leader.offer_split()
             self.finish()
             if step == _SEARCH:
                 self._search(direct)
@@ -203,14 +209,14 @@ class Workers:
         """Find the best split of each child that may be split."""
         wanted = self._question[3:5].tolist()
         if not direct:
-            self.leader.search(*wanted)
+            self.leader.offer_search(*wanted)
             self.finish()
             return
         for side in range(2):
             if wanted[side]:
-                self.leader.add(side)
+                self.leader.offer_child(side)
                 self.finish()
-                self.leader.search(side == 0, side == 1)
+                self.leader.offer_search(side == 0, side == 1)
                 self.finish()
 
     def start_update(self, values: Array | None, loss: int) -> None:
@@ -223,8 +229,8 @@ class Workers:
         loss : int
             The loss whose gradients are computed, by its number in slopes.pxd; 0 for none.
         """
-        self.tasks.value(_NO_VALUES if values is None else values)
-        self.leader.move(loss, self._n_scores)
+        self.tasks.hold_values(_NO_VALUES if values is None else values)
+        self.leader.offer_scores(loss, self._n_scores)
 
     def finish(self) -> None:
         """Take items until the piece of work that was offered is done."""

@@ -1,9 +1,10 @@
 """Large machines: pair descent on blocks of hundreds of rows, chosen anew each round.
 
-A round picks a working set, half of it the rows that break the optimality conditions most and half kept from the round
-before, has the values among them made, lets :mod:`mercer._native.dual.pair_descent` solve the small program on that
-square, and adds the kernel rows of what changed to the slopes of all rows. Rows that sit at a bound, beyond doubt, are
-left out until the end (shrinking); what their slopes have missed is added before the fit may stop.
+A round chooses a working set, half of it the rows that break the optimality conditions most and half kept from the
+round before, computes the kernel values among them, lets :mod:`mercer._native.dual.pair_descent` solve the small
+program on that square, and adds the kernel rows of the changed coefficients to the slopes of all rows. Rows at a bound
+that no partner could move are left out until the end (shrinking); what their slopes have missed is added before the fit
+stops.
 """
 
 from collections.abc import Callable
@@ -14,37 +15,59 @@ import numpy as np
 
 from mercer._native.dual import dual_choice
 from mercer._native.dual import pair_descent as native
-from mercer.svm._dual.gram_rows import Gram, Square
+from mercer.svm._dual.gram_rows import KernelRows, Square
 from mercer.svm._dual.program import DualProgram
 
 __all__ = ["BlockDescent", "Settings", "choose"]
 
 Array = Any
-# A round ends when the violation within the working set is this share of that at its beginning. On 20 000 x 30 rows:
-# 73 rounds of 1024 rows at 0.1, 162 at 0.3; 65 at 0.05, of which each takes half as many steps again.
+# A round ends when the violation within the working set is this share of that at its beginning. On 20 000 x 30 rows,
+# sets of 1024 rows take 73 rounds at 0.1 and 162 at 0.3; at 0.05 they take 65, with half as many steps again in each.
 SHARE = 0.1
-# Slopes that the pair steps of a round may touch, some 60 ms; and steps on a device.
-_TOUCHED, _STEPS = 25_600_000, 20_000
-# Up to so many rows take part all at once: their slopes are then known without kernel rows, and no round is lost.
+# Slopes that the pair steps of a round may change on the host: some 60 ms.
+_TOUCHED = 25_600_000
+# Pair steps of a round on a device.
+_STEPS = 20_000
+# Most rows that take part all at once: their slopes are then known without kernel rows, and no round is lost.
 WHOLE = 2048
-# A working set has so many times the root of the number of rows: its square then has the same share of all values made.
-# A fit ends soon once it holds all coefficients that are free, and so many times more; after so many rounds it may grow
-# up to that, twice as far after twice as many, since easy programs end before. Of 40 000 x 30 rows 2560 end up free:
-# sets of 1280 take 181 rounds, 120 of them about the free ones, and 74 000 steps; those that grow take 40 and 41 000.
-_GROWTH, _MARGIN, _RAMP, _MULTIPLE = 11.0, 1.25, 16, 128
-# A square that grows has this share of the cache at most, and kernel rows what it leaves: enough for one so many times
-# as long is set aside, since these are lost when they must make way.
-_SQUARE_SHARE, _RESERVE = 0.75, 1.5
-# Rounds between two looks for rows to leave out, and the share that must go to be worth a new table.
-_PATIENCE, _WORTH = 8, 0.25
-# More violators than so many are found by parting all rows instead of by a heap.
+# Working-set size: _GROWTH sqrt(n), so that its square is a constant share of all values. It grows with the number of
+# rounds (by rounds / _RAMP, since easy programs end before) up to _MARGIN times the free coefficients: a fit ends soon
+# once the set holds all of them. On 40 000 x 30 rows 2560 coefficients end up free: sets of 1280 take 181 rounds and
+# 74 000 steps, those that grow 40 rounds and 41 000 steps.
+_GROWTH = 11.0
+_MARGIN = 1.25
+_RAMP = 16
+# Sizes are multiples of it: the rows of a block of a square.
+_MULTIPLE = 128
+# Largest share of the cache that the square of a working set may take; kernel rows have the rest.
+_SQUARE_SHARE = 0.75
+# Growth of the working set for which memory is set aside: a table of kernel rows is lost when it must make way.
+_RESERVE = 1.5
+# Rounds between two searches for rows to leave out.
+_PATIENCE = 8
+# Least share of rows to leave out that is worth a new table.
+_WORTH = 0.25
+# Most violators that a heap finds; more are found by partitioning all rows.
 _HEAP = 1024
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How programs are solved: the tolerance on violations, pair steps at most (None: any), bytes for rows,
-    whether rows may be left out, and who asks, for errors."""
+    """How programs are solved.
+
+    Attributes
+    ----------
+    tol : float
+        Largest violation of the optimality conditions at the end.
+    max_iter : int or None
+        Most pair steps of a program; None for no limit.
+    cache_bytes : float
+        Memory for kernel values.
+    shrinking : bool
+        Whether rows may be left out.
+    subject : str
+        Name of the estimator, for errors.
+    """
 
     tol: float = 1e-3
     max_iter: int | None = None
@@ -55,14 +78,15 @@ class Settings:
 
 @dataclass
 class BlockDescent:
-    """A program under way: coefficients and slopes of all rows, and which of them take part.
+    """A program that is being solved: coefficients and slopes of all rows, and which rows take part.
 
-    ``left`` says of each row with how many others' leaving it was left out, -1 for none; ``pending`` (times, m) is what
-    coefficients have changed by since each such time, which the slopes of the rows that left then have not seen.
+    ``left`` (m,) is the index of the shrinking at which a row was left out, -1 for rows that take part. ``pending``
+    (shrinkings, m) is the change of the coefficients since each shrinking, which the slopes of the rows left out then
+    do not have yet.
     """
 
     program: DualProgram
-    gram: Gram
+    gram: KernelRows
     settings: Settings
     dtype: Any
     b: Array
@@ -86,7 +110,7 @@ class BlockDescent:
 
     @property
     def size(self) -> int:
-        """Rows of a working set: those free and a quarter more, where the cache lets them; all, where these are few."""
+        """Rows of a working set: the free ones and a quarter more, if the cache has room; all rows if they are few."""
         n, m, usual, bound = len(self.program), len(self.active), self.gram.set_size, self._largest_set
         usual = usual if n >= 4 * usual else usual // 2
         wanted = max(_GROWTH * n**0.5, usual)
@@ -96,47 +120,50 @@ class BlockDescent:
 
     @property
     def _largest_set(self) -> int:
-        """Rows of which the square has its share of the cache; those that stay on a device do not grow."""
+        """Most rows whose square fits its share of the cache; sets on a device do not grow."""
         most = (_SQUARE_SHARE * self.settings.cache_bytes / np.dtype(self.dtype).itemsize) ** 0.5
         return 0 if self.gram.holds_squares else int(most) // _MULTIPLE * _MULTIPLE
 
     def violation(self) -> float:
-        """The largest among the rows that take part."""
-        return self.part.violation(*self._taking_part())
+        """Return the largest violation among the rows that take part."""
+        return self.part.violation(*self._take_part())
 
     def _enter(self) -> None:
-        """Let the rows that have not left take part."""
+        """Let the rows that are not left out take part."""
         self.active = np.flatnonzero(self.left < 0)
         self.part = self.program if self.is_whole else self.program.part(self.active)
         self.free = self.program.count_free(self.b)
-        self.table = self._new_table()
+        self.table = self._make_table()
 
     def _room_for_rows(self) -> int:
-        """Bytes that the square of a working set leaves of the cache; more is set aside for it than it takes now."""
+        """Return the bytes of the cache that kernel rows may take beside the square of a set that may still grow."""
         itemsize, cache, size = np.dtype(self.dtype).itemsize, self.settings.cache_bytes, self.size
         self._reserved = int(max(size, min(_RESERVE * size, self._largest_set)))
         return int(max(cache - itemsize * self._reserved**2, (1.0 - _SQUARE_SHARE) * cache))
 
-    def _new_table(self) -> Any:
-        """Kernel rows that are kept, or none: half of a working set, of which fewer change in most rounds, or more."""
+    def _make_table(self) -> Any:
+        """Return a table of kernel rows, or None if it cannot hold half a working set.
+
+        Most rounds change fewer coefficients than that.
+        """
         capacity = self._room_for_rows() // (np.dtype(self.dtype).itemsize * len(self.active))
         if not self.gram.keeps_rows or len(self.active) <= self.size or capacity < self.size // 2:
             return None
-        return self.gram.table(self.part.rows, capacity, self.dtype)
+        return self.gram.make_table(self.part.rows, capacity, self.dtype)
 
     def _renew_table(self) -> None:
         """Make way for the square of a working set that has grown."""
-        self.table = self._new_table()
+        self.table = self._make_table()
 
     def round(self, violation: float, most: int) -> int:
-        """One round; return the pair steps taken."""
+        """Choose and solve a working set, update all slopes; return the number of pair steps."""
         if self._reserved < self.size < len(self.active):
             self._renew_table()
-        present = self._present()
-        chosen = self._chosen(*present[1:])
-        small, at, inner = self._inside(chosen, *present)
+        present = self._read_state()
+        chosen = self._choose_set(*present[1:])
+        small, at, inner = self._extract(chosen, *present)
         before = at.copy()
-        # What is known of all rows is solved to the end.
+        # If the set has all rows, their slopes stay exact, so one round solves the program.
         share = SHARE if len(chosen) < len(self.active) else 0.0
         goal = max(share * violation, 0.5 * self.settings.tol)
         most = min(most, _STEPS if self.gram.holds_squares else _TOUCHED // len(chosen))
@@ -150,19 +177,19 @@ class BlockDescent:
         self.rounds += 1
         return steps
 
-    def _present(self) -> tuple[Array, Array, Array, Array]:
-        """Coefficients and slopes of the rows that take part, and what is added when they rise and fall."""
-        b, slope = self._taking_part()
+    def _read_state(self) -> tuple[Array, Array, Array, Array]:
+        """Return b, slope, rise and fall of the rows that take part."""
+        b, slope = self._take_part()
         return b, slope, *self.part.moves(b)
 
-    def _taking_part(self) -> tuple[Array, Array]:
-        """Coefficients and slopes of the rows that take part."""
+    def _take_part(self) -> tuple[Array, Array]:
+        """Return coefficients and slopes of the rows that take part."""
         return (self.b, self.slope) if self.is_whole else (self.b[self.active], self.slope[self.active])
 
-    def _inside(
+    def _extract(
         self, chosen: Array, b: Array, slope: Array, rise: Array, fall: Array
     ) -> tuple[DualProgram, Array, tuple[Array, Array, Array]]:
-        """The program of a working set, its coefficients, and its slopes and moves."""
+        """Return the program of a working set, its coefficients, and its slopes, rises and falls."""
         return self.part.part(chosen), b[chosen], (slope[chosen], rise[chosen], fall[chosen])
 
     def _solve_set(
@@ -176,18 +203,18 @@ class BlockDescent:
         rise: Array,
         fall: Array,
     ) -> int:
-        """Solve the program of a working set, in place; the number of steps."""
-        K = self._square(rows)
+        """Solve the program of a working set, in place; return the number of steps."""
+        K = self._make_square(rows)
         steps = descend(program, Square.whole(K), goal, most, b, slope, rise, fall, np.empty(2))
-        self.gram.leave(K)
+        self.gram.return_memory(K)
         return steps
 
-    def _square(self, rows: Array) -> Array:
-        """The values between the rows of a working set."""
-        return self.gram.square(rows, self.dtype)
+    def _make_square(self, rows: Array) -> Array:
+        """Return the kernel matrix of a working set."""
+        return self.gram.make_square(rows, self.dtype)
 
-    def _chosen(self, slope: Array, rise: Array, fall: Array) -> Array:
-        """The positions of the working set, among the rows that take part."""
+    def _choose_set(self, slope: Array, rise: Array, fall: Array) -> Array:
+        """Return the positions of the working set among the rows that take part."""
         if self.size == len(self.active):
             return np.arange(self.size)
         last = np.zeros(len(self.program), dtype=bool)
@@ -196,7 +223,7 @@ class BlockDescent:
         return choose(self.part, slope, rise, fall, kept, self.size)
 
     def _add(self, positions: Array, change: Array, known: Array) -> None:
-        """Bring slopes up to date with a change of coefficients; `known` are those of the working set."""
+        """Add a change of coefficients to all slopes; `known` are the new slopes of the working set."""
         slope = self.slope if self.is_whole else self.slope[self.active]
         if len(known) == len(slope):
             slope[:] = known
@@ -215,10 +242,10 @@ class BlockDescent:
             slope[positions] += self.part.ridge[positions] * change
 
     def shrink(self) -> None:
-        """Leave out rows at a bound that no partner could make move, if they are many."""
+        """Leave out rows at a bound that no partner could move, if they are at least a share _WORTH of all."""
         if not self.settings.shrinking or self.rounds % _PATIENCE or len(self.active) <= 2 * self.size:
             return
-        b, slope, rise, fall = self._present()
+        b, slope, rise, fall = self._read_state()
         stays = np.ones(len(b), dtype=bool)
         for group in self.part.groups:
             lowest = np.min((slope + rise)[group], initial=np.inf)
@@ -233,38 +260,38 @@ class BlockDescent:
             self._enter()
 
     def unshrink(self) -> None:
-        """Bring the slopes of rows left out up to date, and let all take part again."""
+        """Add the pending changes to the slopes of rows left out, and let all rows take part again."""
         for time, missed in enumerate(self.pending):
             out, changed = np.flatnonzero(self.left == time), np.flatnonzero(missed)
-            self.slope[out] += self._sums(changed, missed[changed], out)
+            self.slope[out] += self._sum_rows(changed, missed[changed], out)
         self._rejoin()
 
-    def _sums(self, used: Array, coefficients: Array, out: Array) -> Array:
-        """The sums over some coefficients of the program of each times its kernel values with others."""
+    def _sum_rows(self, used: Array, coefficients: Array, out: Array) -> Array:
+        """Return sum_j b_j k(x_j, x_i) over the positions j of `used`, for each position i of `out`."""
         rows = self.program.rows
-        return self.gram.products(rows[used], coefficients, rows[out], self.dtype)
+        return self.gram.sum_products(rows[used], coefficients, rows[out], self.dtype)
 
     def _rejoin(self) -> None:
         self.left, self.pending = np.full(len(self.program), -1), np.empty((0, len(self.program)))
         self._enter()
 
     def close(self) -> None:
-        """Let go of what was held for the rounds."""
+        """Release what was held for the rounds."""
 
     def refresh(self, dtype: Any) -> None:
-        """Make all slopes afresh from values in a type, and go on with that."""
+        """Compute all slopes anew from kernel values in `dtype`, and go on with that type."""
         self.dtype, out = dtype, np.arange(len(self.program))
-        self.slope = _slopes(self.program, self.b, lambda used: self._sums(used, self.b[used], out))
+        self.slope = _add_sums(self.program, self.b, lambda used: self._sum_rows(used, self.b[used], out))
         self._rejoin()
 
 
-def fresh_slopes(program: DualProgram, gram: Gram, b: Array, dtype: Any) -> Array:
-    """The slopes K b + linear at given coefficients."""
-    return _slopes(program, b, lambda used: gram.products(program.rows[used], b[used], program.rows, dtype))
+def compute_slopes(program: DualProgram, gram: KernelRows, b: Array, dtype: Any) -> Array:
+    """Return the slopes (K + ridge) b + linear."""
+    return _add_sums(program, b, lambda used: gram.sum_products(program.rows[used], b[used], program.rows, dtype))
 
 
-def _slopes(program: DualProgram, b: Array, sums: Callable[[Array], Array]) -> Array:
-    """The same, by who makes the sums over some coefficients."""
+def _add_sums(program: DualProgram, b: Array, sums: Callable[[Array], Array]) -> Array:
+    """Compute slopes, with the kernel sums over the nonzero coefficients computed by `sums`."""
     used = np.flatnonzero(b)
     if not len(used):
         return program.linear.copy()
@@ -283,32 +310,37 @@ def descend(
     fall: Array,
     best: Array,
 ) -> int:
-    """Pair descent on a program whose kernel matrix is at hand, in place; the number of steps."""
+    """Take pair steps on a program whose kernel matrix is at hand, in place; return their number.
+
+    `best` (2,) gets the promise of the best pair at the end, and the largest violation.
+    """
     diagonal = square.values.diagonal().astype(np.float64)
     if program.ridge is not None:
         diagonal += program.ridge
-    bounds = (program.lower, program.upper, program.kink, program.end_of_first)
-    values = (square.values, square.left, square.right, square.ready)
-    return native.descend(*values, diagonal, *bounds, goal, most, b, slope, rise, fall, best)
+    inner = np.stack([b, slope, rise, fall, program.lower, program.upper, diagonal])
+    rules = np.array([program.kink, program.end_of_first, goal, most])
+    steps = native.descend(square.values, square.left, square.right, square.ready, inner, rules, best)
+    b[:], slope[:], rise[:], fall[:] = inner[:4]
+    return steps
 
 
 def choose(part: DualProgram, slope: Array, rise: Array, fall: Array, kept: Array, size: int) -> Array:
-    """The positions of a working set, in rising order: the worst violators, then those kept, free ones first."""
+    """Return the positions of a working set, in rising order: the worst violators, then those kept, free ones first."""
     fresh, groups = size - min(len(kept), size // 2), part.groups
     share = -(-fresh // len(groups))
     counts = np.array([min(share, group.stop - group.start) for group in groups])
     lists = np.empty((2 * len(groups), share), np.intp)
     for k, group in enumerate(groups):
-        lists[2 * k, : counts[k]] = _least(slope, rise, 1.0, group, counts[k])
-        lists[2 * k + 1, : counts[k]] = _least(slope, fall, -1.0, group, counts[k])
-    # Two groups may have one more between them.
+        lists[2 * k, : counts[k]] = _find_least(slope, rise, 1.0, group, counts[k])
+        lists[2 * k + 1, : counts[k]] = _find_least(slope, fall, -1.0, group, counts[k])
+    # Shares are rounded up, so two groups may take one row more than `size` together.
     chosen, order = np.empty(size + 1, np.intp), np.empty((len(groups), 2 * share), np.intp)
     known = np.zeros(len(slope), np.uint8)
     return chosen[: dual_choice.choose(lists, counts, share, kept, rise, fall, known, order, chosen[:size])]
 
 
-def _least(slope: Array, lift: Array, sign: float, group: slice, count: int) -> Array:
-    """Where sign (slope + lift) is least in a group, in rising order."""
+def _find_least(slope: Array, lift: Array, sign: float, group: slice, count: int) -> Array:
+    """Return the `count` places of a group where sign (slope + lift) is least, in rising order of that value."""
     if count <= _HEAP:
         places, values = np.empty(count, dtype=np.intp), np.empty(count)
         native.find_least(slope, lift, sign, group.start, group.stop, values, places)
@@ -318,6 +350,6 @@ def _least(slope: Array, lift: Array, sign: float, group: slice, count: int) -> 
     values = values[places]
     order = np.argsort(values)
     if (np.diff(values[order]) == 0).any():
-        # Equals go by place; where there are none, a sort that need not mind takes a tenth of the time.
+        # Sort stably only if there are ties; an unstable sort takes a tenth of the time.
         order = np.argsort(values, kind="stable")
     return places[order] + group.start

@@ -14,11 +14,12 @@ from scipy.linalg import lu_factor, lu_solve
 __all__ = ["solve_box_program"]
 
 Array = Any
+# Most steps: a guard for programs on which the method does not converge.
 _MOST = 100
 
 
 def solve_box_program(H: Array, p: Array, A: Array, lower: Array, upper: Array, start: Array) -> Array:
-    """The minimum, from a feasible start whose equalities it keeps."""
+    """Return the minimum, from a feasible `start` whose equalities it keeps."""
     width = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
     low, high = np.isfinite(lower), np.isfinite(upper)
     inside = np.clip(start, np.where(low, lower + 0.1 * width, -np.inf), np.where(high, upper - 0.1 * width, np.inf))
@@ -34,11 +35,11 @@ def solve_box_program(H: Array, p: Array, A: Array, lower: Array, upper: Array, 
         if mu <= 1e-14 * scale and np.abs(dual).max() <= 1e-12 * scale and np.abs(primal).max(initial=0.0) <= 1e-13:
             break
         try:
-            factor = lu_factor(_matrix(H, A, z / below + w / above))
+            factor = lu_factor(_make_matrix(H, A, z / below + w / above))
         except ValueError:
             break
-        steps = _direction(factor, dual, primal, low * z * below, high * w * above, z, w, below, above)
-        affine = _reach(x, steps, z, w, below, above, low, high)
+        steps = _find_direction(factor, dual, primal, low * z * below, high * w * above, z, w, below, above)
+        affine = _find_reach(x, steps, z, w, below, above, low, high)
         ahead = float(
             (z + affine * steps[2]) @ (below + affine * steps[0])
             + (w + affine * steps[3]) @ (above - affine * steps[0])
@@ -46,14 +47,14 @@ def solve_box_program(H: Array, p: Array, A: Array, lower: Array, upper: Array, 
         centre = mu * min(1.0, max(ahead / count / max(mu, 1e-300), 0.0)) ** 3
         left = low * (z * below + steps[0] * steps[2] - centre)
         right = high * (w * above - steps[0] * steps[3] - centre)
-        steps = _direction(factor, dual, primal, left, right, z, w, below, above)
-        length = 0.995 * _reach(x, steps, z, w, below, above, low, high)
+        steps = _find_direction(factor, dual, primal, left, right, z, w, below, above)
+        length = 0.995 * _find_reach(x, steps, z, w, below, above, low, high)
         x, y, z, w = x + length * steps[0], y + length * steps[1], z + length * steps[2], w + length * steps[3]
     return np.clip(x, lower, upper)
 
 
-def _matrix(H: Array, A: Array, weights: Array) -> Array:
-    """The matrix of Newton's equations, with a hair on the diagonal for programs without curvature."""
+def _make_matrix(H: Array, A: Array, weights: Array) -> Array:
+    """Return the matrix of Newton's equations; 1e-13 on the diagonal keeps it regular where H has no curvature."""
     n, m = len(H), len(A)
     matrix = np.zeros((n + m, n + m))
     matrix[:n, :n] = H + np.diag(weights + 1e-13 * (1.0 + np.abs(np.diag(H))))
@@ -61,18 +62,18 @@ def _matrix(H: Array, A: Array, weights: Array) -> Array:
     return matrix
 
 
-def _direction(
+def _find_direction(
     factor: Any, dual: Array, primal: Array, left: Array, right: Array, z: Array, w: Array, below: Array, above: Array
 ) -> tuple[Array, ...]:
-    """The step of x, y, z and w that takes dual, primal, z s and w t residuals away."""
+    """Return the step of x, y, z and w that takes the dual and primal residuals, and `left` and `right`, to zero."""
     n = len(dual)
-    found = lu_solve(factor, np.concatenate([-dual - left / below + right / above, -primal]))
-    x = found[:n]
-    return x, found[n:], -(left + z * x) / below, -(right - w * x) / above
+    solution = lu_solve(factor, np.concatenate([-dual - left / below + right / above, -primal]))
+    x = solution[:n]
+    return x, solution[n:], -(left + z * x) / below, -(right - w * x) / above
 
 
-def _reach(x: Array, steps: Any, z: Array, w: Array, below: Array, above: Array, low: Array, high: Array) -> float:
-    """How far a step can go until a slack or a multiplier is zero; one at most."""
+def _find_reach(x: Array, steps: Any, z: Array, w: Array, below: Array, above: Array, low: Array, high: Array) -> float:
+    """Return the share of a step, at most one, after which a slack or a multiplier is zero."""
     most = 1.0
     for value, change, counts in (
         (below, steps[0], low),

@@ -16,12 +16,12 @@ from mercer._plain import plain
 from mercer._solver.driver import Solver
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source.memory import require_memory
-from mercer.svm._dual.gram_rows import Gram
+from mercer.svm._dual.gram_rows import KernelRows
 
 __all__ = ["JointMachine", "JointState"]
 
 Array = Any
-# Entries of scores that one native call may touch: some 50 ms.
+# Entries of scores that one native call may change: some 50 ms.
 _TOUCHED = 4e7
 
 
@@ -38,9 +38,9 @@ class JointState:
 
 @dataclass(frozen=True, eq=False)
 class JointMachine:
-    """The solver: rows of the source, the class of each and its box."""
+    """The solver: indices of rows, the class of each (`own`) and its upper bound (`box`)."""
 
-    gram: Gram
+    gram: KernelRows
     rows: Array
     own: Array
     box: Array
@@ -54,7 +54,7 @@ class JointMachine:
         n, k = len(self.rows), self.n_classes
         purpose, cure = f"the {n} x {n} kernel matrix of a joint machine", "use one machine for each pair or class"
         require_memory(self.subject, 8.0 * n * n, purpose, cure)
-        K = self.gram.square(self.rows, np.float64)
+        K = self.gram.make_square(self.rows, np.float64)
         if state is None:
             state = JointState(np.zeros((n, k)), np.zeros((n, k)), np.zeros(1, dtype=np.int64), False)
         while not state.settled and (self.max_iter is None or state.steps[0] < self.max_iter):
@@ -70,12 +70,12 @@ class JointMachine:
         return Solution(state, state.settled, self.certify(state))
 
     def objective(self, state: JointState) -> float:
-        """The dual, to be minimised."""
+        """Return the dual objective, which is minimised."""
         rows = np.arange(len(self.own))
         return float(0.5 * np.sum(state.coefficients * state.scores) - np.sum(state.coefficients[rows, self.own]))
 
     def certify(self, state: JointState) -> Certificate:
-        """Primal minus dual."""
+        """Return the duality gap: primal minus dual."""
         rows = np.arange(len(self.own))
         ahead = state.scores - state.scores[rows, self.own][:, None] + 1.0
         ahead[rows, self.own] = 0.0

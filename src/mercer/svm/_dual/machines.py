@@ -1,8 +1,8 @@
-"""Solving the duals of support vector machines: one program, or the many of one-against-one classifiers.
+"""Solve the duals of support vector machines: one program, or the many of one-against-one classifiers.
 
-Small programs have their kernel matrix whole and are solved side by side, some at a time; large ones in blocks, one
-after the other, see :mod:`mercer.svm._dual.block_descent`. Values are float32 while rounding cannot be seen at the
-tolerance asked for, else float64; coefficients and slopes are float64 always.
+Small programs have their whole kernel matrix in memory and are solved in parallel, some at a time; large ones are
+solved in blocks, one after the other, see :mod:`mercer.svm._dual.block_descent`. Kernel values are float32 while their
+rounding is small beside the tolerance, else float64; coefficients and slopes are always float64.
 """
 
 from collections.abc import Iterator
@@ -19,25 +19,30 @@ from mercer._solver.driver import Solver
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
-from mercer.svm._dual.block_descent import BlockDescent, Settings, descend, fresh_slopes
-from mercer.svm._dual.gram_rows import Gram, Square
+from mercer.svm._dual.block_descent import BlockDescent, Settings, compute_slopes, descend
+from mercer.svm._dual.gram_rows import KernelRows, Square
 from mercer.svm._dual.nested_descent import NestedDescent
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._dual.team_descent import TeamDescent
 
-__all__ = ["DualMachines", "MachineState", "copied_state"]
+__all__ = ["DualMachines", "MachineState", "copy_state"]
 
 Array = Any
 Squares = dict[tuple[int, bool], Any]
-# Up to so many coefficients a program has its kernel matrix whole: 32 MB of float64.
+# Most coefficients of a program whose whole kernel matrix is in memory: 32 MB of float64.
 SMALL = 2048
-# Up to so many its values are float64 whatever the tolerance: they cost nothing.
+# Most coefficients of a program whose values are float64 whatever the tolerance: they cost nothing.
 _EXACT = 512
-# Small programs of one step, and entries of slopes that one of them may touch in it: some 50 ms.
-_TOGETHER, _TOUCHED = 16, 4e7
-# float32 values show where the length of the coefficients, times half their last place, nears the tolerance.
-_ROUNDING, _VISIBLE = 2.0**-22, 0.1
-# Squared distance between combinations of two classes, as a share of the largest k(x, x), that counts as none.
+# Small programs that are solved at a time.
+_TOGETHER = 16
+# Entries of slopes that a small program may change in one step of the history: some 50 ms.
+_TOUCHED = 4e7
+# Relative rounding of float32 values. Times the norm of the coefficients and the largest value, it is the noise of a
+# slope.
+_ROUNDING = 2.0**-22
+# Largest share of the tolerance that this noise may have before values become float64.
+_VISIBLE = 0.1
+# Squared distance between combinations of two classes, as a share of the largest k(x, x), that counts as zero.
 _TOUCHING = 1e-9
 # A tolerance below which float32 values are not tried.
 _FINE = 1e-4
@@ -46,9 +51,18 @@ _FINE = 1e-4
 @plain
 @dataclass(frozen=True, eq=False)
 class MachineState:
-    """Coefficients and slopes of all programs, one after the other; per program the pair steps, the violation, whether
-    it is settled and whether its values are float64. Of the one that is solved in blocks: the last working set,
-    which rows were left out when and what their slopes have not seen, the rounds, and whether rows came back before.
+    """The state of all programs.
+
+    Attributes
+    ----------
+    coefficients, slopes : ndarray
+        Those of all programs, one program after the other.
+    steps, violations, settled, exact : ndarray of shape (programs,)
+        Pair steps taken, largest violation, whether the program is solved, whether its kernel values are float64.
+    working, left, pending, rounds : ndarray, ndarray, ndarray, int
+        The program that is being solved in blocks, see :class:`~mercer.svm._dual.block_descent.BlockDescent`.
+    unshrunk : bool
+        Whether its rows have been left out and have come back; then no row is left out again.
     """
 
     coefficients: Array
@@ -66,121 +80,122 @@ class MachineState:
 
 @dataclass(frozen=True, eq=False)
 class DualMachines:
-    """The solver of some programs over one set of rows."""
+    """The solver of one or more programs over one set of rows."""
 
     programs: tuple[DualProgram, ...]
-    gram: Gram
+    gram: KernelRows
     settings: Settings
 
     @cached_property
     def places(self) -> list[slice]:
-        """Where each program's coefficients are."""
-        ends = np.cumsum([0, *(len(one) for one in self.programs)])
+        """The slice of all coefficients that belongs to each program."""
+        ends = np.cumsum([0, *(len(program) for program in self.programs)])
         return [slice(int(first), int(last)) for first, last in pairwise(ends)]
 
     def solve(self, state: MachineState | None = None) -> Solver:
         """Solve all programs from their starts, or from a state of an earlier run."""
-        state = self._first() if state is None else state
-        small = [k for k, one in enumerate(self.programs) if len(one) <= SMALL]
+        state = self._make_first() if state is None else state
+        small = [k for k, program in enumerate(self.programs) if len(program) <= SMALL]
         shared: Squares = {}
         for first in range(0, len(small), _TOGETHER):
             some = small[first : first + _TOGETHER]
             squares: Squares = {}
-            self._share(state, some, shared)
+            self._make_shared(state, some, shared)
             while any(self._is_open(state, k) for k in some):
-                state = self._side_by_side(state, [k for k in some if self._is_open(state, k)], squares, shared)
-                yield self._step(state)
+                state = self._solve_small(state, [k for k in some if self._is_open(state, k)], squares, shared)
+                yield self._make_step(state)
         for k, program in enumerate(self.programs):
             if len(program) > SMALL and self._is_open(state, k):
-                yield from (self._step(state := one) for one in self._in_blocks(state, k))
+                yield from (self._make_step(state := after) for after in self._solve_large(state, k))
         return Solution(state, bool(state.settled.all()), self.certify(state))
 
-    def _first(self, exact: bool = False) -> MachineState:
-        """The state at the starts of all programs."""
-        b = np.concatenate([one.start for one in self.programs])
+    def _make_first(self, exact: bool = False) -> MachineState:
+        """Return the state at the starts of all programs."""
+        b = np.concatenate([program.start for program in self.programs])
         slopes = np.empty_like(b)
         fine = exact or self.settings.tol < _FINE or self.gram.given
-        values = np.array([fine or len(one) <= _EXACT for one in self.programs])
-        for one, place, fine in zip(self.programs, self.places, values, strict=True):
-            slopes[place] = fresh_slopes(one, self.gram, b[place], np.float64 if fine else np.float32)
+        values = np.array([fine or len(program) <= _EXACT for program in self.programs])
+        for program, place, fine in zip(self.programs, self.places, values, strict=True):
+            slopes[place] = compute_slopes(program, self.gram, b[place], np.float64 if fine else np.float32)
         none, count = np.empty(0, dtype=np.intp), len(self.programs)
         ended = (np.zeros(count, dtype=np.int64), np.full(count, np.inf), np.zeros(count, dtype=bool))
         return MachineState(b, slopes, *ended, values, none, none, np.empty(0), 0, False)
 
-    def _left(self, state: MachineState, k: int) -> float:
-        """Pair steps that a program may still take."""
+    def _count_left(self, state: MachineState, k: int) -> float:
+        """Return how many pair steps a program may still take."""
         return np.inf if self.settings.max_iter is None else self.settings.max_iter - state.steps[k]
 
     def _is_open(self, state: MachineState, k: int) -> bool:
-        return not state.settled[k] and self._left(state, k) > 0
+        """Return whether a program is neither solved nor at its limit of steps."""
+        return not state.settled[k] and self._count_left(state, k) > 0
 
     def _is_coarse(self, program: DualProgram, b: Array) -> bool:
-        """Whether the rounding of float32 values could be seen."""
+        """Return whether the noise that float32 values leave in slopes is visible at the tolerance."""
         noise = _ROUNDING * float(np.sqrt(np.sum(b * b))) * self.gram.largest
         return noise > _VISIBLE * self.settings.tol
 
-    def _share(self, state: MachineState, some: list[int], shared: Squares) -> None:
-        """Make the values within each set of rows that several programs have, as long as they fit."""
-        wanted = {}
+    def _make_shared(self, state: MachineState, some: list[int], shared: Squares) -> None:
+        """Compute the kernel matrix of each set of rows that several programs share, if all fit in the cache."""
+        wanted: dict[tuple[int, bool], Array] = {}
         for k in some:
-            one = self.programs[k]
-            sides = (one.rows[: one.first], one.rows[one.first :])
-            wanted |= {(name, bool(state.exact[k])): rows for name, rows in zip(one.families, sides, strict=False)}
+            program = self.programs[k]
+            sides = (program.rows[: program.first], program.rows[program.first :])
+            wanted |= {(name, bool(state.exact[k])): rows for name, rows in zip(program.families, sides, strict=False)}
         missing = [key for key in wanted if key not in shared]
         sizes = [len(wanted[key]) ** 2 * (8 if key[1] else 4) for key in missing]
         if (
             len(self.programs) < 2
-            or sum(sizes) + sum(one.nbytes for one in shared.values()) > self.settings.cache_bytes
+            or sum(sizes) + sum(square.nbytes for square in shared.values()) > self.settings.cache_bytes
         ):
             return
-        found: list[Array] = []
+        made: list[Array] = []
 
         def work(number: int) -> Array:
             key = missing[number]
-            return self.gram.square(wanted[key], np.float64 if key[1] else np.float32)
+            return self.gram.make_square(wanted[key], np.float64 if key[1] else np.float32)
 
-        run_numbered(work, len(missing), self.gram.threads, found.append)
-        shared.update(zip(missing, found, strict=True))
+        run_numbered(work, len(missing), self.gram.threads, made.append)
+        shared.update(zip(missing, made, strict=True))
 
-    def _square(self, k: int, fine: bool, shared: Squares) -> Square:
-        """The kernel matrix of a small program."""
-        one = self.programs[k]
-        keys = [(name, fine) for name in one.families]
+    def _make_square(self, k: int, fine: bool, shared: Squares) -> Square:
+        """Return the kernel matrix of a small program, from shared ones if they are there."""
+        program = self.programs[k]
+        keys = [(name, fine) for name in program.families]
         if keys and all(key in shared for key in keys):
-            return self.gram.pair_square(one.rows, one.first, (shared[keys[0]], shared[keys[1]]))
-        return Square.whole(self.gram.square(one.rows, np.float64 if fine else np.float32))
+            return self.gram.make_pair_square(program.rows, program.first, (shared[keys[0]], shared[keys[1]]))
+        return Square.whole(self.gram.make_square(program.rows, np.float64 if fine else np.float32))
 
-    def _side_by_side(self, state: MachineState, some: list[int], squares: Squares, shared: Squares) -> MachineState:
-        """Pair steps in some small programs, on all threads."""
-        state = copied_state(state)
+    def _solve_small(self, state: MachineState, some: list[int], squares: Squares, shared: Squares) -> MachineState:
+        """Take pair steps in the small programs `some`, on all threads; return the new state."""
+        state = copy_state(state)
 
         def work(number: int) -> None:
             k = some[number]
             program, place, fine = self.programs[k], self.places[k], bool(state.exact[k])
             b, slope = state.coefficients[place], state.slopes[place]
             if (k, fine) not in squares:
-                squares[k, fine] = self._square(k, fine, shared)
+                squares[k, fine] = self._make_square(k, fine, shared)
             square, best = squares[k, fine], np.empty(2)
-            most = int(min(_TOUCHED / len(program) + 1, self._left(state, k)))
+            most = int(min(_TOUCHED / len(program) + 1, self._count_left(state, k)))
             taken = descend(program, square, self.settings.tol, most, b, slope, *program.moves(b), best)
             state.steps[k] += taken
             state.violations[k] = max(best[1], 0.0)
             settled = taken < most or state.violations[k] <= self.settings.tol
             if settled and not fine and self._is_coarse(program, b):
                 state.exact[k], settled = True, False
-                self.gram.leave(squares.pop((k, fine)).values)
-                slope[:] = fresh_slopes(program, self.gram, b, np.float64)
+                self.gram.return_memory(squares.pop((k, fine)).values)
+                slope[:] = compute_slopes(program, self.gram, b, np.float64)
             state.settled[k] = settled
             if settled:
-                self.gram.leave(squares.pop((k, fine)).values)
+                self.gram.return_memory(squares.pop((k, fine)).values)
 
         run_numbered(work, len(some), self.gram.threads)
         return state
 
-    def _in_blocks(self, state: MachineState, k: int) -> Iterator[MachineState]:
-        """Rounds on one large program."""
+    def _solve_large(self, state: MachineState, k: int) -> Iterator[MachineState]:
+        """Solve a large program in blocks; yield the state after each round."""
         program, place = self.programs[k], self.places[k]
-        state = copied_state(state)
+        state = copy_state(state)
         b, slope = state.coefficients[place].copy(), state.slopes[place].copy()
         whole = not len(state.left)
         left = np.full(len(program), -1) if whole else state.left.copy()
@@ -190,15 +205,16 @@ class DualMachines:
         kind: type[BlockDescent] = TeamDescent if TeamDescent.serves(self.gram, dtype) else BlockDescent
         kind = NestedDescent if self.gram.holds_squares else kind
         with closing(kind(program, self.gram, self.settings, dtype, *under_way)) as descent:
-            yield from self._rounds(state, k, descent)
+            yield from self._run_rounds(state, k, descent)
 
-    def _rounds(self, state: MachineState, k: int, descent: BlockDescent) -> Iterator[MachineState]:
+    def _run_rounds(self, state: MachineState, k: int, descent: BlockDescent) -> Iterator[MachineState]:
+        """Run rounds of a descent until the program is solved, with a check of all rows before it may end."""
         program, tol, unshrunk = self.programs[k], self.settings.tol, state.unshrunk
         violation, exact = descent.violation(), bool(state.exact[k])
         while self._is_open(state, k):
             taken = 0
             if violation > tol:
-                taken = descent.round(violation, int(min(self._left(state, k), 2**40)))
+                taken = descent.round(violation, int(min(self._count_left(state, k), 2**40)))
             violation = descent.violation()
             stalled = taken == 0
             if (violation <= tol or stalled) and not descent.is_whole:
@@ -210,10 +226,10 @@ class DualMachines:
                 violation = descent.violation()
             elif violation > tol and not unshrunk:
                 descent.shrink()
-            state = self._recorded(state, k, descent, taken, violation, exact, unshrunk, stalled)
+            state = self._record_round(state, k, descent, taken, violation, exact, unshrunk, stalled)
             yield state
 
-    def _recorded(
+    def _record_round(
         self,
         state: MachineState,
         k: int,
@@ -224,7 +240,7 @@ class DualMachines:
         unshrunk: bool,
         stalled: bool,
     ) -> MachineState:
-        """The state after a round; a settled program leaves nothing under way."""
+        """Return the state after a round; a program that has ended stores no working set and no rows left out."""
         settled = (violation <= self.settings.tol and descent.is_whole) or stalled
         ended = settled or (self.settings.max_iter is not None and state.steps[k] + taken >= self.settings.max_iter)
         if ended and not descent.is_whole:
@@ -235,18 +251,18 @@ class DualMachines:
         if not ended:
             left = none if descent.is_whole else descent.left.copy()
             under_way = (descent.working, left, descent.pending.copy(), descent.rounds, unshrunk)
-        state = copied_state(state, self.places[k], (descent.b, descent.slope), under_way)
+        state = copy_state(state, self.places[k], (descent.b, descent.slope), under_way)
         state.steps[k] += taken
         state.violations[k], state.exact[k], state.settled[k] = violation, exact, settled
         return state
 
     def parts(self, state: MachineState) -> Iterator[tuple[DualProgram, Array, Array]]:
-        """Each program with its coefficients and slopes."""
+        """Yield each program with its coefficients and slopes."""
         for program, place in zip(self.programs, self.places, strict=True):
             yield program, state.coefficients[place], state.slopes[place]
 
     def _check_bounded(self, state: MachineState) -> None:
-        """Raise if boxes without an end let coefficients run away: two convex combinations of rows meet."""
+        """Raise if coefficients without an upper bound diverge because convex combinations of two classes meet."""
         for k, (program, b, slope) in enumerate(self.parts(state)):
             if state.settled[k] or program.ridge is not None or np.isfinite(program.widths):
                 continue
@@ -254,7 +270,7 @@ class DualMachines:
             squared = float(np.sum(b * (slope - program.linear))) / max(total, 1e-300) ** 2
             if total == 0 or squared > _TOUCHING * self.gram.largest:
                 continue
-            sides = [_largest(program.rows, sign * b) for sign in (1.0, -1.0)]
+            sides = [_find_largest(program.rows, sign * b) for sign in (1.0, -1.0)]
             first, second = (", ".join(str(row) for row in np.sort(side).tolist()) for side in sides)
             message = (
                 f"{self.settings.subject}: C=inf asks for a hard margin, but the classes cannot be separated in this "
@@ -263,7 +279,8 @@ class DualMachines:
             )
             raise DataError(message)
 
-    def _step(self, state: MachineState) -> Step:
+    def _make_step(self, state: MachineState) -> Step:
+        """Return a step of the history: objective, duality gap if all rows take part, and counts."""
         self._check_bounded(state)
         objective = sum(program.objective(b, slope) for program, b, slope in self.parts(state))
         certificate = None if len(state.left) else self.certify(state)
@@ -276,9 +293,9 @@ class DualMachines:
         return Step(objective, state, certificate, extra)
 
     def certify(self, state: MachineState) -> Certificate:
-        """The duality gap, beside what the tolerance on violations allows it to be; or the violation itself."""
+        """Return the duality gap with the bound that the tolerance implies, or the violation if boxes are infinite."""
         gap = sum(program.gap(b, slope) for program, b, slope in self.parts(state))
-        widths = sum(one.widths for one in self.programs)
+        widths = sum(program.widths for program in self.programs)
         if not np.isfinite(gap) or not np.isfinite(widths):
             worst = max(program.violation(b, slope) for program, b, slope in self.parts(state))
             statement = (
@@ -292,21 +309,21 @@ class DualMachines:
         return Certificate.of("duality gap", gap, self.settings.tol * widths, statement)
 
 
-def _largest(rows: Array, b: Array) -> Array:
-    """The rows of the largest positive coefficients, three at most."""
+def _find_largest(rows: Array, b: Array) -> Array:
+    """Return the rows of the largest positive coefficients, three at most."""
     order = np.argsort(-b, kind="stable")[:3]
     return rows[order[b[order] > 0]]
 
 
-def copied_state(
-    state: MachineState, place: slice | None = None, found: tuple[Array, ...] = (), under_way: tuple[Any, ...] = ()
+def copy_state(
+    state: MachineState, place: slice | None = None, solved: tuple[Array, ...] = (), under_way: tuple[Any, ...] = ()
 ) -> MachineState:
-    """A state whose arrays may be written to: earlier ones are kept by watches.
+    """Return a state whose arrays may be written to: watches keep earlier states.
 
-    At a place it has the coefficients and slopes that were found; `under_way` is what comes after `exact`.
+    At `place` it has the coefficients and slopes `solved`; `under_way` are the attributes after `exact`.
     """
     whole = {}
-    for name, own in zip(("coefficients", "slopes"), found or (None, None), strict=True):
+    for name, own in zip(("coefficients", "slopes"), solved or (None, None), strict=True):
         if own is not None and len(own) == len(state.coefficients):
             whole[name] = own.copy()
         else:

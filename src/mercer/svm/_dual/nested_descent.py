@@ -1,8 +1,8 @@
-"""Large machines whose rows are on a device: sets of thousands of rows, and rounds within a round.
+"""Large machines whose rows are on a device: working sets of thousands of rows, and rounds within a round.
 
-A round over all rows costs a device transfers and launches whatever it does, and there are the fewer of them the larger
-the working set is: once it holds all coefficients that end up free, a dozen are enough. Its square then stays on the
-device, and the set is itself solved in rounds, of which each fetches the square of a thousand rows.
+A round over all rows costs a device transfers and launches whatever it does, and a larger working set needs fewer
+rounds: once it holds all coefficients that end up free, a dozen are enough. Its square then stays on the device. The
+set is itself solved in rounds; each of them fetches the square of a thousand rows.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ _MOST_ROUNDS = 200
 
 
 class NestedDescent(BlockDescent):
-    """Descent on sets whose squares stay where the rows are."""
+    """Descent on working sets whose squares stay on the device."""
 
     def _solve_set(
         self,
@@ -36,7 +36,7 @@ class NestedDescent(BlockDescent):
         rise: Array,
         fall: Array,
     ) -> int:
-        square = self.gram.held(rows, self.dtype)
+        square = self.gram.hold_square(rows, self.dtype)
         if square is not None and (taken := square.descend(program, goal, most, b, slope, rise, fall)) is not None:
             return taken
         if square is None or len(program) <= _SIZE:
@@ -49,14 +49,14 @@ class NestedDescent(BlockDescent):
             kept = choose(program, slope, rise, fall, kept, _SIZE)
             part, at = program.part(kept), b[kept]
             inner = (slope[kept], rise[kept], fall[kept])
-            K = square.part(kept)
+            K = square.fetch_part(kept)
             taken = descend(part, Square.whole(K), max(SHARE * violation, goal), most - steps, at, *inner, np.empty(2))
-            self.gram.leave(K)
+            self.gram.return_memory(K)
             if taken == 0:
                 break
             change = at - b[kept]
             moved = np.flatnonzero(change)
-            slope += square.products(kept[moved], change[moved])
+            slope += square.sum_products(kept[moved], change[moved])
             if program.ridge is not None:
                 slope[kept] += program.ridge[kept] * change
             b[kept], rise[kept], fall[kept] = at, inner[1], inner[2]

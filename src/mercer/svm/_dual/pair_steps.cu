@@ -1,38 +1,39 @@
-/* Pair descent within a set of rows by one cluster of blocks: no value is fetched by the host, no step launched.
+/* Pair descent within a set of rows by one cluster of blocks: the host fetches no value and launches no step.
 
-   The steps are those of pair_descent.py, for programs of one group, but some pairs at a time: a step waits for memory and
-   for other blocks far longer than it computes, and PAIRS of them wait together. The first pair is the one that
-   pair_descent.py would take; the others raise the next best of other warps, each with the best partner that is left.
-   They are taken in their order, with what those before have changed, so that the objective falls with each.
+   The steps are those of pair_descent.py, for programs of one group, but PAIRS of them at a time: a step waits for memory
+   and for other blocks far longer than it computes, and PAIRS steps wait together. The first pair is the one that
+   pair_descent.py would take; the others raise the next best coefficients of other warps, each with the best partner that
+   is left. They are taken in order, with the changes of those before, so that the objective falls with each.
 
    Each of CLUSTER blocks has SPAN columns of the values, with their coefficients and slopes in its shared memory; each
-   thread has PER of them. There are two exchanges: every warp sends what it would raise, and then the partners it would lower, to the
-   shared memory of all blocks; all find the same pairs and compute the same steps. Pairs are compared in float, which
-   chooses them and decides nothing else; coefficients and slopes are double.
+   thread has PER columns. There are two exchanges: every warp sends the coefficients it would raise, and then the partners
+   it would lower, to the shared memory of all blocks; all find the same pairs and compute the same steps. Pairs are
+   compared in float, which affects only the choice; coefficients and slopes are double.
 
-   CLUSTER, THREADS, PER and PAIRS are given when this is compiled; there are 32 warps in all. */
+   CLUSTER, THREADS, PER and PAIRS are defined by the compiler's options; there are 32 warps in all. */
 
 #define WARPS (THREADS / 32)
 #define SPAN (THREADS * PER)
 #define ALL 0xffffffffu
-/* The last bits of a key say whose it is, so that no two are equal. */
+/* The last bits of a key are the index of its warp, so that no two keys are equal. */
 #define WHO 31u
-/* The least curvature of a direction; the least that float values can tell, as a share of the diagonal, by which pairs are
-   chosen; and what rounding leaves of a coefficient, as a share of the step. */
+/* The least curvature of a direction. */
 #define FLAT 1e-12f
+/* The least curvature that float values resolve, as a share of the diagonal; pairs are chosen by it. */
 #define COARSE 1e-6f
+/* What rounding may leave of a coefficient that should end at a bound, as a share of the step. */
 #define HAIR 1e-13
-/* Rounds of pairs between two looks for the largest violation: a few too many cost less than to look each time. */
+/* Rounds of pairs between two searches for the largest violation: a few rounds too many cost less than a search in each. */
 #define PATIENCE 4
 #define NONE __int_as_float(0xff800000)
 
-/* What a warp would raise: how that ranks, its column, what raising it costs, how far it may go, and its diagonal. */
+/* The coefficient that a warp would raise: its rank, column, cost, room up to its bound, and diagonal. */
 struct __align__(16) Raise {
     unsigned key, column;
     double cost, room;
     float own, unused[3];
 };
-/* What a warp would lower, the same, and its value in the row of what is raised. */
+/* The coefficient that a warp would lower: likewise, and its kernel value with the one that rises. */
 struct __align__(16) Lower {
     unsigned key, column;
     double gain, room;
@@ -93,7 +94,7 @@ __device__ __forceinline__ float fetched(const float *place)
     return value;
 }
 
-/* What is known of the columns of a block: a warp reads and writes those of its own lanes. */
+/* The state of a block's columns in shared memory: a warp reads and writes those of its own lanes. */
 struct Columns {
     double b[SPAN], slope[SPAN], lower[SPAN], upper[SPAN];
     float diagonal[SPAN];
@@ -208,7 +209,7 @@ __device__ __forceinline__ void move(Own &own, Columns &columns, double kink, un
         return;
     const double old = columns.b[at], lower = columns.lower[at], upper = columns.upper[at], hair = HAIR * fabs(size);
     double b = ends ? (old <= 0.0 || kink == 0.0 ? lower : 0.0) : old + size;
-    /* Rounding must not leave a coefficient a hair from the bound, or the kink, that it has reached. */
+    /* Rounding must not leave a coefficient close to, but not at, the bound or the kink that it has reached. */
     b = kink > 0.0 && fabs(b) <= hair ? 0.0 : b;
     b = size > 0.0 && upper - b <= hair ? upper : size < 0.0 && b - lower <= hair ? lower : b;
     columns.b[at] = b;
@@ -359,7 +360,7 @@ __launch_bounds__(THREADS, 1) pair_steps(const float *__restrict__ K, double *st
             break;
         __syncwarp();
     }
-    /* Nobody leaves while others may write to its memory. */
+    /* No block ends while others may write to its memory. */
     wait_for_all();
     if (first == 0)
         state[7 * n + 3] = (double)steps;

@@ -4,7 +4,7 @@
 
 and the sum of b (or, in two groups, both sums) kept at that of the start. A classifier has linear = -y and coefficients
 of the sign of y, a regression linear = -y and the kink epsilon, a one-class machine linear = 0 and sum one. With
-`slope` for K b + linear the optimality conditions say that some number c, the offset, lies between what lowering any
+`slope` = K b + linear the optimality conditions say that a value c, the offset, lies between what lowering any
 coefficient gains and what raising any other costs; then the decision function is f(x) = sum_j b_j k(x_j, x) - c.
 """
 
@@ -23,20 +23,20 @@ Array = Any
 
 @dataclass(frozen=True, eq=False)
 class DualProgram:
-    """One machine.
+    """The dual program of one machine.
 
     Attributes
     ----------
     rows : ndarray of shape (m,), intp
-        Which row of the source each coefficient belongs to.
+        Index of the row of the source that each coefficient belongs to.
     linear, lower, upper, start : ndarray of shape (m,)
     kink : float
     split : int
         Where the second group of coefficients begins; m if there is one group.
     ridge : ndarray of shape (m,) or None
-        Added to the diagonal of K: squared slacks.
+        Added to the diagonal of K, where the loss is the squared slack.
     families : tuple of int
-        The names of two sets of rows, which other programs may have too: the first `first` rows, and the rest.
+        Identifiers of the first `first` rows and of the rest: programs with the same identifier share these rows.
     first : int
     """
 
@@ -68,49 +68,51 @@ class DualProgram:
         return self.groups[0].stop
 
     def part(self, chosen: Array) -> "DualProgram":
-        """The program of some coefficients, in rising order; all others are held."""
+        """Return the program of the coefficients `chosen`, in rising order; all others are fixed."""
         ridge = None if self.ridge is None else self.ridge[chosen]
         first = int(np.searchsorted(chosen, self.end_of_first))
         linear, lower, upper = self.linear[chosen], self.lower[chosen], self.upper[chosen]
         return DualProgram(self.rows[chosen], linear, lower, upper, self.start[chosen], self.kink, first, ridge)
 
     def moves(self, b: Array) -> tuple[Array, Array]:
-        """What is added to a slope when its coefficient rises and falls; infinite at a bound."""
+        """Return what is added to each slope when its coefficient rises and when it falls; infinite at a bound."""
         rise, fall = np.empty(len(b)), np.empty(len(b))
         native.mark_moves(b, self.lower, self.upper, self.kink, rise, fall)
         return rise, fall
 
     def count_free(self, b: Array) -> int:
-        """How many coefficients are neither at a bound nor at the kink."""
+        """Return how many coefficients are neither at a bound nor at the kink."""
         free = (b > self.lower) & (b < self.upper)
         return int(np.count_nonzero(free if self.kink == 0 else free & (b != 0)))
 
-    def _measured(self, b: Array, slope: Array) -> list[Array]:
-        """Of each group the most that lowering gains, the least that raising costs, and the sum and number of prices
-        that are both."""
-        found = np.empty((len(self.groups), 4))
-        for group, one in zip(self.groups, found, strict=True):
-            native.measure(b, slope, self.lower, self.upper, self.kink, group.start, group.stop, one)
-        return found.tolist()
+    def _measure(self, b: Array, slope: Array) -> list[Array]:
+        """Return, for each group, the greatest gain of lowering and the least cost of raising a coefficient.
+
+        Then the sum of the costs that are gains too, as those of free coefficients are, and their number.
+        """
+        measures = np.empty((len(self.groups), 4))
+        for group, measure in zip(self.groups, measures, strict=True):
+            native.measure(b, slope, self.lower, self.upper, self.kink, group.start, group.stop, measure)
+        return measures.tolist()
 
     def violation(self, b: Array, slope: Array) -> float:
-        """By how much the pair that breaks the optimality conditions most breaks them; never below zero."""
-        return max(0.0, *(highest - lowest for highest, lowest, _, _ in self._measured(b, slope)))
+        """Return the largest violation of the optimality conditions by a pair of coefficients; at least zero."""
+        return max(0.0, *(highest - lowest for highest, lowest, _, _ in self._measure(b, slope)))
 
     def objective(self, b: Array, slope: Array) -> float:
-        """The value of the program."""
+        """Return the value of the program."""
         return native.measure_value(b, slope, self.linear, self.kink)
 
     def offsets(self, b: Array, slope: Array) -> Array:
-        """The number c of each group: the mean over free coefficients, or the middle of what is possible."""
-        found = []
-        for low, high, total, count in self._measured(b, slope):
+        """Return the offset c of each group: the mean over free coefficients, or the middle of its interval."""
+        offsets = []
+        for low, high, total, count in self._measure(b, slope):
             ends = [end for end in (low, high) if np.isfinite(end)]
-            found.append(total / count if count > 0 else sum(ends) / max(len(ends), 1))
-        return np.array(found)
+            offsets.append(total / count if count > 0 else sum(ends) / max(len(ends), 1))
+        return np.array(offsets)
 
     def gap(self, b: Array, slope: Array) -> float:
-        """How far the value can be above the optimum: primal minus dual, at the present offset.
+        """Return how far the value can be above the optimum: primal minus dual, at the present offset.
 
         For any c the optimum is at least value - (b' slope + kink |b|) + min over the box of v' (slope - c) + kink |v|,
         plus c times the sum of b. Infinite where a box is and its row is beyond the offset.

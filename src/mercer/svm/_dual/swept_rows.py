@@ -1,4 +1,4 @@
-"""Kernel rows that a team of threads makes on its sweeps: as many as there is room for stay, the others pass."""
+"""Kernel rows that worker threads compute on their sweeps: those with room in a table stay, others are used once."""
 
 from typing import Any
 
@@ -9,19 +9,19 @@ from mercer.svm._dual.gram_rows import LeastRecent
 __all__ = ["Sweep", "SweptRows"]
 
 Array = Any
-# Rows are made so many at a time, and added while a core has them in its own cache: 64 KB of a tile of 512 columns.
+# Rows computed at a time, and added while a core has them in its own cache: 64 KB of a tile of 512 columns.
 GROUP = 32
-# Places for rows that pass: the last few of a group may wait for the next, to be added four at a time.
+# Places of rows that are used once: the last few of a group may wait for the next, as rows are added four at a time.
 _PASSING = 2 * GROUP
-# Rows begin at an odd multiple of so many columns, so that they do not share their places in caches.
+# Columns: rows begin at an odd multiple of it, so that they do not share their places in caches.
 _ACROSS = 32
 
 
 class Sweep:
-    """What is to be done with rows of some positions: the fresh ones are made at `room`; all are then in `slots`.
+    """Where the kernel rows of some positions are: the missing ones are computed into `room`; then all are in `slots`.
 
-    ``groups`` (k, 2) says how many are made, and how many added, when each group is done. The latter are multiples of
-    four but for the last, as rows are added four at a time: sums do not depend on which rows are there already.
+    ``groups`` (k, 2) has the number of rows computed, and of rows added, when each group is done. The latter are
+    multiples of four but for the last, as rows are added four at a time: sums do not depend on which rows were kept.
     """
 
     def __init__(self, missing: Array, slots: Array) -> None:
@@ -34,7 +34,7 @@ class Sweep:
 
 
 class SweptRows:
-    """Kernel rows over some columns, as many as `room` bytes hold: some are for those that pass, whatever the room."""
+    """A table of kernel rows over some columns, as many as `room` bytes hold, plus those that are used once."""
 
     def __init__(self, columns: int, room: int, dtype: Any) -> None:
         stride = (-(-columns // _ACROSS) | 1) * _ACROSS
@@ -43,14 +43,14 @@ class SweptRows:
         self.values = np.empty((len(self.kept) + _PASSING, stride), dtype=dtype)
 
     def sweep(self, positions: Array) -> Sweep:
-        """Find places for the rows of some positions among the columns, in rising order."""
+        """Find slots for the rows at `positions` among the columns, in rising order."""
         missing = np.flatnonzero(self.kept.slot[positions] < 0)
         count = min(len(missing), len(self.kept) - (len(positions) - len(missing)))
-        self.kept.made_room(positions, positions[missing[:count]])
+        self.kept.make_room(positions, positions[missing[:count]])
         slots, passing = self.kept.slot[positions], missing[count:]
         slots[passing] = len(self.kept) + np.arange(len(passing)) % _PASSING
         return Sweep(missing, slots)
 
     def pass_by(self, count: int) -> Sweep:
-        """Find places for so many rows, of which none will stay."""
+        """Find slots for `count` rows that are used once."""
         return Sweep(np.arange(count), len(self.kept) + np.arange(count) % _PASSING)

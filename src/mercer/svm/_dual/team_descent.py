@@ -1,11 +1,11 @@
-"""Block descent whose passes over all rows are taken by a team of threads that stays for the whole fit.
+"""Block descent whose passes over all rows are shared by worker threads that stay for the whole fit.
 
-Making kernel rows and adding them to slopes, marking which coefficients may move, searching for the worst violators and
-making the square of a working set are passes of :mod:`mercer._native.dual.dual_rounds`, in tiles of columns; each
-column is summed in the order of the rows, so that neither tiles nor threads can be seen. Between them the calling
+Computing kernel rows and adding them to slopes, marking which coefficients may move, searching for the worst violators
+and computing the square of a working set are tasks of :mod:`mercer._native.dual.dual_rounds`, in tiles of columns. Each
+column is summed in the order of the rows, so the result does not depend on tiles or threads. Between tasks the calling
 thread descends on the square, and some of the others share its steps (see :mod:`mercer.svm._dual.step_sharing`), with
-the same bits. A pass of a later round takes 50 microseconds: on 16 cores it takes 800 to call 16 threads together, so
-that they are called once.
+the same bits. A task of a later round takes 50 microseconds, but starting 16 threads on 16 cores takes 800, so they are
+started once.
 """
 
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ import numpy as np
 from mercer._native.dual import dual_choice, dual_rounds
 from mercer._source.threads import run_alongside
 from mercer.svm._dual.block_descent import BlockDescent, choose
-from mercer.svm._dual.gram_rows import Gram
+from mercer.svm._dual.gram_rows import KernelRows
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._dual.step_sharing import StepSharing
 from mercer.svm._dual.swept_rows import Sweep, SweptRows
@@ -25,40 +25,50 @@ from mercer.svm._dual.swept_rows import Sweep, SweptRows
 __all__ = ["TeamDescent"]
 
 Array = Any
-# Rows of a block of a square, bytes of a line of a panel, and bins in which candidates are counted.
-_BLOCK, _PANEL, _BINS = 128, 128, 256
-# Nanoseconds that the calling thread works before it looks for Ctrl-C; those of a value made, of each column in it, and
-# of a value added to a slope.
-_LONG, _MADE, _COLUMN, _ADDED = 3e7, 1.0, 0.02, 0.25
-# Columns of a tile: multiples of those of a panel. Rows of one pass at most: a multiple of four, some 7 ms for a tile.
-_WIDTHS, _AT_ONCE = range(128, 513, 32), 8192
-# A member of the team is called for so many rows.
+# Rows of a block of a square.
+_BLOCK = 128
+# Bytes of a line of a panel, the layout of rows in native code.
+_PANEL = 128
+# Bins in which candidates for a working set are counted.
+_BINS = 256
+# Nanoseconds that the calling thread works before it looks for Ctrl-C.
+_LONG = 3e7
+# Nanoseconds to compute a kernel value, those for each column of X in it, and those to add a value to a slope.
+_MADE = 1.0
+_COLUMN = 0.02
+_ADDED = 0.25
+# Columns that a tile may have: multiples of those of a panel.
+_WIDTHS = range(128, 513, 32)
+# Most rows of one sweep: a multiple of four, some 7 ms for a tile.
+_AT_ONCE = 8192
+# Rows of the program for each thread: with fewer, another thread does not pay.
 _SHARE = 128
-_NO_ROWS, _NO_CHANGE = np.empty(0, np.intp), np.empty(0)
+_NO_ROWS = np.empty(0, np.intp)
+_NO_CHANGE = np.empty(0)
 _NO_SWEEP = Sweep(_NO_ROWS, _NO_ROWS)
 
 
 class TeamDescent(BlockDescent):
-    """A program under way, of a kernel whose values native code makes from dense rows."""
+    """Block descent with a kernel whose values native code computes from dense rows."""
 
     @staticmethod
-    def serves(gram: Gram, dtype: Any) -> bool:
-        """Whether this is for such values, of a type."""
-        return gram.keeps_rows and not gram.given and gram.kernel.profile(gram.rows(dtype)) is not None
+    def serves(gram: KernelRows, dtype: Any) -> bool:
+        """Return whether native code can compute this kernel in `dtype`."""
+        return gram.keeps_rows and gram.find_profile(dtype) is not None
 
     def __post_init__(self) -> None:
-        form = self.gram.kernel.profile(self.gram.rows(self.dtype)).form
+        form = self.gram.find_profile(self.dtype).form
         self._members = max(1, min(self.gram.threads, len(self.program) // _SHARE))
         self._counts = np.zeros((self._members, 4, _BINS), np.int32)
-        self._work = dual_rounds.Rounds(form, np.zeros(32, np.int64), _BLOCK, self._counts)
-        self._crew: ExitStack | None = None
+        self._work = dual_rounds.DualTasks(form, np.zeros(32 + 8 * self._members, np.int64), _BLOCK, self._counts)
+        self._threads: ExitStack | None = None
         try:
             super().__post_init__()
         except BaseException:
             self.close()
             raise
 
-    def _new_table(self) -> SweptRows:
+    def _make_table(self) -> SweptRows:
         return SweptRows(len(self.active), self._room_for_rows(), self.dtype)
 
     def _renew_table(self) -> None:
@@ -66,21 +76,21 @@ class TeamDescent(BlockDescent):
         self._work.hold_table(self.table.values)
 
     def close(self) -> None:
-        """Send the team home."""
-        if self._crew is not None:
-            self._crew.close()
-        self._crew = None
+        """Stop the worker threads."""
+        if self._threads is not None:
+            self._threads.close()
+        self._threads = None
 
-    def _gather(self) -> None:
-        """Call the team."""
-        if self._crew is None:
-            self._crew = ExitStack()
+    def _start_threads(self) -> None:
+        """Start the worker threads, unless they run."""
+        if self._threads is None:
+            self._threads = ExitStack()
             self._work.call()
-            self._crew.enter_context(run_alongside(self._work.help, self._work.dismiss, self._members))
+            self._threads.enter_context(run_alongside(self._work.help, self._work.dismiss, self._members))
 
     def _enter(self) -> None:
         super()._enter()
-        self._gather()
+        self._start_threads()
         self._own = (self.b, self.slope) if self.is_whole else (self.b[self.active], self.slope[self.active])
         self._reach = np.full(4, np.nan)
         # The positions of the last working set, once there is one among these rows.
@@ -90,14 +100,14 @@ class TeamDescent(BlockDescent):
         self._mark()
 
     def _hold(self, part: DualProgram, own: tuple[Array, Array], table: SweptRows) -> None:
-        """Let the team work on a program, its coefficients and slopes."""
+        """Let the threads work on a program, its coefficients and slopes."""
         m = len(part)
         self._moves = np.empty(m), np.empty(m)
-        self._width = width = tile_width(m, self._members)
+        self._width = width = choose_width(m, self._members)
         tiles = -(-m // width)
-        self._found, self._lengths = np.empty((4, tiles * width), np.intp), np.empty((tiles, 4), np.intp)
+        self._listed, self._lengths = np.empty((4, tiles * width), np.intp), np.empty((tiles, 4), np.intp)
         self._ends = np.empty((tiles, 4))
-        self._work.hold_tiles(width, self._found, self._lengths, self._ends)
+        self._work.hold_tiles(width, self._listed, self._lengths, self._ends)
         self._work.hold_program(part.rows, part.lower, part.upper, part.kink, part.end_of_first, own + self._moves)
         self._hold_values(m)
         self._work.hold_table(table.values)
@@ -105,42 +115,42 @@ class TeamDescent(BlockDescent):
         self._advance(width * self._n_features)
 
     def _hold_values(self, m: int) -> None:
-        """Give the team rows in the present type, with room for the panels of m of them, and its scratch."""
-        prepared, dtype = self.gram.rows(self.dtype), np.dtype(self.dtype)
+        """Give the threads all rows in the present type, room for the panels of m columns, and scratch."""
+        prepared, dtype = self.gram.prepare_rows(self.dtype), np.dtype(self.dtype)
         self._n_features = d = prepared.rows.shape[1]
         across, widest = _PANEL // dtype.itemsize, max(self._width, _BLOCK)
         panels = np.empty((-(-m // across), d, across), dtype)
-        own = np.empty((self._members, _BLOCK // across, d, across), dtype)
-        left, tiles = np.empty((self._members, 8, d), dtype), np.empty((self._members, 8, widest), dtype)
+        own = np.empty((self._members * (_BLOCK // across), d, across), dtype)
+        left, tiles = np.empty((self._members * 8, d), dtype), np.empty((self._members * 8, widest), dtype)
         values = (prepared.rows, prepared.squares, panels, np.empty(m, dtype), own, left, tiles)
         self._work.hold_values(int(dtype == np.float64), values)
 
     def _advance(self, item: float) -> None:
-        """Work until a pass is done; an item takes so many nanoseconds."""
+        """Take items until the task is done, each of them `item` nanoseconds long."""
         turns = max(1, int(_LONG / max(item, 1.0)))
         while self._work.advance(turns):
             pass
 
     def _mark(self, sweep: Sweep = _NO_SWEEP, rows: Array = _NO_ROWS, change: Array = _NO_CHANGE) -> None:
-        """Add rows, of which some are made first, times their change to the slopes; see which coefficients may move."""
+        """Add kernel rows times their change to the slopes, after computing the missing ones; mark possible moves."""
         self._work.offer_sweep(rows[sweep.missing], sweep.room, sweep.slots, change, sweep.groups)
         made = (_MADE + _COLUMN * self._n_features) * len(sweep.missing)
         self._advance(self._width * (made + _ADDED * len(sweep.slots) + 2.0))
 
     def violation(self) -> float:
-        """The largest among the rows that take part."""
-        found = np.empty(4)
-        dual_choice.widen(self._ends, found)
-        least, most, others_least, others_most = found.tolist()
+        """Return the largest violation among the rows that take part."""
+        ends = np.empty(4)
+        dual_choice.widen(self._ends, ends)
+        least, most, others_least, others_most = ends.tolist()
         return max(0.0, most - least, others_most - others_least if len(self.part.groups) > 1 else 0.0)
 
-    def _present(self) -> tuple[Array, Array, Array, Array]:
+    def _read_state(self) -> tuple[Array, Array, Array, Array]:
         return *self._own, *self._moves
 
-    def _square(self, rows: Array) -> Array:
-        K = self.gram.room(len(rows), self.dtype)
-        lengths = self.gram.rows(self.dtype).squares[rows]
-        self._work.offer_square(rows, lengths, np.arange(len(rows)), _pairs(-(-len(rows) // _BLOCK)), K)
+    def _make_square(self, rows: Array) -> Array:
+        K = self.gram.take_memory(len(rows), self.dtype)
+        lengths = self.gram.prepare_rows(self.dtype).squares[rows]
+        self._work.offer_square(rows, lengths, np.arange(len(rows)), _list_blocks(-(-len(rows) // _BLOCK)), K)
         self._advance(_BLOCK**2 * (_MADE + _COLUMN * self._n_features))
         return K
 
@@ -155,20 +165,20 @@ class TeamDescent(BlockDescent):
         rise: Array,
         fall: Array,
     ) -> int:
-        called = self._sharing.call(len(rows))
+        called = self._sharing.count_helpers(len(rows))
         if not called:
             return super()._solve_set(program, rows, goal, most, b, slope, rise, fall)
-        K = self._square(rows)
+        K = self._make_square(rows)
         self._inner[6] = K.diagonal()
         if program.ridge is not None:
             self._inner[6] += program.ridge
-        self._work.hold_steps(*self._sharing.room(len(rows)))
-        rules = self._sharing.rules(program.kink, program.end_of_first, goal, most)
+        self._work.hold_steps(*self._sharing.make_room(len(rows)))
+        rules = self._sharing.make_rules(program.kink, program.end_of_first, goal, most)
         self._work.descend(self._inner, rules, called)
-        self.gram.leave(K)
+        self.gram.return_memory(K)
         return self._sharing.note(len(rows))
 
-    def _inside(
+    def _extract(
         self, chosen: Array, b: Array, slope: Array, rise: Array, fall: Array
     ) -> tuple[DualProgram, Array, tuple[Array, Array, Array]]:
         part, out = self.part, np.empty((7, len(chosen)))
@@ -179,7 +189,7 @@ class TeamDescent(BlockDescent):
         ridge = None if part.ridge is None else part.ridge[chosen]
         return DualProgram(chosen, None, lower, upper, None, part.kink, split, ridge), at, (slope, rise, fall)
 
-    def _chosen(self, slope: Array, rise: Array, fall: Array) -> Array:
+    def _choose_set(self, slope: Array, rise: Array, fall: Array) -> Array:
         size, groups = self.size, self.part.groups
         if size == len(self.active):
             return np.arange(size)
@@ -198,10 +208,10 @@ class TeamDescent(BlockDescent):
         return chosen[: dual_choice.choose(lists, counts, share, kept, rise, fall, known, order, chosen[:size])]
 
     def _search(self, wanted: Array, lists: Array, slope: Array, moves: tuple[Array, Array]) -> bool:
-        """Write those that cost least to raise and to lower, of each group; False if so many cannot move.
+        """Write the `wanted` candidates that cost least to raise and to lower, of each group; False if there are fewer.
 
         Candidates are counted in bins from the least cost on, up to twice as far as the list reached last time; those
-        in the bins that suffice are sorted.
+        in the first bins that hold enough are sorted.
         """
         edges, cuts = np.empty((4, 2)), np.empty(4, np.intp)
         if dual_choice.place_bins(self._ends, self._reach, _BINS, edges) < len(lists):
@@ -212,9 +222,11 @@ class TeamDescent(BlockDescent):
             return False
         self._work.offer_collect(cuts)
         self._advance(5.0 * self._width)
-        for k, one in enumerate(wanted):
-            values = np.empty(one)
-            dual_choice.sort_candidates(self._found[k], self._lengths, k, slope, moves[k % 2], values, lists[k, :one])
+        for k, count in enumerate(wanted):
+            values = np.empty(count)
+            dual_choice.sort_candidates(
+                self._listed[k], self._lengths, k, slope, moves[k % 2], values, lists[k, :count]
+            )
             self._reach[k] = values[-1] - edges[k, 0]
         return True
 
@@ -233,8 +245,8 @@ class TeamDescent(BlockDescent):
             for missed in self.pending:
                 missed[places] += change
 
-    def _sums(self, used: Array, coefficients: Array, out: Array) -> Array:
-        # All rows take part again once this is done: their table will be another.
+    def _sum_rows(self, used: Array, coefficients: Array, out: Array) -> Array:
+        # All rows take part again after this, with another table.
         self.table, passing, sums = None, SweptRows(len(out), 0, self.dtype), np.zeros(len(out))
         self._hold(self.program.part(out), (np.zeros(len(out)), sums), passing)
         for first in range(0, len(used), _AT_ONCE):
@@ -244,16 +256,16 @@ class TeamDescent(BlockDescent):
         return sums
 
 
-def tile_width(columns: int, members: int) -> int:
-    """Columns of a tile, of which all members take as many: the last ones leave nobody idle.
+def choose_width(columns: int, members: int) -> int:
+    """Choose the columns of a tile such that all threads take the same number of tiles, and none is idle at the end.
 
-    Tiles of 1024 columns, of which 100 000 have 98, kept one of 16 members in seven idle. A tile costs as much as ten
-    columns more: of 20 000 x 30 rows a value was made in 1.24 ns in tiles of 128 columns, in 1.18 in those of 320.
+    With tiles of 1024 columns, 98 for 100 000 rows, one of 16 threads in seven was idle. A tile costs as much as ten
+    more columns: on 20 000 x 30 rows a value took 1.24 ns in tiles of 128 columns, and 1.18 ns in tiles of 320.
     """
     return min(_WIDTHS, key=lambda width: -(-columns // (width * members)) * (width + 10))
 
 
 @cache
-def _pairs(count: int) -> Array:
-    """The blocks of a square at and above its diagonal."""
+def _list_blocks(count: int) -> Array:
+    """Return the block indices (row, column) of a square of `count` x `count` blocks, at and above its diagonal."""
     return np.array([(i, j) for j in range(count) for i in range(j + 1)], dtype=np.intp)

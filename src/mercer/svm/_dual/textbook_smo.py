@@ -2,8 +2,8 @@
 
 The errors E_i are the slopes of the program; c is the offset. A row breaks the conditions if raising its coefficient
 costs less than c, or lowering it gains more. Sweeps over all rows alternate with sweeps over free ones; the partner of
-a row is the one whose error differs most from its own, then any other. For study: each pair step is a step of the
-history. The whole kernel matrix is in memory.
+a row is the one whose error differs most from its own, then any other. This solver is for study: each pair step is a
+step of the history, and the whole kernel matrix is in memory.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ import numpy as np
 from mercer._solver.driver import Solver
 from mercer._solver.step import Solution, Step
 from mercer._source.memory import require_memory
-from mercer.svm._dual.machines import DualMachines, MachineState, copied_state
+from mercer.svm._dual.machines import DualMachines, MachineState, copy_state
 from mercer.svm._dual.program import DualProgram
 
 __all__ = ["TextbookSmo"]
@@ -27,24 +27,24 @@ class TextbookSmo(DualMachines):
 
     def solve(self, state: MachineState | None = None) -> Solver:
         """Solve all programs from their starts, or from a state of an earlier run."""
-        state = self._first(exact=True) if state is None else state
+        state = self._make_first(exact=True) if state is None else state
         for k, program in enumerate(self.programs):
             require_memory("solver='smo'", 8.0 * len(program) ** 2, "the kernel matrix", "use solver='block'")
-            K = self.gram.square(program.rows, np.float64)
+            K = self.gram.make_square(program.rows, np.float64)
             if program.ridge is not None:
                 K[np.diag_indices(len(K))] += program.ridge
             while self._is_open(state, k):
-                state, pair = self._one_step(state, k, K)
-                yield self._traced(state, pair)
+                state, pair = self._take_step(state, k, K)
+                yield self._trace(state, pair)
         return Solution(state, bool(state.settled.all()), self.certify(state))
 
-    def _one_step(self, state: MachineState, k: int, K: Array) -> tuple[MachineState, tuple[int, int, float]]:
-        """The next pair step of a program, or the news that there is none."""
-        state, program, place = copied_state(state), self.programs[k], self.places[k]
+    def _take_step(self, state: MachineState, k: int, K: Array) -> tuple[MachineState, tuple[int, int, float]]:
+        """Take the next pair step of a program; return the state, and (raised, lowered, size), -1 if there is none."""
+        state, program, place = copy_state(state), self.programs[k], self.places[k]
         b, slope = state.coefficients[place], state.slopes[place]
         moved = (-1, -1, 0.0)
-        for i in self._examined(program, b, slope, int(state.steps[k])):
-            moved = self._moved_with(program, b, slope, K, i)
+        for i in self._list_violators(program, b, slope, int(state.steps[k])):
+            moved = self._move_with(program, b, slope, K, i)
             if moved[0] >= 0:
                 break
         state.violations[k] = program.violation(b, slope)
@@ -52,8 +52,8 @@ class TextbookSmo(DualMachines):
         state.settled[k] = moved[0] < 0 or state.violations[k] <= self.settings.tol
         return state, moved
 
-    def _examined(self, program: DualProgram, b: Array, slope: Array, number: int) -> Iterator[int]:
-        """Rows that break the conditions, free ones first, from where the last step left off."""
+    def _list_violators(self, program: DualProgram, b: Array, slope: Array, number: int) -> Iterator[int]:
+        """Yield the rows that break the conditions, free ones first, from row `number` on."""
         rise, fall = program.moves(b)
         offsets = np.empty(len(b))
         for group in program.groups:
@@ -66,13 +66,13 @@ class TextbookSmo(DualMachines):
         yield from (int(i) for i in order[(breaks & free)[order]])
         yield from (int(i) for i in order[(breaks & ~free)[order]])
 
-    def _moved_with(self, program: DualProgram, b: Array, slope: Array, K: Array, i: int) -> tuple[int, int, float]:
-        """Step from row `i` with the partner of the most different error that allows one, in place."""
-        group = next(one for one in program.groups if one.start <= i < one.stop)
+    def _move_with(self, program: DualProgram, b: Array, slope: Array, K: Array, i: int) -> tuple[int, int, float]:
+        """Take a step of row `i` with the partner of the most different error that allows one, in place."""
+        group = next(group for group in program.groups if group.start <= i < group.stop)
         partners = group.start + np.argsort(-np.abs(slope[group] - slope[i]), kind="stable")
-        for j in (int(one) for one in partners if one != i):
+        for j in (int(partner) for partner in partners if partner != i):
             for up, down in ((i, j), (j, i)):
-                size = _step(program, b, slope, K, up, down)
+                size = _find_size(program, b, slope, K, up, down)
                 if size > 1e-12 * (abs(b[up]) + abs(b[down]) + 1e-12):
                     b[up] += size
                     b[down] -= size
@@ -81,14 +81,14 @@ class TextbookSmo(DualMachines):
                     return up, down, size
         return -1, -1, 0.0
 
-    def _traced(self, state: MachineState, pair: tuple[int, int, float]) -> Step:
-        step = self._step(state)
+    def _trace(self, state: MachineState, pair: tuple[int, int, float]) -> Step:
+        step = self._make_step(state)
         step.extra.update({"raised": float(pair[0]), "lowered": float(pair[1]), "size": pair[2]})
         return step
 
 
-def _step(program: DualProgram, b: Array, slope: Array, K: Array, up: int, down: int) -> float:
-    """How far to raise one coefficient and lower the other: to the least of the parabola, a bound or a kink."""
+def _find_size(program: DualProgram, b: Array, slope: Array, K: Array, up: int, down: int) -> float:
+    """Return how far to raise `up` and lower `down`: to the minimum of the parabola, a bound or a kink."""
     rise, fall = program.moves(b)
     gap = (slope[down] + fall[down]) - (slope[up] + rise[up])
     if not gap > 0:

@@ -1,8 +1,8 @@
 """The dual as a quadratic program on working sets: some coefficients are free, the others fixed (Osuna et al., 1997).
 
-The matrix of the program falls into blocks of active and fixed rows; the fixed ones act through the slopes alone. Each
-round solves the program of the active rows, a few tens that break the optimality conditions most, exactly by
-:mod:`mercer.svm._dual.interior_point`. For study; kernel rows are made as they are needed, never all of them.
+The fixed rows act on the program of the active ones through the slopes alone. Each round solves the program of the
+active rows, a few tens that break the optimality conditions most, exactly by :mod:`mercer.svm._dual.interior_point`.
+This solver is for study. It computes kernel rows as it needs them, never all of them.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from mercer._solver.driver import Solver
 from mercer._solver.step import Solution
 from mercer.svm._dual.block_descent import choose
 from mercer.svm._dual.interior_point import solve_box_program
-from mercer.svm._dual.machines import DualMachines, MachineState, copied_state
+from mercer.svm._dual.machines import DualMachines, MachineState, copy_state
 from mercer.svm._dual.program import DualProgram
 
 __all__ = ["WorkingSetQp"]
@@ -28,23 +28,23 @@ class WorkingSetQp(DualMachines):
 
     def solve(self, state: MachineState | None = None) -> Solver:
         """Solve all programs from their starts, or from a state of an earlier run."""
-        state = self._first(exact=True) if state is None else state
+        state = self._make_first(exact=True) if state is None else state
         for k, program in enumerate(self.programs):
             while self._is_open(state, k):
-                state = self._one_round(state, k, program)
-                yield self._step(state)
+                state = self._run_round(state, k, program)
+                yield self._make_step(state)
         return Solution(state, bool(state.settled.all()), self.certify(state))
 
-    def _one_round(self, state: MachineState, k: int, program: DualProgram) -> MachineState:
-        """Solve the program of one working set; the others are held."""
-        state, place = copied_state(state), self.places[k]
+    def _run_round(self, state: MachineState, k: int, program: DualProgram) -> MachineState:
+        """Solve the program of one working set; other coefficients are fixed. Return the new state."""
+        state, place = copy_state(state), self.places[k]
         b, slope = state.coefficients[place], state.slopes[place]
         rise, fall = program.moves(b)
         none = np.empty(0, dtype=np.intp)
         chosen = choose(program, slope, rise, fall, none, min(_SIZE, len(b)))
-        change = self._solved(program, b, slope, chosen) - b[chosen]
+        change = self._solve_set(program, b, slope, chosen) - b[chosen]
         b[chosen] += change
-        slope += self.gram.products(program.rows[chosen], change, program.rows, np.float64)
+        slope += self.gram.sum_products(program.rows[chosen], change, program.rows, np.float64)
         if program.ridge is not None:
             slope[chosen] += program.ridge[chosen] * change
         state.steps[k] += 1
@@ -53,10 +53,10 @@ class WorkingSetQp(DualMachines):
         state.settled[k] = state.violations[k] <= self.settings.tol or stuck
         return state
 
-    def _solved(self, program: DualProgram, b: Array, slope: Array, chosen: Array) -> Array:
-        """The best coefficients of some rows, with the rest held and the sums of each group kept."""
+    def _solve_set(self, program: DualProgram, b: Array, slope: Array, chosen: Array) -> Array:
+        """Return the optimal coefficients of the rows `chosen`, with the rest and the sum of each group fixed."""
         part, at = program.part(chosen), b[chosen]
-        K = self.gram.square(part.rows, np.float64).copy()
+        K = self.gram.make_square(part.rows, np.float64).copy()
         if part.ridge is not None:
             K[np.diag_indices(len(K))] += part.ridge
         A = np.zeros((len(part.groups), len(at)))
@@ -64,17 +64,17 @@ class WorkingSetQp(DualMachines):
             row[group] = 1.0
         linear = slope[chosen] - K @ at
         if not part.kink:
-            return _snapped(solve_box_program(K, linear, A, part.lower, part.upper, at), part)
+            return _snap(solve_box_program(K, linear, A, part.lower, part.upper, at), part)
         # b = u - v with u, v >= 0 turns the kink into two slopes.
         H, both = np.block([[K, -K], [-K, K]]), np.concatenate([linear + part.kink, part.kink - linear])
         upper = np.concatenate([np.maximum(part.upper, 0.0), np.maximum(-part.lower, 0.0)])
         start = np.concatenate([np.maximum(at, 0.0), np.maximum(-at, 0.0)])
-        found = solve_box_program(H, both, np.hstack([A, -A]), np.zeros(len(upper)), upper, start)
-        return _snapped(found[: len(at)] - found[len(at) :], part)
+        parts = solve_box_program(H, both, np.hstack([A, -A]), np.zeros(len(upper)), upper, start)
+        return _snap(parts[: len(at)] - parts[len(at) :], part)
 
 
-def _snapped(b: Array, part: DualProgram) -> Array:
-    """Coefficients a hair from a bound, or from the kink, put there; the change goes to the freest of a group."""
+def _snap(b: Array, part: DualProgram) -> Array:
+    """Move coefficients within rounding of a bound, or of the kink, to it; the freest one of a group keeps the sum."""
     wide = np.where(np.isfinite(part.upper - part.lower), part.upper - part.lower, np.maximum(np.abs(b), 1.0))
     hair, old = 1e-9 * wide, b.copy()
     b = np.where(b - part.lower <= hair, part.lower, b)

@@ -1,0 +1,85 @@
+"""Definition files that the build makes from annotated Python."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def load_tool():
+    spec = importlib.util.spec_from_file_location("make_definitions", ROOT / "tools" / "make_definitions.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SOURCE = '''"""A module."""
+
+import cython
+import numpy
+
+from mercer._native.shared import inline as elementary
+
+__all__ = ["scale"]
+
+real = cython.fused_type(cython.float, cython.double)
+FIRST = 3
+HALF = 0.5
+
+
+@numpy.errstate(all="ignore")
+def scale(x: cython.const[real][:, ::1], row: cython.Py_ssize_t, out: cython.longlong[::1]) -> cython.void:
+    """Scale a row."""
+    k: cython.Py_ssize_t
+    total: cython.double = 0.0
+    room = cython.declare(cython.double[8])
+    for k in range(x.shape[1]):
+        total += HALF * x[row, k]
+    out[FIRST] = cython.cast(cython.longlong, total)
+'''
+
+DEFINITION = '''# Made from scaling.py by tools/make_definitions.py.
+cimport cython
+from libc.math cimport INFINITY
+from mercer._native.shared cimport inline as elementary
+ctypedef fused real:
+    float
+    double
+cdef enum:
+    FIRST = 3
+cdef extern from *:
+    """
+    #define MERCER_SCALING_HALF 0.5
+    """
+    const double HALF "MERCER_SCALING_HALF"
+
+cdef inline void scale(const real[:, ::1] x, Py_ssize_t row, long long[::1] out) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef double total = 0.0
+    cdef double room[8]
+    for k in range(x.shape[1]):
+        total += HALF * x[row, k]
+    out[FIRST] = cython.cast(cython.longlong, total)
+'''
+
+
+def test_annotations_become_c_types_and_imports_cimports():
+    assert load_tool().make_definition(SOURCE, "scaling") == DEFINITION
+
+
+def test_a_function_without_types_is_refused():
+    tool = load_tool()
+    with pytest.raises(tool.DefinitionError, match="needs a C type"):
+        tool.make_definition("def f(x) -> cython.void:\n    x[0] = 1\n", "bare")
+
+
+def test_a_file_is_written_again_only_if_it_changes(tmp_path):
+    tool, source, target = load_tool(), tmp_path / "scaling.py", tmp_path / "made" / "scaling.pxd"
+    source.write_text(SOURCE)
+    tool.write_definition(source, target)
+    written = target.stat().st_mtime_ns
+    tool.write_definition(source, target)
+    assert target.stat().st_mtime_ns == written
+    assert [file.name for file in target.parent.iterdir()] == ["scaling.pxd"]

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Write the Cython definition file (.pxd) of a native module from its annotated Python source.
+
+Cython inlines functions of another module only from a definition file. So that such functions are written once, their
+module is plain Python that can be run as it is, and the build makes its definition file from the syntax tree: types of
+arguments and of annotated local variables become C types, imports become cimports, constants become C constants.
+Comments, docstrings and decorators are dropped.
+"""
+
+import ast
+import os
+import re
+import tempfile
+from pathlib import Path
+
+# Names of C types that differ from their names in the module `cython`.
+C_NAMES = {
+    "longlong": "long long",
+    "ulonglong": "unsigned long long",
+    "uchar": "unsigned char",
+    "ushort": "unsigned short",
+    "uint": "unsigned int",
+}
+
+
+class DefinitionError(ValueError):
+    """Source that has no counterpart in a definition file."""
+
+
+def write_definition(source: Path, target: Path) -> None:
+    """Write the definition file `target` of the Python file `source`, unless it is up to date.
+
+    Several translators run at the same time, so the file appears as a whole or not at all.
+    """
+    text = make_definition(source.read_text(encoding="utf-8"), source.stem)
+    if target.exists() and target.read_text(encoding="utf-8") == text:
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False, encoding="utf-8") as file:
+        file.write(text)
+    os.replace(file.name, target)
+
+
+def make_definition(source: str, module: str) -> str:
+    """Return the text of the definition file of a module, from its Python source."""
+    parts = [
+        f"# Made from {module}.py by tools/make_definitions.py.",
+        "cimport cython",
+        "from libc.math cimport INFINITY",
+    ]
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef):
+            parts.append("\n" + define_function(node))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mercer._native"):
+            parts.append(ast.unparse(node).replace(" import ", " cimport "))
+        elif isinstance(node, ast.Assign):
+            parts.append(define_constant(node, module))
+        elif not isinstance(node, ast.Import | ast.Expr):
+            message = f"{module}.py, line {node.lineno}: a definition file cannot hold this statement."
+            raise DefinitionError(message)
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def define_constant(node: ast.Assign, module: str) -> str:
+    """Return the definition of a constant, or of a fused type, at module level; empty for ``__all__``."""
+    name, value = ast.unparse(node.targets[0]), ast.unparse(node.value)
+    if name in ("__all__", "INFINITY"):
+        return ""
+    if value.startswith("cython.fused_type("):
+        types = [write_type(argument) for argument in node.value.args]
+        return "\n    ".join([f"ctypedef fused {name}:", *types])
+    number = ast.literal_eval(node.value)
+    if isinstance(number, int):
+        return f"cdef enum:\n    {name} = {value}"
+    macro = f"MERCER_{module}_{name}".upper()
+    return f'cdef extern from *:\n    """\n    #define {macro} {value}\n    """\n    const double {name} "{macro}"'
+
+
+def define_function(node: ast.FunctionDef) -> str:
+    """Return an inline function that needs no interpreter, with the arguments and the body of a Python function."""
+    arguments = ", ".join(f"{write_type(argument.annotation)} {argument.arg}" for argument in node.args.args)
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    lines = [line for statement in body for line in write_statement(statement).splitlines()]
+    header = f"cdef inline {write_type(node.returns)} {node.name}({arguments}) noexcept nogil:"
+    return "\n    ".join([header, *lines])
+
+
+def write_statement(node: ast.stmt) -> str:
+    """Return a statement of a function's body; one that declares a local variable becomes ``cdef``."""
+    if isinstance(node, ast.AnnAssign):
+        declared = f"cdef {write_type(node.annotation)} {ast.unparse(node.target)}"
+        return declared if node.value is None else f"{declared} = {ast.unparse(node.value)}"
+    text = ast.unparse(node)
+    # Room on the stack: `name = cython.declare(cython.double[64])`.
+    declared = re.fullmatch(r"(\w+) = cython\.declare\((cython\.\w+)(\[\d+\])\)", text)
+    if declared:
+        return f"cdef {write_type(ast.parse(declared[2]).body[0].value)} {declared[1]}{declared[3]}"
+    return text
+
+
+def write_type(annotation: ast.expr | None) -> str:
+    """Return the C type that an annotation names."""
+    if annotation is None:
+        message = "Every argument, and what a function returns, needs a C type."
+        raise DefinitionError(message)
+    text = re.sub(r"cython\.const\[([\w.]+)\]", r"const \1", ast.unparse(annotation))
+    return re.sub(r"cython\.(\w+)", lambda name: C_NAMES.get(name[1], name[1]), text)
