@@ -11,10 +11,10 @@ cdef extern from *:
     #define SMALL_RUN 24
     #define MOST_BUCKETS 2048
 
-    static inline void mercer_insert_keys(int64_t *keys, Py_ssize_t n)
+    static inline void mercer_insert_keys(long long *keys, Py_ssize_t n)
     {
         for (Py_ssize_t i = 1; i < n; i++) {
-            const int64_t key = keys[i];
+            const long long key = keys[i];
             Py_ssize_t j = i;
             for (; j > 0 && keys[j - 1] > key; j--) keys[j] = keys[j - 1];
             keys[j] = key;
@@ -22,15 +22,15 @@ cdef extern from *:
     }
 
     /* One stable pass over the digit of `bits` bits above `shift`; returns the size of the fullest bucket. */
-    static inline int32_t mercer_digit_pass(const int64_t *from, int64_t *to, Py_ssize_t n, int64_t least, int shift,
+    static inline int32_t mercer_digit_pass(const long long *from, long long *to, Py_ssize_t n, long long least, int shift,
                                             int bits)
     {
         int32_t starts[MOST_BUCKETS + 1];
-        const int64_t mask = ((int64_t)1 << bits) - 1;
+        const long long mask = ((long long)1 << bits) - 1;
         int32_t fullest = 0;
         memset(starts, 0, sizeof(int32_t) * (mask + 2));
         for (Py_ssize_t i = 0; i < n; i++) starts[((((from[i] >> 32) - least) >> shift) & mask) + 1]++;
-        for (int64_t b = 0; b <= mask; b++) {
+        for (long long b = 0; b <= mask; b++) {
             fullest = starts[b + 1] > fullest ? starts[b + 1] : fullest;
             starts[b + 1] += starts[b];
         }
@@ -39,7 +39,7 @@ cdef extern from *:
     }
 
     /* Few keys: one pass over the leading bits leaves runs that insertion puts right. Many: a pass for each digit. */
-    static inline void mercer_order_keys(int64_t *keys, int64_t *spare, Py_ssize_t n, int64_t least, int64_t greatest)
+    static inline void mercer_order_keys(long long *keys, long long *spare, Py_ssize_t n, long long least, long long greatest)
     {
         int width = 0, passes, bits, done = 0;
         if (n <= SMALL_RUN) { mercer_insert_keys(keys, n); return; }
@@ -50,7 +50,7 @@ cdef extern from *:
             if (width > bits) {
                 if (mercer_digit_pass(keys, spare, n, least, width - bits, bits) <= 32) {
                     mercer_insert_keys(spare, n);
-                    memcpy(keys, spare, sizeof(int64_t) * n);
+                    memcpy(keys, spare, sizeof(long long) * n);
                     return;
                 }
             }
@@ -62,7 +62,7 @@ cdef extern from *:
             else mercer_digit_pass(keys, spare, n, least, pass * bits, bits);
             done = !done;
         }
-        if (done) memcpy(keys, spare, sizeof(int64_t) * n);
+        if (done) memcpy(keys, spare, sizeof(long long) * n);
     }
     """
     void mercer_order_keys(long long *keys, long long *spare, Py_ssize_t n, long long least,
