@@ -81,6 +81,8 @@ lint: $(VENV)/ready-test,lint
 	ruff check .
 	ruff format --check .
 	$(PYTHON) tools/house_rules.py
+	$(PYTHON) tools/prose_rules.py
+	$(PYTHON) -m tools.room_map --check
 	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=src:. lint-imports
 	mypy
 

@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 """Check the rules of the house that no general linter knows; print each breach and fail if there is one."""
 
+import ast
 import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LONGEST_FILE = 400
+LONGEST_BODY = 60  # lines of a function without its docstring: one screen
+MOST_NATIVE_ARGUMENTS = 12  # arrays that travel together are one record
 MOST_FILES = 25  # in one folder: a reader takes them in at a glance
 SOURCE_SUFFIXES = {".py", ".pxd", ".pyi", ".h", ".cu", ".build", ".md"}
 # The reference has one page per public family, which a reader finds by its name.
 REFERENCE = ROOT / "docs" / "api"
 NAMELESS = {"utils", "helpers", "common", "misc"}
+CLASS_SWAP = re.compile(r"\.__class__\s*=[^=]")
 PRIVATE_IMPORT = re.compile(r"^\s*(?:from|import)\s+sklearn(?:\.\w+)*\.(_\w+)")
 
 
@@ -26,6 +30,27 @@ def list_breaches(path):
     for number, line in enumerate(lines, start=1):
         if PRIVATE_IMPORT.match(line):
             yield f"{place}:{number}: only scikit-learn's public modules are imported; got {line.strip()!r}."
+        if CLASS_SWAP.search(line):
+            yield f"{place}:{number}: an object keeps its class; got {line.strip()!r}. Wrap it, or pass a watch."
+    for node in ast.walk(ast.parse("\n".join(lines))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from list_function_breaches(node, place)
+
+
+def list_function_breaches(node, place):
+    """Yield a sentence if a function is too long or, in native code, takes too many arguments."""
+    body = node.body[1:] if ast.get_docstring(node) and len(node.body) > 1 else node.body
+    length = body[-1].end_lineno - body[0].lineno + 1
+    if length > LONGEST_BODY:
+        yield f"{place}:{node.lineno}: {node.name} has at most {LONGEST_BODY} lines; got {length}. Split it by subject."
+    arguments = [
+        one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs) if one.arg != "self"
+    ]
+    if "_native" in place.parts and len(arguments) > MOST_NATIVE_ARGUMENTS:
+        yield (
+            f"{place}:{node.lineno}: a native function takes at most {MOST_NATIVE_ARGUMENTS} arguments; got "
+            f"{len(arguments)} in {node.name}. Group arrays that travel together in a record."
+        )
 
 
 def list_full_folders():

@@ -11,11 +11,11 @@ from scipy.sparse import issparse
 from mercer._base.parameter import Choice, Function, Nothing, Real, Rule
 from mercer._source import Block
 from mercer._source.threads import one_blas_thread
+from mercer._types import Array
 from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed, Prepared, as_kernel
 
 __all__ = ["KERNEL_RULES", "KernelChoice", "KernelSum", "one_order", "prepare_for_kernel", "wide_rows"]
 
-Array = Any
 # Values of a tile: 2**18 float64 are 2 MiB, which stay in a second-level cache.
 _TILE = 2**18
 

@@ -19,11 +19,10 @@ from mercer._solver.tree.columns import Columns, encode_columns, keep_columns
 from mercer._solver.tree.growth import Rules
 from mercer._solver.tree.target import class_target, value_target
 from mercer._source import Source, open_source, place_of
+from mercer._types import Array, Rows
 from mercer.errors import DataError, UnsupportedError
 
 __all__ = ["Problem", "check_values", "open_problem", "open_table", "read_table", "rules_of"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class Problem:
     of classes, ``class_factor`` does.
     """
 
-    X: Array
+    X: Rows
     y: Array
     weight: Array
     labels: Array
@@ -140,7 +139,7 @@ def _with_categories(estimator: Any, X: Any, name: str) -> tuple[Any, CategoryTa
     return (table.encode(X, name), table) if len(table.columns) else (X, None)
 
 
-def check_values(name: str, X: Array) -> None:
+def check_values(name: str, X: Rows) -> None:
     """Raise if values are infinite, or missing where rows are sparse."""
     values = X.data if issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):

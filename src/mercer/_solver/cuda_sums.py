@@ -13,11 +13,11 @@ import numpy as np
 
 from mercer._source.device.cuda_program import CudaProgram, capability_of, cuda_program, device_of
 from mercer._source.placement import Placement
+from mercer._types import Array
 from mercer.kernels import Kernel, Prepared
 
 __all__ = ["CudaSums", "Laid", "RowSums"]
 
-Array = Any
 # Rows and columns of a tile, as in the CUDA program.
 _TILE = 128
 # Threads of a block, as in the CUDA program.

@@ -29,7 +29,6 @@ from mercer.errors import DataError
 
 __all__ = ["AscentRun", "CollapseError", "ExpectationMaximisation", "Model", "certify_ascent"]
 
-Array = Any
 # Runs whose objectives differ by less than this share of them ended in one optimum: the first is kept.
 _EQUAL = 1e-9
 # A larger relative drop of the objective cannot be rounding.

@@ -6,17 +6,16 @@ All of them minimise, for each target column y_t with its own penalty alpha_t,
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer._plain import plain
 from mercer._solver.step import Certificate
 from mercer._statistic import MomentSums
+from mercer._types import Array
 
 __all__ = ["LinearState", "gradient_certificate", "quadratic_objective"]
 
-Array = Any
 _GRADIENT = "Norm of X^T W r - alpha coef over |X| |y| (X and y centred), with r the residual: zero at the optimum."
 
 

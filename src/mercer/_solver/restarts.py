@@ -14,10 +14,9 @@ import numpy as np
 from mercer._plain import plain
 from mercer._solver.relay import relay
 from mercer._solver.step import Step
+from mercer._types import Array
 
 __all__ = ["Restarts", "Run", "child_seed", "keep_best_run", "keep_history_of"]
-
-Array = Any
 
 
 class Run(Protocol):

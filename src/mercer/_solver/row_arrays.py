@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from mercer._types import Array
+
 __all__ = ["list_row_arrays"]
 
-Array = Any
 _NO_INDICES = np.zeros(0, dtype=np.int32)
 
 

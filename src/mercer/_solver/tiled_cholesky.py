@@ -6,13 +6,13 @@ in place without the interpreter's lock, which SciPy's triangular solvers hold.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from mercer._native.shared import triangles
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 
 __all__ = [
     "TILE",
@@ -20,7 +20,6 @@ __all__ = [
     "multiply_upper", "restore", "solve", "tile_bounds",
 ]  # fmt: skip
 
-Array = Any
 # Rows of a tile: products of 256 reach nine tenths of the speed of long ones, and 3000 rows make 78 tiles.
 TILE = 256
 # Rows above which tiles are larger: there are enough of them for all threads.

@@ -5,11 +5,11 @@ tiles depend on the size of the matrix only, so the number of threads changes no
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.kernels import Kernel, Prepared
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "multiply_triangles",
 ]
 
-Array = Any
 # Rows of a tile: 512 x 512 float64 are 2 MiB, which stay in a second-level cache.
 _SIDE = 512
 # Rows of a strip: 4000 rows make 16 strips for the threads.

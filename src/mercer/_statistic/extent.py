@@ -1,17 +1,15 @@
 """Find the range of each column: the smallest box around the rows."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer._source import Block
 from mercer._source.namespace import namespace_of
 from mercer._statistic.statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["Extent", "ExtentSums"]
-
-Array = Any
 
 
 @dataclass(frozen=True)

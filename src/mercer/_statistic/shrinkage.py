@@ -1,12 +1,10 @@
 """Shrink a covariance towards a multiple of the identity, by a given weight or by that of Ledoit and Wolf (2004)."""
 
-from typing import Any
-
 import numpy as np
 
-__all__ = ["compute_ledoit_wolf_weight", "shrink_covariance"]
+from mercer._types import Array
 
-Array = Any
+__all__ = ["compute_ledoit_wolf_weight", "shrink_covariance"]
 
 
 def shrink_covariance(covariance: Array, weight: float) -> Array:

@@ -6,11 +6,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["check_distances", "measure_metric", "metric_options"]
 
-Array = Any
 # scikit-learn's names for what SciPy measures, and what it alone measures.
 _SCIPY_NAMES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
 _SKLEARN_NAMES = ("haversine", "nan_euclidean")

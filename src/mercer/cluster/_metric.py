@@ -11,10 +11,10 @@ from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import BallTree, KDTree
 
 from mercer._base.parameter import Rule
+from mercer._types import Array, Rows
 
 __all__ = ["TREES", "Metric", "MetricName"]
 
-Array = Any
 TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
 METRICS = (
     *("euclidean", "l2", "l1", "manhattan", "cityblock", "braycurtis", "canberra", "chebyshev", "correlation"),
@@ -32,7 +32,7 @@ class MetricName(Rule):
     def accepts(self, value: Any) -> bool:
         return isinstance(value, str) and (value in METRICS or value in BallTree.valid_metrics)
 
-    def refused(self) -> Iterator[Any]:
+    def list_refused(self) -> Iterator[Any]:
         yield from ("no such metric", 3)
 
 
@@ -102,7 +102,7 @@ class Metric:
         return TREES[kind](X, leaf_size=leaf_size, metric=self.name, **self.arguments)
 
 
-def _narrow(rows: Array) -> Array:
+def _narrow(rows: Rows) -> Array:
     """Return sparse rows with the 32-bit indices that scikit-learn's distances need; others as they are."""
     if not issparse(rows) or rows.indices.dtype == np.int32 or max(rows.nnz, rows.shape[1]) >= 2**31:
         return rows

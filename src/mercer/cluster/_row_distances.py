@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 
 from mercer._native.space import points
+from mercer._types import Array
 from mercer.cluster._distances import measure_metric
 from mercer.cluster._packed_points import LANES, pack_points, safe_scale
 
 __all__ = ["GivenDistances", "MeasuredDistances", "PointDistances", "RowDistances", "open_distances"]
-
-Array = Any
 
 
 class RowDistances:

@@ -8,11 +8,10 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer._solver import Certificate
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["PrincipalAxes", "Task", "certify", "complete", "fix_signs", "residuals_of", "settle"]
-
-Array = Any
 
 
 @plain

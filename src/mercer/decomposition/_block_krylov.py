@@ -13,10 +13,10 @@ from scipy.linalg import eigh
 
 from mercer._plain import plain
 from mercer._solver import Dense, Step
+from mercer._types import Array
 
 __all__ = ["KrylovState", "block_krylov", "centre", "multiply_centred"]
 
-Array = Any
 # More columns than wanted in a block, and blocks that are kept before a restart.
 _SPARE = 10
 _BLOCKS = 10

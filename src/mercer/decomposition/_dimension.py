@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-__all__ = ["choose_dimension", "find_elbow", "reach_share", "weigh_evidence"]
+from mercer._types import Array
 
-Array = Any
+__all__ = ["choose_dimension", "find_elbow", "reach_share", "weigh_evidence"]
 
 
 def choose_dimension(spectrum: Array, wish: Any, weight: float) -> int:

@@ -13,13 +13,13 @@ from mercer._solver import Dense, Solution, Solver, Step, Tiles
 from mercer._source.memory import require_memory
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.triangle import Triangle
+from mercer._types import Array
 from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_of, settle
 from mercer.decomposition._dimension import choose_dimension
 from mercer.decomposition._statistics import Lift, ScatterProduct, make_centred_gram
 
 __all__ = ["covariance_eigh", "full", "gram", "measure"]
 
-Array = Any
 # Above this many columns a factorisation takes long enough that Ctrl-C should not wait for it.
 _HEAVY = 200
 

@@ -22,13 +22,12 @@ from mercer._source import Block, Source, open_source
 from mercer._source.namespace import to_numpy
 from mercer._source.threads import one_blas_thread
 from mercer._statistic.triangle import reduce_rows
+from mercer._types import Array
 from mercer.decomposition._axes import fix_signs
 from mercer.decomposition._projection import Projection
 from mercer.errors import DataError
 
 __all__ = ["IncrementalPCA"]
-
-Array = Any
 
 
 @plain

@@ -16,13 +16,13 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from mercer._solver import Dense, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.threads import one_blas_thread
+from mercer._types import Array
 from mercer.decomposition._axes import PrincipalAxes, Task, certify, residuals_of, settle
 from mercer.decomposition._direct import measure
 from mercer.decomposition._statistics import ScatterProduct
 
 __all__ = ["arpack", "iterate_subspace", "power"]
 
-Array = Any
 # What svd_solver="power" stops at when tol is 0: an eigenvector good to ten digits where the next eigenvalue is far.
 _POWER_TOLERANCE = 1e-10
 

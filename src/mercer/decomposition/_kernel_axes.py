@@ -12,12 +12,12 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.relay import relay
 from mercer._solver.tiled_matrix import KernelStrips, kernel_matrix, multiply
+from mercer._types import Array
 from mercer.decomposition._block_krylov import KrylovState, multiply_centred
 from mercer.kernels import Kernel, Precomputed
 
 __all__ = ["STATEMENT", "TOLERANCE", "KernelPCAState", "by_blocks", "fill_kernels", "largest_residual", "strip_kernels"]
 
-Array = Any
 STATEMENT = (
     "Largest norm of the centred kernels times an eigenvector less its eigenvalue times it, over the largest "
     "eigenvalue."

@@ -22,6 +22,7 @@ from mercer._solver.tiled_cholesky import factor, solve
 from mercer._solver.tiled_matrix import kernel_matrix, multiply
 from mercer._source import Source
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.decomposition._block_krylov import block_krylov, centre
 from mercer.decomposition._kernel_axes import (
     STATEMENT,
@@ -36,8 +37,6 @@ from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import Kernel, warn_of_scale
 
 __all__ = ["KernelPCA"]
-
-Array = Any
 
 
 class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

@@ -15,11 +15,10 @@ from mercer._base.model_placement import check_placement
 from mercer._source import Block, open_place, open_source, place_of
 from mercer._source.namespace import namespace_of
 from mercer._source.placement import Placement
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["Projection"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.kernel_choice import KernelSum, wide_rows
 from mercer._source.threads import one_blas_thread
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Kernel
 
 __all__ = ["ReducedAxes", "reduce_axes"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,9 @@ from typing import Any
 
 from mercer._source import Block
 from mercer._statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["Lift", "ScatterProduct", "make_centred_gram"]
-
-Array = Any
 
 
 @dataclass(frozen=True)

@@ -335,8 +335,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             *parts, total = covariances_by(self.covariance_estimator, type(self).__name__, source, sums.classes)
             return np.tensordot(priors, np.stack(parts), axes=1), total
         if sums.kind == "own":
-            parts = yield from shrunk_by_class(sums, self.shrinkage)
-            return np.tensordot(priors, parts, axes=1), None
+            shrunk = yield from shrunk_by_class(sums, self.shrinkage)
+            return np.tensordot(priors, shrunk, axes=1), None
         pooled = sums.within() / sums.weight
         # Shrinkage by one weight is linear: shrinking the pooled covariance shrinks that of each class alike.
         return pooled if self.shrinkage is None else shrink_covariance(pooled, self.shrinkage), None

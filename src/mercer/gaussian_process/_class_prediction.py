@@ -9,13 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, few_rows
 from mercer._base.validation import check_rows
 from mercer._source.threads import one_blas_thread
+from mercer._types import Array
 from mercer.errors import UnsupportedError
 from mercer.gaussian_process._covariance import make_covariance, make_default_kernel, takes_vectors
 from mercer.gaussian_process._laplace import LaplaceModel, average_sigmoids, predict_latent
 
 __all__ = ["ClassPrediction"]
 
-Array = Any
 # Values in a tile of kernel values between rows to predict and points: 16 MB of float64.
 _TILE = 2**21
 

@@ -15,6 +15,7 @@ from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, 
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.gaussian_process._class_prediction import ClassPrediction
 from mercer.gaussian_process._climb import ClimbState
@@ -25,8 +26,6 @@ from mercer.gaussian_process._laplace import LaplaceEvidence
 from mercer.kernels import Kernel
 
 __all__ = ["GaussianProcessClassifier"]
-
-Array = Any
 
 
 class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Estimator):

@@ -19,6 +19,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.gaussian_process._evidence import Evidence, Measurement
 from mercer.gaussian_process._quadratic import correct_flat_directions, maximise_model, update_by_secant
@@ -27,7 +28,6 @@ from mercer.kernels import Kernel
 
 __all__ = ["ClimbState", "climb", "climb_by", "stand_still"]
 
-Array = Any
 ESTIMATED = "The evidence and its derivatives are estimates with random probes: their slope bounds nothing."
 KEPT = "Hyper-parameters were kept as given: nothing was optimised."
 # The share of the gain predicted by the model that a move must reach.

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import kernels as scikit
 
 from mercer._base.parameter import Rule
+from mercer._types import Array
 from mercer.errors import UnsupportedError
 from mercer.kernels import (
     RBF,
@@ -31,7 +32,6 @@ from mercer.kernels import (
 
 __all__ = ["IsKernel", "make_covariance", "make_default_kernel", "replace_theta", "takes_vectors", "warn_of_bounds"]
 
-Array = Any
 # Distance from a bound, as a share of the range in logarithms, that counts as being at the bound.
 _NEAR = 1e-2
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from mercer._source.namespace import library_of
+from mercer._types import Array
 
 __all__ = ["factorise_on_device", "invert_lower", "list_lower_blocks", "list_row_blocks", "solve_lower"]
 
-Array = Any
 # Rows of a block: products of 4096 reach the rate of long ones on a large GPU, and a block of float64 is 128 MiB.
 BLOCK = 4096
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._source.memory import readable
 from mercer._source.namespace import library_of, to_numpy
+from mercer._types import Array
 from mercer.errors import DataError, MemoryForecastError
 from mercer.gaussian_process._device_cholesky import (
     factorise_on_device,
@@ -25,7 +26,6 @@ from mercer.kernels.array_form import compute_diagonal, sum_diagonal_slopes, sum
 
 __all__ = ["DeviceEvidence", "check_device_room", "compute_device_noise", "predict_on_device"]
 
-Array = Any
 # Step in the logarithms for central differences of kernel values: their error is about 1e-8 of the derivative.
 _STEP = 1e-4
 
@@ -165,7 +165,8 @@ class DeviceEvidence(Evidence):
     def _compute_slope(self, kernel: Kernel, L: Array, alpha: Array) -> tuple[Array, Array]:
         """Return 1/2 sum_ij W_ij dC_ij and the diagonal of W = a a^T - C^-1; `L` is the inverse of the factor."""
         xp, X, k = self.xp, self._centre_rows(kernel), self.Y.shape[1]
-        n, total, own = X.shape[0], 0.0, []
+        n, own = X.shape[0], []
+        total: Array = 0.0
         for here, there in list_lower_blocks(n):
             W = alpha[here, :] @ alpha[there, :].T - k * (L[here.start :, here].T @ L[here.start :, there])
             if here != there:
@@ -194,7 +195,7 @@ def compute_device_noise(kernel: Kernel, xp: Any, X: Array) -> Array:
     return compute_diagonal(kernel, xp, X) - compute_diagonal(kernel, xp, X, itself=False)
 
 
-def check_device_room(subject: str, X: Array) -> None:
+def check_device_room(subject: str, X: Any) -> None:
     """Raise if the free memory of a GPU, where torch reports it, does not hold the matrix and its factor."""
     if library_of(X) != "torch" or X.device.type != "cuda":
         return

@@ -26,6 +26,7 @@ from mercer._solver.tiled_cholesky import TILE, factorise, inverse_factor, inver
 from mercer._source.memory import require_memory
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Prepared
 
@@ -44,7 +45,6 @@ __all__ = [
     "sum_own_noise",
 ]  # fmt: skip
 
-Array = Any
 # Shares of the mean of the diagonal that are added to it, one after the other, until the matrix has a factor.
 JITTERS = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)
 # Bound on errors in units of rounding. The values of about thirty problems, with condition numbers from 1e2 to 1e17 and
@@ -220,7 +220,7 @@ class ExactEvidence(Evidence):
 
         def turn(number: int) -> None:
             here = cuts[number]
-            products = sum(kernel.slope_products(parts[here.start], parts[at.start], alpha[at]) for at in cuts)
+            products: Array = sum(kernel.slope_products(parts[here.start], parts[at.start], alpha[at]) for at in cuts)
             turned[here] = np.moveaxis(products, 0, 1).reshape(here.stop - here.start, -1)
 
         def squares(number: int) -> Array:

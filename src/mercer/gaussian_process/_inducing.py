@@ -18,6 +18,7 @@ from scipy.linalg.lapack import dpotrf
 from mercer._solver.tiled_cholesky import forward
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.gaussian_process._evidence import Evidence, Measurement, compute_own_noise, estimate_rounding, sum_own_noise
 from mercer.gaussian_process._inducing_information import compute_information
 from mercer.gaussian_process._pivots import factorise_pivoted
@@ -25,7 +26,6 @@ from mercer.kernels import Kernel
 
 __all__ = ["InducingEvidence", "choose_points"]
 
-Array = Any
 # Rows of a block: with 512 points its kernel values are 4 MB of float64.
 _ROWS = 1024
 # Shares of the mean of the diagonal of Kuu that are added to it: with less, its inverse would be rounding.

@@ -12,11 +12,10 @@ import numpy as np
 
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.gaussian_process._evidence import multiply_own_noise
 
 __all__ = ["compute_information"]
-
-Array = Any
 
 
 def compute_information(bound: Any, beta: Array, threads: int) -> Array:

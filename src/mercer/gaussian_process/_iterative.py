@@ -20,6 +20,7 @@ from scipy.linalg.lapack import dpotrf
 from mercer._solver.tiled_cholesky import forward, lower_tiles, solve
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.gaussian_process._evidence import Evidence, Measurement, compute_own_noise, sum_own_noise
 from mercer.gaussian_process._pivots import factorise_pivoted
 from mercer.gaussian_process._terms import Terms
@@ -27,7 +28,6 @@ from mercer.kernels import Kernel
 
 __all__ = ["IterativeEvidence", "IterativeTerms", "Products"]
 
-Array = Any
 # Random vectors of an estimate: its deviation falls with the root of their number, its cost grows with it.
 PROBES = 16
 # Relative residual of a climb: the probes' error is larger than this.

@@ -16,12 +16,12 @@ from mercer._plain import plain
 from mercer._solver.tiled_cholesky import factorise, forward, inverse_factor, inverse_tile, lower_tiles, solve
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.gaussian_process._evidence import Evidence, list_row_tiles
 from mercer.kernels import Kernel
 
 __all__ = ["LaplaceEvidence", "LaplaceModel", "average_sigmoids", "predict_latent"]
 
-Array = Any
 # Newton steps end where the log posterior gains less than this share of itself.
 _NO_GAIN = 1e-13
 # Columns of a tile.

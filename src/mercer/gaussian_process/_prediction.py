@@ -15,6 +15,7 @@ from mercer._source import place_of
 from mercer._source.memory import require_memory
 from mercer._source.placement import is_on_device
 from mercer._source.threads import one_blas_thread, run_numbered
+from mercer._types import Array
 from mercer.errors import ParameterError, UnsupportedError
 from mercer.gaussian_process._covariance import Foreign, make_covariance, make_default_kernel, takes_vectors
 from mercer.gaussian_process._device_evidence import predict_on_device
@@ -25,7 +26,6 @@ from mercer.kernels import Kernel, Prepared
 
 __all__ = ["ProcessPrediction"]
 
-Array = Any
 # Values in a tile of kernel values between rows to predict and points: 16 MB of float64.
 _TILE = 2**21
 # The most values in rows to predict for which a BLAS computes the product of the mean on one thread in any case.

@@ -1,12 +1,11 @@
 """A quadratic model of the evidence: its maximum within a box, and updates of its curvatures."""
 
-from typing import Any
-
 import numpy as np
+
+from mercer._types import Array
 
 __all__ = ["correct_flat_directions", "maximise_model", "update_by_secant"]
 
-Array = Any
 # Share of the trace that is added to the diagonal: a model without curvature then has its maximum at the box.
 _RIDGE = 1e-10
 # The least that is added.

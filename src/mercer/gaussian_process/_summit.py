@@ -6,16 +6,14 @@ large terms that cancel; its slope is not. On 1 500 rows with a covariance of co
 the slope is above the tolerance but worth less than rounding, the certificate states the predicted gain.
 """
 
-from typing import Any
-
 import numpy as np
 
 from mercer._solver import Certificate
+from mercer._types import Array
 from mercer.gaussian_process._quadratic import maximise_model
 
 __all__ = ["KNOWN", "certify_climb", "predict_gain", "project_slope"]
 
-Array = Any
 STEEPEST = (
     "Largest derivative of the log marginal likelihood by the logarithm of a hyper-parameter, those held at a bound "
     "left out: zero at a local maximum. Other maxima may be higher."

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from mercer._source.namespace import to_numpy
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["check_targets", "compute_scales", "read_noise"]
-
-Array = Any
 
 
 def check_targets(y: Array, wanted: int | None) -> None:

@@ -5,15 +5,13 @@ covariance of the function is that of the prior minus Kt^T S with S = ``solve_ro
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer._solver.tiled_cholesky import forward, solve
+from mercer._types import Array
 
 __all__ = ["ExactTerms", "InducingTerms", "Terms"]
-
-Array = Any
 
 
 class Terms:

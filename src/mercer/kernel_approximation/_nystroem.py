@@ -16,13 +16,13 @@ from mercer._solver.request import Dense, Take
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source import Source
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.kernel_approximation._mapped import FeatureMap
 from mercer.kernels import Kernel, as_kernel
 
 __all__ = ["Nystroem"]
 
-Array = Any
 # Eigenvalues below this are taken for it, as in scikit-learn: rounding alone made them.
 _LEAST = 1e-12
 

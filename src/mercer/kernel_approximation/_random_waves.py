@@ -14,11 +14,11 @@ from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer._source import Block, Source
 from mercer._statistic import Moments
+from mercer._types import Array
 from mercer.kernel_approximation._mapped import FeatureMap
 
 __all__ = ["OrthogonalRandomFeatures", "RBFSampler"]
 
-Array = Any
 # Values of a tile of waves: 2**17 float64 are 1 MB, which stay in a second-level cache for product, sum and cosine.
 _TILE = 2**17
 

@@ -14,6 +14,7 @@ from mercer._solver.tiled_cholesky import factorise, inverse_diagonal, multiply_
 from mercer._solver.tiled_matrix import kernel_matrix, lower_kernel_matrix, multiply_off_diagonal
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed
 
@@ -29,7 +30,6 @@ __all__ = [
     "solve_exactly",
 ]
 
-Array = Any
 # Relative residual: rounding in float64 leaves less; above this the matrix was too close to singular.
 TOLERANCE = 1e-6
 STATEMENT = "Norm of the residual of the equations (K + alpha I) a = y, over the norm of y, in the weighted metric."

@@ -22,12 +22,12 @@ from mercer._solver.request import Dense
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source import open_source
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Precomputed, warn_of_scale
 
 __all__ = ["KernelLogisticRegression"]
 
-Array = Any
 # The most parameters for which "auto" chooses Newton's method: its Hessian has a row for each.
 _WIDEST_HESSIAN = 1500
 

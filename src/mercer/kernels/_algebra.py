@@ -7,14 +7,13 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mercer._plain import plain
+from mercer._types import Array, Rows
 from mercer.errors import ParameterError
 from mercer.kernels._constant import Constant, White
 from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile
 from mercer.kernels._prepared import Prepared, find_same_rows, floating
 
 __all__ = ["Columns", "Difference", "Power", "Product", "Sum"]
-
-Array = Any
 
 
 class Composite(Kernel):
@@ -240,7 +239,7 @@ class Columns(Composite):
         columns = self.columns if isinstance(self.columns, slice) else np.asarray(self.columns)
         return np.atleast_1d(np.arange(n_features)[columns])
 
-    def _select(self, X: Array) -> Array:
+    def _select(self, X: Rows) -> Array:
         X = floating(X)
         selected = X[:, self.list_columns(X.shape[1])]
         return selected.tocsr() if issparse(selected) else np.ascontiguousarray(selected)

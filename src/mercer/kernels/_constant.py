@@ -6,13 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._plain import plain
+from mercer._types import Array
 from mercer.kernels._kernel import Kernel, make_tile
 from mercer.kernels._prepared import Prepared, find_same_rows, floating
 from mercer.kernels._radial import BOUNDS
 
 __all__ = ["Constant", "White"]
-
-Array = Any
 
 
 @plain

@@ -2,13 +2,13 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.sparse import issparse
 from scipy.spatial.distance import pdist
 
+from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.kernels._kernel import Kernel
 from mercer.kernels._prepared import floating
@@ -16,7 +16,6 @@ from mercer.kernels._wrapped import Precomputed
 
 __all__ = ["KernelScaleWarning", "MercerCheck", "check_mercer", "median_length_scale", "warn_of_scale"]
 
-Array = Any
 # Rows that the check of the scale samples: 500 rows have 125000 pairs, enough for a median to three digits.
 _SAMPLE = 500
 # Values of a normalised kernel that rounding or noise hides.
@@ -90,7 +89,7 @@ def check_mercer(K: Array, tolerance: float | None = None) -> MercerCheck:
     return MercerCheck(float(values[0]), float(values[-1]), float(tolerance), bool(values[0] >= -tolerance))
 
 
-def median_length_scale(X: Array, sample: int = 500, random_state: int = 0) -> float:
+def median_length_scale(X: Rows, sample: int = 500, random_state: int = 0) -> float:
     """Return the median distance between rows: a length scale at which a kernel tells near rows from far ones.
 
     Parameters
@@ -147,6 +146,6 @@ def warn_of_scale(subject: str, kernel: Kernel, X: Array) -> None:
     warnings.warn(message, KernelScaleWarning, stacklevel=2)
 
 
-def make_dense(rows: Array) -> Array:
+def make_dense(rows: Rows) -> Array:
     """Return the rows as a dense array."""
     return rows.toarray() if issparse(rows) else rows

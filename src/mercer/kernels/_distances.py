@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from mercer._types import Array, Rows
 from mercer.kernels._prepared import Prepared
 
 __all__ = ["find_centre", "multiply_gaps", "products", "square_distances", "square_gaps", "sum_gaps"]
-
-Array = Any
 
 
 def products(rows: Prepared, others: Prepared, out: Array) -> Array:
@@ -67,6 +66,6 @@ def multiply_gaps(slopes: Array, X: Array, Y: Array, vectors: Array) -> Array:
     return np.moveaxis(found, 1, 0)
 
 
-def _make_dense(rows: Array) -> Array:
+def _make_dense(rows: Rows) -> Array:
     """Return the rows as a dense array of float64."""
     return (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)

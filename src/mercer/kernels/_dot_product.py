@@ -8,14 +8,13 @@ from scipy.sparse import diags_array, issparse
 
 from mercer._native.dual import kernel_values
 from mercer._plain import plain
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.kernels._distances import products
 from mercer.kernels._kernel import Kernel, make_tile
 from mercer.kernels._prepared import Prepared, floating, lengths
 
 __all__ = ["Cosine", "Linear", "Polynomial", "Sigmoid"]
-
-Array = Any
 
 
 @plain

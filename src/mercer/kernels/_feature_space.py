@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels._diagnosis import check_mercer
 from mercer.kernels._resolution import as_kernel
 
 __all__ = ["EmpiricalFeatureMap", "distances_from_mean", "feature_distances"]
-
-Array = Any
 
 
 def feature_distances(kernel: Any, X: Array, Y: Array = None) -> Array:

@@ -12,12 +12,12 @@ import numpy as np
 
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.kernels._prepared import Prepared, floating
 
 __all__ = ["Hyperparameter", "Kernel"]
 
-Array = Any
 # Rows of a tile of gradients: 256 rows of 10000 values are 20 MB, about the size of a shared cache.
 _TILE_ROWS = 256
 # Rows of a tile of values: with a thousand columns it stays in the second-level cache.

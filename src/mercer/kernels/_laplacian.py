@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._native.dual import kernel_values
 from mercer._plain import plain
+from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile, require_dense
 from mercer.kernels._prepared import Prepared, floating, lengths
@@ -15,8 +16,6 @@ from mercer.kernels._profile import GAUSSIAN, Profile
 from mercer.kernels._radial import BOUNDS, Matern, Radial
 
 __all__ = ["Laplacian", "Periodic"]
-
-Array = Any
 
 
 class _Manhattan(Kernel):

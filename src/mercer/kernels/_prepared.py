@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-__all__ = ["Prepared", "find_same_rows", "floating", "lengths"]
+from mercer._types import Array, Rows
 
-Array = Any
+__all__ = ["Prepared", "find_same_rows", "floating", "lengths"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Prepared:
         The rows prepared for each part of a composite kernel.
     """
 
-    rows: Array
+    rows: Rows
     squares: Array = None
     shift: Array = None
     numbers: Array = None
@@ -73,7 +73,7 @@ def floating(X: Array) -> Array:
     return np.ascontiguousarray(X if X.ndim == 2 else np.atleast_2d(X))
 
 
-def lengths(rows: Array) -> Array:
+def lengths(rows: Rows) -> Array:
     """Compute the squared lengths of rows, summed in float64."""
     if issparse(rows):
         squares = rows.astype(np.float64, copy=False).power(2).sum(axis=1)

@@ -9,11 +9,11 @@ from scipy.special import gamma as gamma_function
 from scipy.special import kve
 
 from mercer._native.dual import kernel_values
+from mercer._types import Array
 from mercer.kernels._prepared import Prepared
 
 __all__ = ["EXPONENTIAL", "GAUSSIAN", "MATERN_3", "MATERN_5", "QUADRATIC", "BesselProfile", "Profile"]
 
-Array = Any
 # The codes of the profiles in native code.
 SQUARE = 0
 GAUSSIAN = 1

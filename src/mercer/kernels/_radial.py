@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import diags_array, issparse
 
 from mercer._plain import plain
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.kernels._distances import find_centre, multiply_gaps, products, square_distances, square_gaps, sum_gaps
 from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile
@@ -16,7 +17,6 @@ from mercer.kernels._profile import EXPONENTIAL, GAUSSIAN, MATERN_3, MATERN_5, Q
 
 __all__ = ["RBF", "InverseMultiquadric", "Matern", "Plummer", "Radial", "RationalQuadratic"]
 
-Array = Any
 BOUNDS = (1e-5, 1e5)
 
 

@@ -9,13 +9,12 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer._plain import plain
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels._kernel import Hyperparameter, Kernel, make_tile
 from mercer.kernels._prepared import Prepared, floating
 
 __all__ = ["Callable", "Pairwise", "Precomputed", "ScikitKernel"]
-
-Array = Any
 
 
 class _Whole(Kernel):

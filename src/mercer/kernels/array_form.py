@@ -8,6 +8,7 @@ set: white noise differs between the two.
 from functools import singledispatch
 from typing import Any
 
+from mercer._types import Array
 from mercer.errors import UnsupportedError
 from mercer.kernels._algebra import Columns, Power, Product, Sum
 from mercer.kernels._constant import Constant, White
@@ -19,8 +20,6 @@ from mercer.kernels._profile import BesselProfile
 from mercer.kernels._radial import Radial
 
 __all__ = ["compute_diagonal", "sum_diagonal_slopes", "sum_slopes"]
-
-Array = Any
 
 
 def _make_refusal(kernel: Kernel) -> UnsupportedError:

@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from mercer._source import Source
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["ValidationScore", "draw_held_out"]
 
-Array = Any
 # Held-out rows scored at a time, which bounds the memory of their copy.
 _TILE = 4096
 

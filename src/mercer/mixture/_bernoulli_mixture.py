@@ -14,6 +14,7 @@ from mercer._solver.restarts import Restarts
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
 from mercer._statistic.expectation import Expectation, ExpectedSums
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.mixture._binaries import BinariesByCentre, Binarised, BinaryCheck
 from mercer.mixture._mixture_model import DRAWN, MixtureModel
@@ -21,7 +22,6 @@ from mercer.mixture._starts import first_centres, nearest_scores, random_sums
 
 __all__ = ["BernoulliMixture"]
 
-Array = Any
 _NO_CLASSES = "the check looks for the classes of whatever has predict_proba; a mixture has components instead"
 
 

@@ -8,10 +8,9 @@ import numpy as np
 from mercer._source import Block
 from mercer._statistic import Statistic, Sums
 from mercer._statistic.expectation import ExpectedSums, compute_responsibilities
+from mercer._types import Array
 
 __all__ = ["BinariesByCentre", "Binarised", "BinaryCheck"]
-
-Array = Any
 
 
 def binary_block(block: Block, threshold: float | None) -> Block:

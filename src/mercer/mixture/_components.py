@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
@@ -10,10 +9,10 @@ from scipy.linalg.lapack import dtrtri
 from mercer._plain import plain
 from mercer._solver.expectation_maximisation import CollapseError
 from mercer._statistic.expectation import n_features_of, pairs
+from mercer._types import Array
 
 __all__ = ["FORM_OF", "GaussianComponents", "GaussianMoments", "natural"]
 
-Array = Any
 # The features that the M step of each covariance type needs.
 FORM_OF = {"full": "full", "tied": "full", "diag": "diagonal", "spherical": "spherical"}
 _LOG_2_PI = math.log(2.0 * math.pi)

@@ -14,11 +14,10 @@ from mercer._solver.driver import drive
 from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._source.threads import one_blas_thread
 from mercer._statistic.expectation import compute_responsibilities
+from mercer._types import Array
 from mercer.watch import TimeLimit
 
 __all__ = ["EMResult", "expectation_maximisation", "expected_log_likelihood", "free_energy", "responsibilities"]
-
-Array = Any
 
 
 def responsibilities(log_joint: Any, *, hard: bool = False) -> tuple[Array, float]:

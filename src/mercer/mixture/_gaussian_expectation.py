@@ -9,7 +9,6 @@ features of :class:`~mercer._statistic.expectation.Expectation`, about the means
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
@@ -17,10 +16,10 @@ from scipy.linalg import cho_solve, solve_triangular
 from mercer._source import Block
 from mercer._statistic.expectation import ExpectedSums, compute_responsibilities, pairs
 from mercer._statistic.statistic import Statistic, Sums
+from mercer._types import Array
 
 __all__ = ["CentredExpectation", "MissingExpectation", "ObservedCounts", "ObservedSums"]
 
-Array = Any
 _LOG_2_PI = math.log(2.0 * math.pi)
 # Up to this many numbers, a call for each component costs more than the work.
 _FEW = 2**14

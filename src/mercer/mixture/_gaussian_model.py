@@ -8,13 +8,13 @@ import numpy as np
 from mercer._solver.expectation_maximisation import CollapseError
 from mercer._statistic import Moments
 from mercer._statistic.expectation import Expectation, ExpectedSums, n_features_of
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments, natural
 from mercer.mixture._gaussian_expectation import CentredExpectation, MissingExpectation, ObservedCounts
 
 __all__ = ["GaussianModel", "prepare_model"]
 
-Array = Any
 # Features of a row at most; beyond, a product for each component is as fast and needs no features.
 _MOST_FEATURES = 4096
 # Scores from features about the middle of all rows lose digits as the rows' spread over a component's own, squared:

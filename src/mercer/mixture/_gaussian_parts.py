@@ -11,14 +11,13 @@ from mercer._base import open_new_rows, seed_sequence
 from mercer._source import Block
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents
 from mercer.mixture._gaussian_expectation import CentredExpectation, MissingExpectation
 from mercer.mixture._mixture_model import MixtureModel
 
 __all__ = ["GaussianParts"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,17 +1,16 @@
 """The user's own first parameters of a Gaussian mixture, checked."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.utils import check_array
 
 from mercer._source.namespace import to_numpy
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents
 
 __all__ = ["complete_start", "read_factors", "read_means", "read_weights"]
-
-Array = Any
 
 
 def _check(estimator: Any, value: Any, name: str, shape: tuple[int, ...]) -> Array:
@@ -75,7 +74,7 @@ def read_factors(estimator: Any, d: int) -> Array:
         _refuse(estimator, kind, "symmetric, positive-definite")
 
 
-def _refuse(estimator: Any, kind: str, rule: str) -> None:
+def _refuse(estimator: Any, kind: str, rule: str) -> NoReturn:
     message = f"{type(estimator).__name__}: '{kind} precision' should be {rule}. Give inverses of covariances."
     raise DataError(message)
 

@@ -16,11 +16,11 @@ from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
 from mercer._statistic import Statistic, Sums
 from mercer._statistic.expectation import compute_responsibilities
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["DRAWN", "MixtureModel"]
 
-Array = Any
 DRAWN = "the first components are drawn: weights are repetitions in distribution, and exactly once these are given"
 _FEW_ROWS = 256
 

@@ -14,7 +14,6 @@ from mercer.mixture._mixture_model import MixtureModel
 
 __all__ = ["MixtureSelection", "select_mixture"]
 
-Array = Any
 _TYPES = ("full", "tied", "diag", "spherical")
 
 

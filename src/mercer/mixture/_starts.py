@@ -19,12 +19,12 @@ from mercer._source import Block, Source, open_source
 from mercer._source.block import rows_per_block
 from mercer._statistic import Statistic
 from mercer._statistic.expectation import Expectation, ExpectedSums, features, n_features_of
+from mercer._types import Array
 from mercer.mixture._components import FORM_OF, GaussianComponents, GaussianMoments
 from mercer.mixture._gaussian_expectation import CentredExpectation
 
 __all__ = ["first_centres", "first_components", "nearest_scores", "random_sums"]
 
-Array = Any
 # Most rows, drawn at random, in which centres are searched for if entries are missing.
 _MOST_ROWS = 2**15
 # Most iterations of the k-means that finds the start: the default of KMeans.

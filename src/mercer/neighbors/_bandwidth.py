@@ -11,11 +11,11 @@ import numpy as np
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
+from mercer._types import Array
 from mercer.neighbors._row_tree import RowTree
 
 __all__ = ["BandwidthSearch", "BandwidthState", "read_bandwidth", "reference_bandwidth", "rule_factor"]
 
-Array = Any
 # The share of a gap at which golden-section search looks next.
 _GOLDEN = (3 - math.sqrt(5)) / 2
 _GIVEN = "The bandwidth was given, or follows from a rule; nothing was searched for."

@@ -12,7 +12,6 @@ i-th power of Lebesgue's constant, which is at most :math:`1 + (2 / \pi) \log p`
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,11 +19,11 @@ from mercer._native.space import density_grid
 from mercer._plain import plain
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.neighbors._row_tree import RowTree
 
 __all__ = ["CellGrid", "GridPlan"]
 
-Array = Any
 # Cells around the rows in which points may lie too.
 _MARGIN = 2
 # Cells of a column that one product makes: enough for the BLAS, not many more than the bandwidths in reach.

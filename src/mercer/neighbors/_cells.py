@@ -7,16 +7,15 @@ bins of a column to the power of the columns.
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from mercer._source import Block
 from mercer._statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["MOST_BINS", "CellCounts", "CellSums", "Cells"]
 
-Array = Any
 # Bins of a column at most: a key has two bytes for each.
 MOST_BINS = 2**16 - 1
 

@@ -1,15 +1,13 @@
 """How near rows are to centres, as scores: the nearest has the largest."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer._source import Block
+from mercer._types import Array
 
 __all__ = ["AbsoluteScores", "SquaredScores"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

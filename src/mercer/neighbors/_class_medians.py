@@ -1,15 +1,13 @@
 """Medians of the rows of each class; weights are repetitions."""
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import issparse
 
 from mercer._source import Source
+from mercer._types import Array
 
 __all__ = ["class_medians"]
 
-Array = Any
 # Numbers copied and sorted at a time: 2 MB.
 _CHUNK = 2**18
 

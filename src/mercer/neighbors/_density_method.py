@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import BallTree, KDTree
 
+from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.neighbors._cell_grid import CellGrid, GridPlan
 from mercer.neighbors._pair_sums import PairSums
@@ -16,7 +17,6 @@ from mercer.neighbors._tree_sums import TreeSums
 
 __all__ = ["Method"]
 
-Array = Any
 # The norms among scikit-learn's metrics; Minkowski's has its own exponent.
 _NORMS = {"euclidean": 2.0, "l2": 2.0, "manhattan": 1.0, "cityblock": 1.0, "l1": 1.0}
 _NORMS |= {"chebyshev": np.inf, "infinity": np.inf}

@@ -18,12 +18,12 @@ from mercer._source.memory import require_memory
 from mercer._statistic import Moments
 from mercer._statistic.extent import Extent, ExtentSums
 from mercer._statistic.pair import Pair
+from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells
 
 __all__ = ["HistogramDensity"]
 
-Array = Any
 _CLOSED_FORM = (
     "The shares of the cells are the most likely ones in closed form; the bins are chosen, and nothing bounds how much "
     "better others would be."

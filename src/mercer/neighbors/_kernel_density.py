@@ -11,6 +11,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._solver import Solver
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors._bandwidth import (
     BandwidthSearch,
@@ -25,7 +26,6 @@ from mercer.neighbors._row_tree import Locations, RowTree, build_tree
 
 __all__ = ["KernelDensity"]
 
-Array = Any
 # Points for which it does not pay to find out how many threads there are.
 _FEW = 16
 

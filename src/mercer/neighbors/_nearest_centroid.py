@@ -20,13 +20,12 @@ from mercer._source import Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neighbors._centroid_scores import AbsoluteScores, SquaredScores
 from mercer.neighbors._class_medians import class_medians
 
 __all__ = ["NearestCentroid"]
-
-Array = Any
 
 
 @plain

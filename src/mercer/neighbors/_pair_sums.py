@@ -8,12 +8,12 @@ from scipy.special import logsumexp
 from sklearn.metrics import DistanceMetric
 
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.neighbors._profile import value
 from mercer.neighbors._row_tree import Locations, RowTree
 
 __all__ = ["PairSums"]
 
-Array = Any
 # Distances in a tile: 8 MiB of them.
 _PAIRS = 2**20
 

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from mercer._types import Array
+
 __all__ = ["PROFILES", "draw_steps", "log_volume", "value"]
 
-Array = Any
 # In the order of mercer._native.space.density_sums.
 PROFILES = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
 

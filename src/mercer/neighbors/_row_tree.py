@@ -1,7 +1,6 @@
 """Rows in a balanced tree of boxes."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -9,10 +8,10 @@ from mercer._native.space import box_tree
 from mercer._plain import plain
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 
 __all__ = ["Locations", "RowTree", "build_tree"]
 
-Array = Any
 # Nodes handed out at a time, so that a thread works for some microseconds before it asks again.
 _NODES = 64
 

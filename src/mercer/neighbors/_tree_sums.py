@@ -9,12 +9,12 @@ from scipy.spatial import KDTree
 
 from mercer._native.space import density_sums
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.neighbors._profile import PROFILES
 from mercer.neighbors._row_tree import Locations, RowTree, build_tree
 
 __all__ = ["TreeSums"]
 
-Array = Any
 # Least points in a tile: enough to share the layout of a leaf, few enough to stay near one another.
 _TILE = 8
 # Work in one native call, in pairs of a point and a row times what each costs: some ten milliseconds.

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._source.namespace import to_numpy
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._class_machines import ClassLayout, balance_classes
 from mercer.svm._dual.block_descent import Settings
@@ -31,7 +32,6 @@ __all__ = [
     "start_programs",
 ]
 
-Array = Any
 # From a solved program, its coefficients and slopes to the coefficients and the intercept of its decision function.
 Reading = Callable[[DualProgram, Array, Array], tuple[Array, float]]
 

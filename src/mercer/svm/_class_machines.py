@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._scores import Group
 
 __all__ = ["ClassLayout", "balance_classes", "compute_vote_scores", "count_votes"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

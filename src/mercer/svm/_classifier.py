@@ -13,6 +13,7 @@ from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Rule, See
 from mercer._solver import Outcome
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
+from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.svm._class_fit import ClassProblem, Reading, read_machines
 from mercer.svm._class_machines import ClassLayout, compute_vote_scores, count_votes
@@ -24,7 +25,6 @@ from mercer.svm._scores import Group
 
 __all__ = ["CLASSIFIER_RULES", "MachineClassifier"]
 
-Array = Any
 CLASSIFIER_RULES: dict[str, Rule] = {
     **KERNEL_RULES,
     "probability": Boolean() | Choice("deprecated"),

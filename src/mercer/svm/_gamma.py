@@ -1,15 +1,12 @@
 """The values of gamma that depend on the rows: "scale" and "auto"."""
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import issparse
 
 from mercer._source.placement import Placement, is_on_device
+from mercer._types import Array, Rows
 
 __all__ = ["compute_gamma"]
-
-Array = Any
 
 
 def compute_gamma(setting: str, rows: Array, weight: Array) -> float:
@@ -23,7 +20,7 @@ def compute_gamma(setting: str, rows: Array, weight: Array) -> float:
     return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
 
 
-def _compute_variance(rows: Array, share: Array) -> float:
+def _compute_variance(rows: Rows, share: Array) -> float:
     """Return the variance of all values, where row i weighs ``share[i]``; the shares sum to one."""
     if issparse(rows):
         first = float(share @ np.asarray(rows.sum(axis=1)).ravel()) / rows.shape[1]

@@ -15,6 +15,7 @@ from mercer._solver import Outcome
 from mercer._solver.cuda_sums import CudaSums
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
+from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.kernels import KERNEL_NAMES, Kernel
 from mercer.svm._dual.block_descent import Settings
@@ -27,7 +28,6 @@ from mercer.svm._scores import FEW, DeviceScores, Group, MatrixScores, RowScores
 
 __all__ = ["CURE", "KERNEL_RULES", "KernelMachine"]
 
-Array = Any
 # What a warning about a fit that has not converged advises.
 CURE = "raise max_iter or tol, or scale the columns with StandardScaler or MinMaxScaler"
 # The solvers by name.
@@ -42,7 +42,7 @@ class KernelName(Rule):
     def accepts(self, value: Any) -> bool:
         return isinstance(value, str) and value in KERNEL_NAMES
 
-    def refused(self) -> Any:
+    def list_refused(self) -> Any:
         yield from ("no such kernel", 3)
 
 
@@ -86,7 +86,7 @@ class KernelMachine(Estimator):
     solver: str
     support_: Array
     support_vectors_: Array
-    dual_coef_: Array
+    dual_coef_: Rows
     intercept_: Array
     shape_fit_: tuple[int, ...]
     _kernel: Kernel

@@ -15,10 +15,9 @@ from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._solver.relay import relay
 from mercer._source import Source, open_source
 from mercer._source.memory import require_memory
+from mercer._types import Array
 
 __all__ = ["LinearMachine"]
-
-Array = Any
 
 
 class LinearMachine(Estimator):

@@ -13,6 +13,7 @@ from mercer._base.linear.named_objectives import LOSSES
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Outcome
 from mercer._source import Source
+from mercer._types import Array
 from mercer.errors import UnsupportedError
 from mercer.kernels import as_kernel
 from mercer.svm._dual.gram_rows import Gram
@@ -20,8 +21,6 @@ from mercer.svm._dual.joint_machine import JointMachine, JointState
 from mercer.svm._linear_machine import LinearMachine
 
 __all__ = ["LinearSVC"]
-
-Array = Any
 
 
 class LinearSVC(LinearDecision, LinearMachine):

@@ -9,12 +9,11 @@ from mercer._base import few_rows, fitting, open_new_rows
 from mercer._base.linear.named_objectives import LOSSES
 from mercer._base.linear.prediction import SingleTarget
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._types import Array
 from mercer.errors import UnsupportedError
 from mercer.svm._linear_machine import LinearMachine
 
 __all__ = ["LinearSVR"]
-
-Array = Any
 
 
 class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):

@@ -10,12 +10,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._source.namespace import to_numpy
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._svdd import SVDD
 
 __all__ = ["fit_path", "margin_bound", "margin_width", "signed_distances"]
-
-Array = Any
 
 
 def _compute_norm(model: Any) -> float:

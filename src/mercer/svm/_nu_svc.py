@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.parameter import Real, Rule
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._class_fit import ClassProblem, prepare_classes
 from mercer.svm._classifier import CLASSIFIER_RULES, MachineClassifier
@@ -16,8 +17,6 @@ from mercer.svm._probability import calibrate
 from mercer.svm._starts import fill_bounds
 
 __all__ = ["NuSVC"]
-
-Array = Any
 
 
 class NuSVC(MachineClassifier):

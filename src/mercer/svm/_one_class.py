@@ -9,6 +9,7 @@ from sklearn.base import OutlierMixin
 from mercer._base import fitting
 from mercer._base.parameter import Real, Rule
 from mercer._source.placement import Placement
+from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import CURE, KERNEL_RULES
 from mercer.svm._opening import open_kernel_rows
@@ -16,8 +17,6 @@ from mercer.svm._single_machine import SingleMachine, compute_offset
 from mercer.svm._starts import fill_bounds
 
 __all__ = ["OneClassSVM"]
-
-Array = Any
 
 
 class OneClassSVM(OutlierMixin, SingleMachine):

@@ -18,6 +18,7 @@ from mercer._base.validation import check_weight
 from mercer._source import Source, open_source, place_of
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.kernels import Callable, Kernel, as_kernel
 from mercer.svm._dual.device_gram import DeviceGram
@@ -27,7 +28,6 @@ from mercer.svm._spectrum import warn_if_degenerate, warn_if_indefinite
 
 __all__ = ["OpenedRows", "call_kernel", "is_function", "is_precomputed", "open_kernel_rows"]
 
-Array = Any
 # Sparse rows with at most this many entries, zeros included, are made dense for products: 8 MB of float64.
 _MOST_DENSE_ENTRIES = 2**20
 # Rows that the check for a degenerate kernel looks at: 64 rows have 2016 pairs, which take less than a millisecond.

@@ -18,10 +18,10 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from mercer._plain import plain
+from mercer._types import Array
 
 __all__ = ["Calibration", "calibrate"]
 
-Array = Any
 # Folds of the cross-validation, as in LIBSVM.
 _FOLDS = 5
 

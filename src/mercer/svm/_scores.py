@@ -11,11 +11,11 @@ from scipy.sparse import csr_array, issparse
 from mercer._solver.cuda_sums import CudaSums
 from mercer._source import Block
 from mercer._source.threads import run_numbered
+from mercer._types import Array, Rows
 from mercer.kernels import Kernel, Prepared
 
 __all__ = ["FEW", "DeviceScores", "Group", "MatrixScores", "RowScores"]
 
-Array = Any
 # Support vectors, their coefficients, and the machines that these belong to.
 Part = tuple[Prepared, Array, Any]
 # Rows of a tile of kernel values. With 1024 support vectors a tile is 2 MB of float64, which stays in the second-level
@@ -118,7 +118,7 @@ class RowScores:
             found.extend((self.support.take(some), own, machines) for some, own in group.cut(group.place, _SUPPORT))
         return found
 
-    def _match_storage(self, rows: Array) -> Array:
+    def _match_storage(self, rows: Rows) -> Array:
         """Return the rows stored as the support vectors are: sparse or dense."""
         if issparse(rows) == issparse(self.support.rows):
             return rows

@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 from mercer._solver import Outcome
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._dual.block_descent import Settings
 from mercer.svm._dual.machines import DualMachines, MachineState
@@ -21,7 +22,6 @@ from mercer.svm._scores import Group
 
 __all__ = ["RegressionMachine", "SingleMachine", "compute_offset", "read_targets"]
 
-Array = Any
 # From a solved program, its coefficients and slopes to fitted attributes that only one kind of machine has.
 Reading = Callable[[DualProgram, Array, Array], dict[str, Any]]
 

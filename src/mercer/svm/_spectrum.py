@@ -8,11 +8,11 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import issparse
 from scipy.sparse.linalg import eigsh
 
+from mercer._types import Array, Rows
 from mercer.kernels import Kernel
 
 __all__ = ["warn_if_degenerate", "warn_if_indefinite"]
 
-Array = Any
 # The most rows for which all eigenvalues are computed; above, the Lanczos method finds the smallest.
 _WHOLE = 500
 # Kernel values between different rows, as shares of k(x, x). The kernel is too wide if all are above 1 - _ALIKE.
@@ -41,7 +41,7 @@ def warn_if_indefinite(subject: Any, K: Array) -> None:
         warnings.warn(message, UserWarning, stacklevel=7)
 
 
-def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Array) -> None:
+def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Rows) -> None:
     """Warn if the values between different rows are all one or all zero, and name a length scale that helps."""
     if not kernel.stationary or rows.shape[0] < 3:
         return

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 
 from mercer._source.namespace import to_numpy
+from mercer._types import Array
 
 __all__ = ["fill_bounds", "read_earlier_coefficients", "scale_into_bounds"]
-
-Array = Any
 
 
 def fill_bounds(upper: Array, total: float) -> Array:

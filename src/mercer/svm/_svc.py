@@ -8,6 +8,7 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.parameter import Boolean, Choice, Real, Rule
 from mercer._solver import Outcome
+from mercer._types import Array
 from mercer.errors import UnsupportedError
 from mercer.svm._class_fit import (
     ClassProblem,
@@ -24,8 +25,6 @@ from mercer.svm._opening import OpenedRows, open_kernel_rows
 from mercer.svm._probability import calibrate
 
 __all__ = ["SVC"]
-
-Array = Any
 
 
 class SVC(MachineClassifier):

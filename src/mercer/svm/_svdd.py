@@ -10,6 +10,7 @@ from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Real, Rule
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import CURE, KERNEL_RULES
@@ -18,8 +19,6 @@ from mercer.svm._single_machine import SingleMachine
 from mercer.svm._starts import fill_bounds
 
 __all__ = ["SVDD"]
-
-Array = Any
 
 
 class SVDD(OutlierMixin, SingleMachine):

@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.parameter import Boolean, Choice, Real, Rule
+from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import CURE, KERNEL_RULES
 from mercer.svm._opening import OpenedRows, open_kernel_rows
@@ -13,8 +14,6 @@ from mercer.svm._single_machine import RegressionMachine, read_targets
 from mercer.svm._starts import read_earlier_coefficients, scale_into_bounds
 
 __all__ = ["SVR"]
-
-Array = Any
 
 
 class SVR(RegressionMachine):

@@ -7,11 +7,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._types import Array
 from mercer.tree._tree_model import TREE_PARAMETERS, TreeModel
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
-
-Array = Any
 
 
 class DecisionTreeClassifier(ClassifierMixin, TreeModel):

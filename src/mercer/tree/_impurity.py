@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["impurity", "split_gain"]
 
-Array = Any
 _CRITERIA = ("entropy", "gini", "misclassification", "squared_error", "absolute_error", "poisson")
 
 

@@ -23,10 +23,10 @@ from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import Growth
 from mercer._solver.tree.pruning import prune, pruning_path
 from mercer._source import open_source
+from mercer._types import Array
 
 __all__ = ["TREE_PARAMETERS", "TreeModel"]
 
-Array = Any
 TREE_PARAMETERS: dict[str, Rule] = {
     "splitter": Choice("best", "random", "histogram"),
     "max_depth": Integer(1) | Nothing(),

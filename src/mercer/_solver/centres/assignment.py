@@ -1,7 +1,7 @@
 """The statistics of k-means: what one pass over the rows says about a set of centres."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,10 +14,10 @@ from mercer._source.file.local_table import LocalTable
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic, Sums
 from mercer._statistic.statistic import fold_sums
+from mercer._types import Array
 
 __all__ = ["Assignment", "AssignmentSums", "Farthest", "Memory"]
 
-Array = Any
 
 _NONE = np.empty(0)
 # Most values in the tables of a run of blocks; beyond, one block is work enough for a call.

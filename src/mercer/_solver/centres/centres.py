@@ -9,10 +9,10 @@ import numpy as np
 from mercer._native.space import assignment
 from mercer._source.block import Block, SparseBlock
 from mercer._source.namespace import namespace_of
+from mercer._types import Array
 
 __all__ = ["Centres"]
 
-Array = Any
 
 # The scores of this many rows and centres stay in the second-level cache; 256 rows fill the BLAS.
 _SCORES = 2**16
@@ -85,7 +85,7 @@ class Centres:
         moves = _NONE if drift is None else drift, _NONE if half_gap is None else half_gap
         listed = np.empty(min(unit, X.shape[0]), np.int32)
         record = self._make_rows(rows, listed, _NONE if weight is None else weight, moves)
-        return assignment.assign_run(X, unit, *self._prepare(), record, table)  # type: ignore[call-arg]
+        return assignment.assign_run(X, unit, *self._prepare(), record, table)
 
     def _make_rows(
         self, out: tuple[Array, ...], listed: Array, weight: Array = _NONE, moves: tuple[Array, Array] = (_NONE, _NONE)
@@ -94,7 +94,7 @@ class Centres:
         scratch = listed, np.empty(self.workspace[0], np.int32)
         return assignment.Rows(out, weight, moves, scratch, (self.reach, self.rounding))
 
-    def _prepare(self) -> tuple[Array, ...]:
+    def _prepare(self) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
         """Return the centres as the native search reads them, and room for a tile of rows, its products and scores."""
         width, n_features = self.workspace
         real = self.centres.dtype
@@ -104,7 +104,7 @@ class Centres:
     def search_by_products(self, X: Array, labels: Array, distances: Array) -> None:
         """Write the nearest centre of each dense row and the squared distance to it, by native matrix products."""
         record = self._make_rows((labels, distances, _NONE), np.arange(X.shape[0], dtype=np.int32))
-        assignment.search_by_products(X, *self._prepare(), record)  # type: ignore[call-arg]
+        assignment.search_by_products(X, *self._prepare(), record)
 
     def search_sparse(self, X: Any, labels: Array, distances: Array) -> None:
         """Search as :meth:`search_by_products` for CSR rows; products are summed in the order of stored values."""

@@ -12,10 +12,10 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.centres.assignment import AssignmentSums, Farthest, Memory
 from mercer._solver.centres.centres import Centres
 from mercer._solver.restarts import Restarts, keep_best_run
+from mercer._types import Array
 
 __all__ = ["Lloyd", "LloydRun", "certify_fixed_point", "measure_shift", "move_centres"]
 
-Array = Any
 # Runs whose inertias differ by less than this share of them ended in one optimum: rounding, which is another for dense
 # and for sparse rows, must not decide between them.
 _EQUAL = 1e-9

@@ -9,10 +9,9 @@ from mercer._source import Source
 from mercer._source.block import Block, rows_per_block
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["BlockTotals", "DrawnRows", "Race", "RowDraw", "WeightedRows"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

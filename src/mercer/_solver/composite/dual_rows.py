@@ -10,10 +10,10 @@ from mercer._native.linear import dual_coordinate as native
 from mercer._objective import LabelLoss, Logistic, Loss, PiecewiseLoss
 from mercer._solver.row_arrays import list_row_arrays
 from mercer._source import Block, Source
+from mercer._types import Array
 
 __all__ = ["DualRows", "PrepareDual", "loss_shape", "sweep"]
 
-Array = Any
 # Values that one call of native code reads: some 20 ms.
 _CHUNK = 2**24
 

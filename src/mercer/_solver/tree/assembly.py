@@ -1,7 +1,6 @@
 """From the levels of a growth to a tree numbered depth first, and back from a state to a growth."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -10,10 +9,10 @@ from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import Growth, Level
 from mercer._solver.tree.target import Described
+from mercer._types import Array
 
 __all__ = ["GrowthState", "assemble", "nodes_of", "resume_levels", "shape_values", "state_of"]
 
-Array = Any
 _NODE_FIELDS = ("left", "right", "feature", "threshold", "missing_left", "categories")
 
 

@@ -1,16 +1,14 @@
 """Growth of a tree by the split that gains most, until it has as many leaves as it may."""
 
 import heapq
-from typing import Any
 
 import numpy as np
 
 from mercer._solver.tree.assembly import GrowthState, state_of
 from mercer._solver.tree.growth import Growth, Level
+from mercer._types import Array
 
 __all__ = ["grow_best_first"]
-
-Array = Any
 
 
 def grow_best_first(growth: Growth, max_leaves: int | None) -> GrowthState:

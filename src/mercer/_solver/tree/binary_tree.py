@@ -10,10 +10,10 @@ from scipy.sparse import csr_array, issparse
 from mercer._native.tree import tree_walk
 from mercer._plain import plain
 from mercer._source.threads import run_numbered
+from mercer._types import Array, Rows
 
 __all__ = ["BinaryTree"]
 
-Array = Any
 # The children of a leaf, as in scikit-learn.
 LEAF = -1
 # The feature and the threshold of a leaf, as in scikit-learn.
@@ -163,6 +163,6 @@ def _step(X: Array) -> int:
     return max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if issparse(X) else _RUN
 
 
-def _walkable(X: Array) -> Array:
+def _walkable(X: Rows) -> Array:
     X = X.toarray() if issparse(X) else X
     return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)

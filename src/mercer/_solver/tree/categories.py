@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from mercer._plain import plain
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["CategoryTable", "learn_categories", "words_of"]
-
-Array = Any
 
 
 @plain

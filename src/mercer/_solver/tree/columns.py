@@ -1,17 +1,16 @@
 """Columns as ranks: what a tree needs to know of numbers is their order."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._types import Array, Rows
 
 __all__ = ["Columns", "encode_columns", "keep_columns"]
 
-Array = Any
 # A coarse code is a byte, and one value is kept for what is missing.
 _MOST_COARSE = 255
 # Rows turned at a time.
@@ -179,7 +178,7 @@ def _encode_column(column: Array, codes: Array) -> Array:
     return ordered[:n][steps[:n]].astype(np.float64)
 
 
-def _encode_sparse(X: Array, j: int, codes: Array) -> Array:
+def _encode_sparse(X: Rows, j: int, codes: Array) -> Array:
     rows = X.indices[X.indptr[j] : X.indptr[j + 1]]
     given = X.data[X.indptr[j] : X.indptr[j + 1]]
     if len(rows) == len(codes):

@@ -14,10 +14,10 @@ from mercer._solver.tree.search import search_categories, search_part
 from mercer._solver.tree.target import Described
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 
 __all__ = ["EPSILON", "Growth", "Level", "Rules", "StoppedError"]
 
-Array = Any
 # Visits (a row in a column) of one call: some milliseconds of work.
 _VISITS = 2**19
 EPSILON = np.finfo(np.float64).eps

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
+from mercer._types import Array
 
 __all__ = ["cut_branches", "prune", "pruning_path"]
-
-Array = Any
 
 
 class _Links:

@@ -9,10 +9,10 @@ import numpy as np
 from mercer._native.tree import node_search
 from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.target import ABSOLUTE, SQUARES
+from mercer._types import Array
 
 __all__ = ["Room", "is_single", "make_node", "make_records", "search_categories", "search_part"]
 
-Array = Any
 # Numbers in a histogram: 256 KiB stay in the second cache.
 _CELLS = 2**15
 # Rows of a node that are read at once: 256, as in the native code, and 15 more that it reads beyond the end.

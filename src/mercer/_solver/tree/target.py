@@ -2,15 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer._native.tree import node_rows
+from mercer._types import Array
 
 __all__ = ["ClassTarget", "Described", "ValueTarget", "class_target", "value_target"]
 
-Array = Any
 # Kinds of impurity; the first three are those of impurity.pxd.
 SQUARES = 0
 ENTROPY = 1

@@ -11,10 +11,10 @@ from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._solver.tree.growth import EPSILON, Growth
 from mercer._solver.tree.search import Room, is_single, make_node, make_records
 from mercer._solver.tree.target import ENTROPY, SQUARES, ClassTarget
+from mercer._types import Array
 
 __all__ = ["grow_whole"]
 
-Array = Any
 # Visits (a row in a column) of one native call: some ten milliseconds where there is one sum.
 _VISITS = 2**21
 

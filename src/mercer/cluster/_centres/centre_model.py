@@ -15,10 +15,10 @@ from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of
+from mercer._types import Array
 
 __all__ = ["CentreModel", "Lengths"]
 
-Array = Any
 # Up to this many numbers, opening a source and waking its threads costs more than the work.
 _FEW = 2**14
 

@@ -9,11 +9,10 @@ from sklearn.utils import check_array
 from mercer._solver.centres.first_centres import around_the_mean, in_the_box, plus_plus, random_rows
 from mercer._source import Source
 from mercer._source.namespace import to_numpy
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["check_enough_rows", "first_centres", "number_of_starts", "read_centres"]
-
-Array = Any
 
 
 def number_of_starts(estimator: Any, otherwise: int) -> int:

@@ -8,12 +8,12 @@ import numpy as np
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.restarts import Restarts, keep_best_run
+from mercer._types import Array
 from mercer.cluster._pairwise.annealing import Field
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
 
 __all__ = ["KernelLloyd", "KernelRun"]
 
-Array = Any
 _STATEMENT = (
     "Share of the weight that one more iteration would move to another cluster: zero at a local optimum of the "
     "inertia, where every row has its nearest mean. It bounds nothing globally."

@@ -14,10 +14,10 @@ from mercer._solver.centres.row_draw import RowDraw
 from mercer._solver.restarts import child_seed
 from mercer._source import ArraySource, Block, Source
 from mercer._statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["Batch", "BatchDraw", "MiniBatch", "MiniBatchState"]
 
-Array = Any
 _STATEMENT = (
     "Mini-batch k-means draws its rows at random; its last centres are near a local optimum, by no known bound."
 )

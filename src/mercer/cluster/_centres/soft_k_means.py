@@ -14,12 +14,12 @@ from mercer._source import Block
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments
 from mercer._statistic.expectation import Expectation, ExpectedSums, compute_responsibilities
+from mercer._types import Array
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._centres.init_rules import check_enough_rows
 
 __all__ = ["SoftKMeans"]
 
-Array = Any
 # Annealing begins at this part of the inverse temperature at which the first centre splits.
 _BEGIN = 0.5
 # Without a given end it goes on to this many times that inverse temperature, where shares are all but hard.

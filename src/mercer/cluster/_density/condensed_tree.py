@@ -1,17 +1,15 @@
 """The tree of clusters that last: which split into parts that are large enough, and which of them are kept."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from mercer._native.space import hierarchy
+from mercer._types import Array
 
 __all__ = ["CondensedTree", "linkage_of"]
-
-Array = Any
 
 
 def linkage_of(edges: Array, lengths: Array) -> Array:

@@ -8,13 +8,13 @@ from scipy.sparse import issparse
 
 from mercer._base.preparation import prepare_once
 from mercer._source.threads import run_numbered
+from mercer._types import Array, Rows
 from mercer.cluster._density.precomputed import densify
 from mercer.cluster._density.space_tree import NO_LABEL, SpaceTree
 from mercer.cluster._metric import Metric
 
 __all__ = ["core_search"]
 
-Array = Any
 # Rows asked for in one call.
 _RUN = 512
 
@@ -54,7 +54,7 @@ class TreeSearch:
     lowest: Array
     eps: float
 
-    def labels(self, rows: Array, threads: int) -> Array:
+    def labels(self, rows: Rows, threads: int) -> Array:
         found = np.empty(rows.shape[0], np.int64)
 
         def work(number: int) -> None:

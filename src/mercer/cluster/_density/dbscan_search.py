@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from mercer._types import Array
 from mercer.cluster._density.epsilon_grid import cluster_grid, suits_grid
 from mercer.cluster._density.neighbour_lists import (
     DistanceTiles,
@@ -19,8 +20,6 @@ from mercer.cluster._metric import TREES, Metric
 from mercer.errors import ParameterError
 
 __all__ = ["cluster_rows", "search_used"]
-
-Array = Any
 
 
 def search_used(model: Any, rows: Array, metric: Metric) -> str:

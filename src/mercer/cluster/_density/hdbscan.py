@@ -18,6 +18,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import open_source
+from mercer._types import Array
 from mercer.cluster._density.condensed_tree import CondensedTree
 from mercer.cluster._density.hdbscan_search import (
     MISSING,
@@ -32,8 +33,6 @@ from mercer.cluster._density.neighbour_lists import number_components
 from mercer.cluster._metric import Metric, MetricName
 
 __all__ = ["HDBSCAN"]
-
-Array = Any
 
 
 @plain

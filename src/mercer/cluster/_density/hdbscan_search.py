@@ -6,6 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mercer._source.threads import run_numbered
+from mercer._types import Array, Rows
 from mercer.cluster._density.condensed_tree import linkage_of
 from mercer.cluster._density.precomputed import check_distances
 from mercer.cluster._density.space_tree import SpaceTree
@@ -23,7 +24,6 @@ __all__ = [
     "search_used",
 ]
 
-Array = Any
 # scikit-learn's label of a row with infinity.
 INFINITE = -2
 # scikit-learn's label of a row with NaN.
@@ -46,7 +46,7 @@ def finite_rows(model: Any, X: Any) -> tuple[Array, Array]:
     return rows[states == 0], states
 
 
-def row_states(rows: Array) -> Array:
+def row_states(rows: Rows) -> Array:
     """Return, for each row, 0 or the label of rows with infinity or NaN."""
     if issparse(rows):
         numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))

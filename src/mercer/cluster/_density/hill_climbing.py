@@ -12,12 +12,12 @@ from mercer._native.space import box_search
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.cluster._density.neighbour_lists import number_components
 from mercer.cluster._density.space_tree import WIDTH, SpaceTree
 
 __all__ = ["Ascent", "GaussianDensity", "HillState", "attractors_of", "clusters_of"]
 
-Array = Any
 # Squared radius of a sum in bandwidths: a row beyond adds less than exp(-40), 4e-18, of a row at the centre.
 _CUT = 80.0
 # Rows in one native call: some milliseconds of work.

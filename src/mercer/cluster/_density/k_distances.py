@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 from mercer._base.parameter import Function, Integer, Nothing, check_parameters
 from mercer._source.threads import n_threads
 from mercer._statistic.knee import find_knee
+from mercer._types import Array
 from mercer.cluster._density.precomputed import densify
 from mercer.cluster._density.space_tree import SpaceTree
 from mercer.cluster._density.spanning_tree import all_distances, core_distances
@@ -16,8 +17,6 @@ from mercer.cluster._metric import Metric, MetricName
 from mercer.errors import DataError
 
 __all__ = ["k_distances", "suggest_eps"]
-
-Array = Any
 
 
 def k_distances(X: Any, k: int = 4, *, metric: Any = "euclidean", n_jobs: int | None = None) -> Array:

@@ -9,11 +9,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from mercer._source.threads import run_numbered
+from mercer._types import Array, Rows
 from mercer.cluster._metric import Metric
 
 __all__ = ["DistanceTiles", "Graph", "MatrixRows", "MetricTree", "Neighbours", "cluster_lists", "number_components"]
 
-Array = Any
 # Neighbours held at a time, per thread: 32 MiB of indices.
 _MOST = 2**22
 
@@ -95,7 +95,7 @@ class MetricTree:
 class Graph:
     """Neighbours by a sparse matrix of distances; what is not stored is far, but each row is its own neighbour."""
 
-    D: Array
+    D: Rows
     eps: float
     most_rows: int = 2**16
 

@@ -6,11 +6,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mercer._base.validation import check_rows
+from mercer._types import Array, Rows
 from mercer.errors import DataError
 
 __all__ = ["check_distances", "densify"]
-
-Array = Any
 
 
 def check_distances(estimator: Any, X: Any, **options: Any) -> Array:
@@ -34,7 +33,7 @@ def check_distances(estimator: Any, X: Any, **options: Any) -> Array:
     return D
 
 
-def densify(D: Array) -> Array:
+def densify(D: Rows) -> Array:
     """Return rows of a sparse matrix of distances as a dense one: entries that are not stored are infinite."""
     if not issparse(D):
         return D

@@ -1,17 +1,16 @@
 """A tree of boxes over rows in memory, and the searches in it, on threads over fixed runs of leaves."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from mercer._native.space import box_search, box_tree, reachability
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 
 __all__ = ["NO_LABEL", "WIDTH", "SpaceTree", "make_scratch"]
 
-Array = Any
 # Rows in a leaf, as the native code has it.
 WIDTH = 32
 # Leaves asked for in one call: some milliseconds of work, which leaves room for Ctrl-C.

@@ -5,7 +5,6 @@ the same edges.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,13 +13,13 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from mercer._native.space import box_tree, reachability
 from mercer._source.memory import count_allowed_bytes
 from mercer._source.threads import run_numbered
+from mercer._types import Array, Rows
 from mercer.cluster._density.space_tree import WIDTH, SpaceTree, make_scratch
 from mercer.cluster._metric import Metric
 from mercer.errors import DataError
 
 __all__ = ["Boruvka", "all_distances", "core_distances", "graph_edges", "walk_edges"]
 
-Array = Any
 # Most distances that are kept (256 MiB) rather than computed again row by row.
 _MATRIX = 2**25
 
@@ -147,7 +146,7 @@ def walk_edges(row: Callable[[int], Array], core: Array, alpha: float) -> tuple[
     return edges, lengths
 
 
-def graph_edges(D: Array, k: int, alpha: float, farthest: float, subject: str) -> tuple[Array, Array, Array]:
+def graph_edges(D: Rows, k: int, alpha: float, farthest: float, subject: str) -> tuple[Array, Array, Array]:
     """Return the edges and lengths of a sparse graph of distances, and its core distances."""
     stored = np.diff(D.indptr)
     if stored.min() < k:

@@ -15,6 +15,7 @@ from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer,
 from mercer._solver import Solver
 from mercer._source import Source
 from mercer._source.block import DenseBlock
+from mercer._types import Array
 from mercer.cluster._distances import check_distances
 from mercer.cluster._hierarchy.constrained import Graph, merge_graph
 from mercer.cluster._hierarchy.linkage import METHODS, merging
@@ -24,8 +25,6 @@ from mercer.cluster._hierarchy.tree import Tree
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["AgglomerativeClustering"]
-
-Array = Any
 
 
 class AgglomerativeClustering(ClusterMixin, Estimator):

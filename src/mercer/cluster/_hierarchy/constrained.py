@@ -13,12 +13,12 @@ from sklearn.metrics import pairwise_distances
 from sklearn.metrics.pairwise import paired_distances
 from sklearn.utils import check_array
 
+from mercer._types import Array
 from mercer.cluster._hierarchy.merging import SQUARED, Merges
 from mercer.errors import DataError
 
 __all__ = ["Graph", "merge_graph"]
 
-Array = Any
 # Merges between two steps.
 _TURN = 4096
 

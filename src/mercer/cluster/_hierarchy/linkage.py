@@ -12,6 +12,7 @@ from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Tex
 from mercer._base.validation import check_weight
 from mercer._source.memory import require_memory
 from mercer._source.threads import n_threads, one_blas_thread
+from mercer._types import Array
 from mercer.cluster._distances import check_distances
 from mercer.cluster._hierarchy.merging import (
     SQUARED,
@@ -29,7 +30,6 @@ from mercer.errors import DataError
 
 __all__ = ["cut_linkage", "linkage", "merging"]
 
-Array = Any
 METHODS = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from mercer._native.space import agglomeration, points
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._types import Array
 from mercer.cluster._packed_points import LANES, pack_points, unpack_points
 
 __all__ = [
@@ -26,7 +27,6 @@ __all__ = [
     "yield_steps",
 ]
 
-Array = Any
 # As the native code numbers them.
 LINKAGES = {"complete": 0, "average": 1, "weighted": 2, "ward": 3, "centroid": 4, "median": 5}
 # Linkages whose distances are squared inside.

@@ -7,11 +7,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from mercer._source import Block
+from mercer._types import Array
 from mercer.cluster._distances import measure_metric, metric_options
 
 __all__ = ["NearestCluster"]
 
-Array = Any
 # Distances held at a time.
 _TILE = 2**21
 

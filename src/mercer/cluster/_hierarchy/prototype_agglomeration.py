@@ -15,6 +15,7 @@ from mercer._solver.centres.lloyd import Lloyd
 from mercer._solver.restarts import Restarts
 from mercer._source import Block
 from mercer._source.block import DenseBlock
+from mercer._types import Array
 from mercer.cluster._centres.init_rules import first_centres
 from mercer.cluster._centres.k_means import KMeans
 from mercer.cluster._hierarchy.linkage import METHODS, cut_linkage, linkage
@@ -23,7 +24,6 @@ from mercer.errors import DataError
 
 __all__ = ["PrototypeAgglomeration"]
 
-Array = Any
 _DRAWN = "prototypes are drawn and clusters numbered by first rows: weights are repetitions in distribution"
 
 

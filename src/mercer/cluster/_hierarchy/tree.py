@@ -8,11 +8,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from mercer._native.space import agglomeration
+from mercer._types import Array
 from mercer.cluster._hierarchy.merging import Merges
 
 __all__ = ["Tree", "canonical", "widest_gap"]
-
-Array = Any
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,10 @@ from typing import Any
 from mercer._solver.centres.centres import Centres
 from mercer._source import Block
 from mercer._statistic import Statistic, Sums
+from mercer._types import Array
 from mercer.cluster._centres.centre_model import Lengths
 
 __all__ = ["MapErrorSums", "MapErrors"]
-
-Array = Any
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from mercer._base.parameter import Boolean, Choice, Integer, Real, check_parameters
+from mercer._types import Array
 from mercer.errors import ParameterError
 
 __all__ = ["Grid", "grid_neighbourhood"]
 
-Array = Any
 _ROW_HEIGHT = np.sqrt(3.0) / 2.0
 # Neighbours on a rectangular grid are the eight around a unit, on a hexagonal one the six: no others are this near.
 _REACH = {"rectangular": 1.5, "hexagonal": 1.1}

@@ -12,12 +12,12 @@ from mercer._solver.centres.assignment import Assignment
 from mercer._solver.centres.centres import Centres
 from mercer._solver.restarts import child_seed
 from mercer._source import Source
+from mercer._types import Array
 from mercer.cluster._map.batch import MapState, Narrowing
 from mercer.cluster._map.grid import Grid
 
 __all__ = ["OnlineMap"]
 
-Array = Any
 _NONE = np.empty(0)
 # The neighbourhood and the rate are lowered so often in an epoch; each piece is also short enough for Ctrl-C.
 _PIECES = 256

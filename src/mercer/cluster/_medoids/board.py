@@ -8,11 +8,11 @@ import numpy as np
 from mercer._native.space import medoids as native
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.cluster._row_distances import RowDistances
 
 __all__ = ["Board"]
 
-Array = Any
 # Distances in one work item: a quarter of a millisecond of search.
 _ITEM = 2**18
 # Most rows in a work item.

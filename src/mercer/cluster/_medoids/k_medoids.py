@@ -13,6 +13,7 @@ from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing,
 from mercer._source import Block
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.cluster._distances import check_distances
 from mercer.cluster._medoids.board import Board
 from mercer.cluster._medoids.swaps import MedoidSearch, MedoidState
@@ -21,7 +22,6 @@ from mercer.errors import DataError, ParameterError
 
 __all__ = ["KMedoids"]
 
-Array = Any
 _DRAWN = "first medoids are drawn: weights are repetitions in distribution, and exactly with init='build' or given rows"
 
 

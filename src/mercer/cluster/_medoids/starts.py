@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._types import Array
 from mercer.cluster._medoids.board import Board
 from mercer.errors import DataError
 
 __all__ = ["first_medoids"]
-
-Array = Any
 
 
 def first_medoids(board: Board, init: Any, k: int, seed: Any, metric: Any) -> Array:

@@ -7,12 +7,11 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._types import Array
 from mercer.cluster._medoids.board import Board
 from mercer.cluster._medoids.starts import first_medoids
 
 __all__ = ["MedoidSearch", "MedoidState"]
-
-Array = Any
 
 
 @plain

@@ -18,11 +18,11 @@ from sklearn.utils import check_array
 from mercer._source.block import rows_per_block
 from mercer._source.source import SumTree
 from mercer._source.threads import one_blas_thread, run_numbered
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["DistanceMatrix", "SquaredDistances", "mean_field", "pairwise_cost"]
 
-Array = Any
 # Rows of the matrix in a work item: 256 rows of 5000 numbers are 10 MB, some milliseconds of a core.
 _ROWS = 256
 _FEW = 1e-300

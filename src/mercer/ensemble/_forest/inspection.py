@@ -8,6 +8,7 @@ from scipy.sparse import csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.ensemble._forest.growth import Bootstrap
 from mercer.ensemble._forest.packed_forest import PackedForest
 from mercer.ensemble._forest.tree_ensemble import TreeEnsemble
@@ -15,7 +16,6 @@ from mercer.errors import DataError
 
 __all__ = ["FittedForest"]
 
-Array = Any
 # The packed trees of each forest that has predicted, with the list of trees from which they were made.
 _PACKED: "WeakKeyDictionary[Any, tuple[list[Any], PackedForest]]" = WeakKeyDictionary()
 

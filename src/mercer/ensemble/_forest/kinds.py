@@ -9,13 +9,12 @@ from sklearn.utils.multiclass import type_of_target
 
 from mercer._base.tree_problem import Problem
 from mercer._solver.tree.binary_tree import BinaryTree
+from mercer._types import Array
 from mercer.ensemble._forest.growth import ForestGrowth, ForestState
 from mercer.ensemble._forest.model import ForestModel, average_unseen
 from mercer.errors import DataError
 
 __all__ = ["ForestClassifier", "ForestRegressor"]
-
-Array = Any
 
 
 class ForestClassifier(ClassifierMixin, ForestModel):

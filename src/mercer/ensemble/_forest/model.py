@@ -17,6 +17,7 @@ from mercer._base.share import Share
 from mercer._base.tree_problem import Problem, open_problem, rules_of
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._source import open_source
+from mercer._types import Array
 from mercer.ensemble._forest.growth import Bootstrap, ForestGrowth, ForestState
 from mercer.ensemble._forest.inspection import FittedForest
 from mercer.ensemble._forest.tree_settings import TreeSettings
@@ -24,7 +25,6 @@ from mercer.errors import ParameterError
 
 __all__ = ["DRAWN", "FOREST_PARAMETERS", "ForestModel"]
 
-Array = Any
 # Nodes with at least this many rows are searched in 255 steps of a column, smaller ones exactly: below, a step holds
 # about one row, and a search by sorting costs no more.
 _COARSE_ROWS = 256

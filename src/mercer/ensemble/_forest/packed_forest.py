@@ -10,10 +10,10 @@ from scipy.sparse import issparse
 from mercer._native.tree import forest_walk
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._source.threads import run_numbered
+from mercer._types import Array, Rows
 
 __all__ = ["PackedForest"]
 
-Array = Any
 # Rows of one call: few enough that many threads have work.
 _RUN = 1024
 # Rows that pass through a tree together. More rows share the nodes of a tree once they are in the cache; fewer rows
@@ -59,7 +59,7 @@ class PackedForest:
         views = []
         for tree, root in zip(trees, self.roots.tolist()):
             part = slice(root, root + tree.node_count)
-            own = {
+            own: dict[str, Any] = {
                 "feature": self.features[part],
                 "children_right": self.rights[part],
                 "threshold": self.thresholds[part],
@@ -114,7 +114,7 @@ class PackedForest:
         return leaves
 
     @staticmethod
-    def _run(X: Array, threads: int, work: Any, out: Array) -> None:
+    def _run(X: Rows, threads: int, work: Any, out: Array) -> None:
         """Call ``work(rows, out)`` for runs of rows, on all threads."""
         n = X.shape[0]
         if n <= _TOGETHER and not issparse(X):

@@ -8,10 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, few_rows
 from mercer._base.tree_problem import check_values
 from mercer._base.validation import check_rows
+from mercer._types import Array
 
 __all__ = ["TreeEnsemble"]
-
-Array = Any
 
 
 class TreeEnsemble(Estimator):

@@ -14,10 +14,9 @@ from mercer._solver.tree.growth import Growth, Rules
 from mercer._solver.tree.pruning import prune
 from mercer._solver.tree.search import Room
 from mercer._solver.tree.whole_growth import grow_whole
+from mercer._types import Array
 
 __all__ = ["TreeSettings"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
 
 from mercer._base.parameter import Choice, Rule
+from mercer._types import Array
 from mercer.ensemble._gradient.model import GRADIENT_PARAMETERS, GradientModel
 from mercer.ensemble._histogram.losses import BoostingLoss, ExponentialLoss, LogisticLoss, SoftmaxLoss
 from mercer.ensemble._histogram.scores import squeeze_scores
@@ -16,7 +17,6 @@ from mercer.errors import DataError
 
 __all__ = ["GradientBoostingClassifier"]
 
-Array = Any
 # Keeps probabilities away from 0 and 1, where the log-odds are infinite.
 _TINY = np.finfo(np.float64).eps
 

@@ -21,6 +21,7 @@ from mercer._base.tree_problem import open_problem, rules_of
 from mercer._solver.tree.columns import encode_columns
 from mercer._solver.tree.growth import Rules
 from mercer._source import open_source
+from mercer._types import Array
 from mercer.ensemble._forest.packed_forest import PackedForest
 from mercer.ensemble._forest.tree_ensemble import TreeEnsemble
 from mercer.ensemble._forest.tree_settings import TreeSettings
@@ -37,7 +38,6 @@ from mercer.tree import DecisionTreeRegressor
 
 __all__ = ["GRADIENT_PARAMETERS", "GradientModel", "InitialModel"]
 
-Array = Any
 # The packed trees of each model that has predicted, by score, with the list of trees from which they were made.
 _PACKED: "WeakKeyDictionary[Any, tuple[list[Any], list[PackedForest]]]" = WeakKeyDictionary()
 # The parameters that an ensemble passes to its trees.

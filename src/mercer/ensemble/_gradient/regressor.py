@@ -8,12 +8,11 @@ from sklearn.base import RegressorMixin
 from sklearn.dummy import DummyRegressor
 
 from mercer._base.parameter import Choice, Real, Rule
+from mercer._types import Array
 from mercer.ensemble._gradient.model import GRADIENT_PARAMETERS, GradientModel
 from mercer.ensemble._histogram.losses import AbsoluteLoss, BoostingLoss, HuberLoss, QuantileLoss, SquaredLoss
 
 __all__ = ["GradientBoostingRegressor"]
-
-Array = Any
 
 
 class GradientBoostingRegressor(RegressorMixin, GradientModel):

@@ -13,13 +13,13 @@ from mercer._solver.request import Dense
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.target import value_target
+from mercer._types import Array
 from mercer.ensemble._forest.tree_settings import TreeSettings
 from mercer.ensemble._histogram.losses import BoostingLoss, LogisticLoss, SoftmaxLoss, SquaredLoss
 from mercer.ensemble._histogram.sample import draw_uniform
 
 __all__ = ["EarlyStopping", "GradientRounds", "GradientState", "ScoredRows", "make_tree_seed"]
 
-Array = Any
 # Rows in a block of native code that computes gradients.
 _UNIT = 8192
 # A regression tree has one output with one value.

@@ -1,17 +1,16 @@
 """The training rows of a boosting fit: their bins in both orders, their order by node, and passes over their blocks."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinMap
 from mercer.ensemble._histogram.rows import RowSet
 
 __all__ = ["BinnedRows"]
 
-Array = Any
 # Most rows in a block: their bins, gradients and the histogram share the second-level cache.
 _MOST_ROWS = 8192
 # Blocks are halved down to this size where there would be too few for many threads. On 500 000 x 30 values that costs

@@ -9,11 +9,11 @@ from mercer._native.boosting import boosting_bins
 from mercer._plain import plain
 from mercer._source import Block, Source
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["BinAssignment", "BinMap", "learn_bins", "sample_rows"]
 
-Array = Any
 # Rows from which quantiles are computed: about 256 for each of 255 bins. More rows make no better trees.
 _SAMPLE = 2**16
 

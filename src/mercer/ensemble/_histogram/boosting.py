@@ -18,6 +18,7 @@ from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer,
 from mercer._base.randomness import seed_sequence
 from mercer._base.validation import few_rows
 from mercer._source import Source, open_source
+from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.bins import BinMap
 from mercer.ensemble._histogram.budget import Plan, plan_rounds, read_plan
@@ -33,8 +34,6 @@ from mercer.ensemble._histogram.validation import EarlyStopping, make_state_scor
 from mercer.errors import DataError
 
 __all__ = ["HistBoosting"]
-
-Array = Any
 
 
 class HistBoosting(Estimator):

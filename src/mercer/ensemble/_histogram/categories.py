@@ -13,11 +13,10 @@ from sklearn.utils.validation import validate_data
 
 from mercer._plain import plain
 from mercer._source import Source, place_of
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["Categories", "FrameCategories", "chance_gain", "learn_categories", "read_frame"]
-
-Array = Any
 
 
 @plain
@@ -47,11 +46,11 @@ class Categories:
         """Return a copy of rows with bins in place of categories, and NaN for those that are missing or unknown."""
         X = X.copy()
         for column, values, numbers in zip(self.columns, self.values, self.numbers, strict=True):
-            X[:, column] = _numbered(X[:, column], values, numbers)
+            X[:, column] = _number_categories(X[:, column], values, numbers)
         return X
 
 
-def _numbered(column: Array, values: Array, numbers: Array) -> Array:
+def _number_categories(column: Array, values: Array, numbers: Array) -> Array:
     """Return the bin of each category in a column, NaN for unknown ones."""
     if len(values) == 0:
         return np.full(len(column), np.nan)
@@ -132,7 +131,7 @@ def read_frame(estimator: Any, X: Any, known: FrameCategories | None, reset: boo
     if not names:
         return X, None, None
     validate_data(estimator, X, reset=reset, skip_check_array=True)
-    values = [_sorted_values(frame[name]) for name in names] if known is None or reset else known.values
+    values = [_sort_values(frame[name]) for name in names] if known is None or reset else known.values
     held = FrameCategories(list(names), values)
     rows = np.empty(frame.shape, dtype=np.float64)
     for j, name in enumerate(frame.columns):
@@ -150,7 +149,7 @@ def _categorical_names(estimator: Any, frame: Any, narwhals: Any) -> list[str]:
     return [name for name, yes in zip(frame.columns, mask, strict=True) if yes]
 
 
-def _sorted_values(column: Any) -> Array:
+def _sort_values(column: Any) -> Array:
     """Return the distinct categories of a column, sorted, without missing ones."""
     values = column.drop_nulls().unique().to_list()
     values = [one for one in values if one == one]
@@ -197,7 +196,7 @@ def categorical_mask(subject: str, given: Any, n_features: int, names: list[str]
             raise DataError(message)
         return given.astype(bool)
     if given.dtype.kind in "UO":
-        return _named_mask(subject, given, names, mask)
+        return _find_named(subject, given, names, mask)
     if given.max() >= n_features or given.min() < 0:
         message = (
             f"{subject}: categorical_features set as integer indices must be in [0, n_features - 1]; got "
@@ -208,7 +207,7 @@ def categorical_mask(subject: str, given: Any, n_features: int, names: list[str]
     return mask
 
 
-def _named_mask(subject: str, given: Array, names: list[str] | None, mask: Array) -> Array:
+def _find_named(subject: str, given: Array, names: list[str] | None, mask: Array) -> Array:
     """Return the mask of columns given by their names; raise if a name is unknown."""
     if names is None:
         message = (

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
 from mercer._source import Source
+from mercer._types import Array
 from mercer.ensemble._histogram.boosting import HistBoosting
 from mercer.ensemble._histogram.documentation import SHARED
 from mercer.ensemble._histogram.losses import BoostingLoss, ExponentialLoss, LogisticLoss, SoftmaxLoss
@@ -18,8 +19,6 @@ from mercer.ensemble._histogram.scores import Labels, squeeze_scores
 from mercer.errors import DataError
 
 __all__ = ["HistGradientBoostingClassifier"]
-
-Array = Any
 
 
 class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):

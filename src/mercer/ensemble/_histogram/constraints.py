@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["check_directions", "read_directions", "read_groups"]
-
-Array = Any
 
 
 def read_directions(subject: str, given: Any, n_features: int, names: Any) -> Array:

@@ -1,10 +1,9 @@
 """The loss at the scores of a boosting fit: gradients and curvatures of all rows, their sums, and the mean loss."""
 
-from typing import Any
-
 import numpy as np
 
 from mercer._native.boosting import boosting_gradients
+from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.categories import chance_gain
 from mercer.ensemble._histogram.losses import BoostingLoss
@@ -12,7 +11,6 @@ from mercer.ensemble._histogram.workers import Workers
 
 __all__ = ["Gradients"]
 
-Array = Any
 # Stands for weights of one in native code.
 _NO_WEIGHT = np.empty(0)
 

@@ -5,13 +5,14 @@ softmax losses have compiled twins, which work on all blocks of a fit; the other
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
 from mercer._native.boosting import boosting_gradients
 from mercer._plain import plain
+from mercer._types import Array
 
 __all__ = [
     "AbsoluteLoss",
@@ -28,7 +29,6 @@ __all__ = [
     "compute_quantile",
 ]
 
-Array = Any
 # Keeps shares of classes away from 0 and 1, where the log-odds are infinite.
 _TINY = np.finfo(np.float64).eps
 

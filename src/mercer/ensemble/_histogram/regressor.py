@@ -8,6 +8,7 @@ from sklearn.base import RegressorMixin
 
 from mercer._base.parameter import Choice, Nothing, Real, Rule
 from mercer._source import Source
+from mercer._types import Array
 from mercer.ensemble._histogram.boosting import HistBoosting
 from mercer.ensemble._histogram.documentation import SHARED
 from mercer.ensemble._histogram.losses import (
@@ -23,8 +24,6 @@ from mercer.ensemble._histogram.rows import Targets, read_column
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["HistGradientBoostingRegressor"]
-
-Array = Any
 
 
 class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):

@@ -2,20 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinAssignment, BinMap, learn_bins, sample_rows
 from mercer.ensemble._histogram.categories import Categories, learn_categories
 from mercer.errors import DataError
 
 __all__ = ["PreparedRows", "RowSet", "Targets", "encode_labels", "gather", "prepare_rows", "read_column"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,12 @@
 """The rows that a round of boosting learns from: each is drawn by a random value of its own."""
 
-from typing import Any
-
 import numpy as np
 from scipy.stats import binom
 
+from mercer._types import Array
+
 __all__ = ["draw_counts", "draw_uniform", "make_row_seed"]
 
-Array = Any
 # 2**64 over the golden ratio: the increment of splitmix64.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 

@@ -8,11 +8,10 @@ import numpy as np
 
 from mercer._native.boosting import boosting_forest, boosting_shares
 from mercer._source import Block
+from mercer._types import Array
 from mercer.ensemble._histogram.tree import BoostedTree, Forest
 
 __all__ = ["Contributions", "Labels", "Predictions", "Scores", "squeeze_scores"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,12 +2,12 @@
 
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.gradients import Gradients
 from mercer.ensemble._histogram.losses import BoostingLoss
@@ -19,7 +19,6 @@ from mercer.ensemble._histogram.workers import Workers
 
 __all__ = ["Boosting", "BoostingState", "sum_trees"]
 
-Array = Any
 _NO_BOUND = Certificate.none(
     "Boosting is a greedy sum of trees, ended by the number of rounds, by a validation score or when no split gains; "
     "nothing bounds its distance to the best sum of trees."

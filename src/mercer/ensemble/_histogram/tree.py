@@ -1,17 +1,16 @@
 """A fitted tree, and how trees are packed so that rows of bins, or of values, pass through them."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer._native.boosting import leaves
 from mercer._plain import plain
+from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinMap
 
 __all__ = ["BoostedTree", "Forest", "pack_trees", "read_tree"]
 
-Array = Any
 # Flags in the lowest byte of a packed node.
 _MISSING_LEFT = 1
 _CATEGORICAL = 2

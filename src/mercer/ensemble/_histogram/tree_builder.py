@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from mercer._native.boosting import leaves
+from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.tree import BoostedTree, read_tree
 from mercer.ensemble._histogram.workers import Workers
 
 __all__ = ["TreeBuilder", "TreeLimits"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

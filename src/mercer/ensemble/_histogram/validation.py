@@ -10,13 +10,13 @@ from sklearn.metrics import check_scoring
 
 from mercer._native.boosting import boosting_forest
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.rows import PreparedRows, RowSet, Targets
 from mercer.ensemble._histogram.tree import BoostedTree
 
 __all__ = ["EarlyStopping", "ValidationScores", "add_tree", "make_state_scorer"]
 
-Array = Any
 # Rows in a block: a few hundred microseconds of native code and NumPy, so that handing it out costs little.
 _UNIT = 4096
 # Most training rows that the user's scorer sees, as in scikit-learn.

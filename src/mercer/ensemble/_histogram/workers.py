@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from mercer._native.boosting import boosting_growth, boosting_leaves
 from mercer._source.threads import run_alongside
+from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
 
 __all__ = ["Workers"]
 
-Array = Any
 # What boosting_leaves returns after it opened a leaf: its children are to be searched.
 _SEARCH = 2
 # As above: there is no room for the children.

@@ -6,16 +6,15 @@ together; on its host, from a square of 268 MB, fifteen.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
 from mercer._source.device.cuda_program import CudaProgram, capability_of, cuda_program, device_of
+from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
 
 __all__ = ["count_most_rows", "describe_descent", "take_steps"]
 
-Array = Any
 # Blocks of a cluster, threads of a block, rows of a thread and pairs at a time, by the compute capability they need.
 _SHAPES = {90: (8, 128, 8, 4), 86: (1, 1024, 2, 2), 80: (1, 1024, 4, 2)}
 

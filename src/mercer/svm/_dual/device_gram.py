@@ -18,6 +18,7 @@ from mercer._solver.cuda_sums import RowSums
 from mercer._source.device.cuda_program import memory_of
 from mercer._source.device.source import DeviceSource, full_precision
 from mercer._source.namespace import to_numpy
+from mercer._types import Array, Rows
 from mercer.kernels import Kernel
 from mercer.svm._dual.cuda_descent import count_most_rows, describe_descent, take_steps
 from mercer.svm._dual.gram_rows import Gram, Square
@@ -25,7 +26,6 @@ from mercer.svm._dual.program import DualProgram
 
 __all__ = ["DeviceGram", "DeviceSquare"]
 
-Array = Any
 # Values of a tile: 256 MiB of float32, and twice that while it is widened to be summed.
 _TILE = 2**26
 # Rows of a working set where no CUDA program limits them.
@@ -137,7 +137,7 @@ class DeviceGram(Gram):
         np.fill_diagonal(values, self.diagonal[rows])
         return values
 
-    def _fetch(self, values: Array) -> Array:
+    def _fetch(self, values: Rows) -> Array:
         """Return values on the host: from torch on a GPU in pinned memory, which it writes to without the CPU.
 
         The memory is that of an earlier square if one was returned.
@@ -146,7 +146,8 @@ class DeviceGram(Gram):
             return to_numpy(values)
         import torch
 
-        count, memory = values.numel(), None
+        count = values.numel()
+        memory: Any = None
         with suppress(IndexError):
             memory = self.spare.pop()
         if memory is None or memory.dtype != values.dtype or memory.numel() < count:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lu_factor, lu_solve
 
+from mercer._types import Array
+
 __all__ = ["solve_box_program"]
 
-Array = Any
 # Most steps: a guard for programs on which the method does not converge.
 _MOST = 100
 

@@ -7,7 +7,6 @@ intercept. The whole kernel matrix is in memory.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,11 +15,11 @@ from mercer._plain import plain
 from mercer._solver.driver import Solver
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.svm._dual.gram_rows import KernelRows
 
 __all__ = ["JointMachine", "JointState"]
 
-Array = Any
 # Entries of scores that one native call may change: some 50 ms.
 _TOUCHED = 4e7
 

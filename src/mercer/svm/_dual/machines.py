@@ -18,6 +18,7 @@ from mercer._plain import plain
 from mercer._solver.driver import Solver
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._dual.block_descent import BlockDescent, Settings, compute_slopes, descend
 from mercer.svm._dual.gram_rows import KernelRows, Square
@@ -27,7 +28,6 @@ from mercer.svm._dual.team_descent import TeamDescent
 
 __all__ = ["DualMachines", "MachineState", "copy_state"]
 
-Array = Any
 Squares = dict[tuple[int, bool], Any]
 # Most coefficients of a program whose whole kernel matrix is in memory: 32 MB of float64.
 SMALL = 2048

@@ -5,17 +5,15 @@ rounds: once it holds all coefficients that end up free, a dozen are enough. Its
 set is itself solved in rounds; each of them fetches the square of a thousand rows.
 """
 
-from typing import Any
-
 import numpy as np
 
+from mercer._types import Array
 from mercer.svm._dual.block_descent import SHARE, BlockDescent, choose, descend
 from mercer.svm._dual.gram_rows import Square
 from mercer.svm._dual.program import DualProgram
 
 __all__ = ["NestedDescent"]
 
-Array = Any
 # Rows of a set within a set: their square is fetched in a tenth of a millisecond, and fits a second-level cache.
 _SIZE = 1024
 # Rounds within a round at most: some 200 ms.

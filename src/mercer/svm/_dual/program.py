@@ -10,15 +10,13 @@ coefficient gains and what raising any other costs; then the decision function i
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from mercer._native.dual import pair_descent as native
+from mercer._types import Array
 
 __all__ = ["DualProgram"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +83,7 @@ class DualProgram:
         free = (b > self.lower) & (b < self.upper)
         return int(np.count_nonzero(free if self.kink == 0 else free & (b != 0)))
 
-    def _measure(self, b: Array, slope: Array) -> list[Array]:
+    def _measure(self, b: Array, slope: Array) -> list[list[float]]:
         """Return, for each group, the greatest gain of lowering and the least cost of raising a coefficient.
 
         Then the sum of the costs that are gains too, as those of free coefficients are, and their number.

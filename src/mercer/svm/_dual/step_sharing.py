@@ -6,13 +6,12 @@ late, or shared steps took longer than those of one thread, the next rounds are 
 after each failure.
 """
 
-from typing import Any
-
 import numpy as np
+
+from mercer._types import Array
 
 __all__ = ["StepSharing", "make_aligned"]
 
-Array = Any
 # Most threads that share a descent.
 _MOST = 8
 # Fewest columns of a share: those of 1280 rows of floats then fit half a level-2 cache.

@@ -16,6 +16,7 @@ import numpy as np
 
 from mercer._native.dual import dual_choice, dual_rounds
 from mercer._source.threads import run_alongside
+from mercer._types import Array
 from mercer.svm._dual.block_descent import BlockDescent, choose
 from mercer.svm._dual.gram_rows import KernelRows
 from mercer.svm._dual.program import DualProgram
@@ -24,7 +25,6 @@ from mercer.svm._dual.swept_rows import Sweep, SweptRows
 
 __all__ = ["TeamDescent"]
 
-Array = Any
 # Rows of a block of a square.
 _BLOCK = 128
 # Bytes of a line of a panel, the layout of rows in native code.

@@ -7,19 +7,17 @@ step of the history, and the whole kernel matrix is in memory.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from mercer._solver.driver import Solver
 from mercer._solver.step import Solution, Step
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.svm._dual.machines import DualMachines, MachineState, copy_state
 from mercer.svm._dual.program import DualProgram
 
 __all__ = ["TextbookSmo"]
-
-Array = Any
 
 
 class TextbookSmo(DualMachines):

@@ -5,12 +5,11 @@ active rows, a few tens that break the optimality conditions most, exactly by :m
 This solver is for study. It computes kernel rows as it needs them, never all of them.
 """
 
-from typing import Any
-
 import numpy as np
 
 from mercer._solver.driver import Solver
 from mercer._solver.step import Solution
+from mercer._types import Array
 from mercer.svm._dual.block_descent import choose
 from mercer.svm._dual.interior_point import solve_box_program
 from mercer.svm._dual.machines import DualMachines, MachineState, copy_state
@@ -18,7 +17,6 @@ from mercer.svm._dual.program import DualProgram
 
 __all__ = ["WorkingSetQp"]
 
-Array = Any
 # Rows of a working set.
 _SIZE = 64
 

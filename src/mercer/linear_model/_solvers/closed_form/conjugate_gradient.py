@@ -4,7 +4,6 @@ Each step costs one pass over the rows and a few vectors of memory; nothing of s
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,10 +13,9 @@ from mercer._solver.linear_state import gradient_certificate, quadratic_objectiv
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.products import NormalProduct, Residual
+from mercer._types import Array
 
 __all__ = ["ConjugateState", "by_conjugate_gradient"]
-
-Array = Any
 
 
 @plain

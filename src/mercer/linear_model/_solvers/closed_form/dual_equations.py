@@ -17,11 +17,11 @@ from mercer._solver.request import Dense, Map, Tiles
 from mercer._solver.step import Solution, Step
 from mercer._source import Block
 from mercer._statistic.products import Residual, TransposeProduct
+from mercer._types import Array
 from mercer.linear_model._solvers.closed_form.normal_equations import Factors
 
 __all__ = ["by_dual_equations", "centre_gram", "dual_coefficients"]
 
-Array = Any
 # Columns multiplied at a time: two panels of 256 such rows stay in the second-level cache while they are centred.
 _PANEL = 1024
 _HEAVY = 400

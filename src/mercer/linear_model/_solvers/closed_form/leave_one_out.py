@@ -10,7 +10,6 @@ about 50 where they span ten decades. Rows meet its thin factors, n r q + n q a 
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -18,10 +17,10 @@ from mercer._native.sums import left_out
 from mercer._source import Block
 from mercer._statistic.moments import targets
 from mercer._statistic.statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["LeaveOneOut", "LeaveOneOutErrors"]
 
-Array = Any
 # Columns of errors held at once for the rows of a block.
 _WIDEST = 256
 

@@ -15,10 +15,10 @@ from mercer._plain import plain
 from mercer._solver.request import Dense
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.triangle import Triangle, TriangleSums
+from mercer._types import Array
 
 __all__ = ["LinearSpectrum", "spectrum_of_moments", "spectrum_of_triangle"]
 
-Array = Any
 _HEAVY = 400  # columns from which a decomposition takes long enough to deserve its own thread
 
 

@@ -5,7 +5,6 @@ ill-conditioned rows cost steps and not digits. Each step is one pass; n numbers
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,9 @@ from mercer._solver.linear_state import gradient_certificate
 from mercer._solver.step import Solution, Step
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.products import Bidiagonal, ProductSums, Residual
+from mercer._types import Array
 
 __all__ = ["LsqrState", "by_lsqr"]
-
-Array = Any
 
 
 @plain

@@ -7,7 +7,6 @@ which coefficients are zero; once it has, the move lands on the exact solution. 
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
@@ -18,10 +17,10 @@ from mercer._solver.linear_state import quadratic_objective
 from mercer._solver.request import Dense
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._statistic import Moments, MomentSums
+from mercer._types import Array
 
 __all__ = ["NonnegativeState", "by_nonnegative_sweeps"]
 
-Array = Any
 _STATEMENT = (
     "Violation of the optimality conditions over |X| |y| (X and y centred): the gradient X^T W r - alpha coef where "
     "coef > 0, its positive part where coef = 0."

@@ -20,6 +20,7 @@ from mercer._solver.linear_state import gradient_certificate
 from mercer._solver.request import Dense, Map
 from mercer._solver.step import Solution, Step
 from mercer._statistic.products import Residual
+from mercer._types import Array
 from mercer.linear_model._solvers.closed_form.dual_equations import centre_gram, dual_coefficients
 from mercer.linear_model._solvers.closed_form.leave_one_out import LeaveOneOut, LeaveOneOutErrors
 from mercer.linear_model._solvers.closed_form.linear_spectrum import LinearSpectrum
@@ -34,7 +35,6 @@ __all__ = [
     "solve_by_scatter",
 ]
 
-Array = Any
 Judge = Callable[[Array], tuple[Array, Array]]
 _HEAVY = 400
 # Bytes of errors held at once while a Gram matrix gives them.

@@ -5,16 +5,14 @@ it is exactly; of the others the side is all that counts.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from mercer._objective import PiecewiseLoss
 from mercer._source import Block
 from mercer._source.namespace import namespace_of
 from mercer._statistic.statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["NearCounts", "NearRows", "RowSums", "SideChanges", "SideSums"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,16 +7,14 @@ the score is -2 u, that by the scale 1 - u^2. With t = r / v, rows with |t| < ep
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic, Sums
+from mercer._types import Array
 
 __all__ = ["ScaledHuber", "ScaledHuberCurvature", "ScaledHuberSums"]
-
-Array = Any
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._statistic import Statistic
 from mercer._statistic.statistic import fold_sums
+from mercer._types import Array
 
 __all__ = ["ColumnStore", "OpenColumns", "WeightedProduct"]
 
-Array = Any
 # Columns multiplied at once, by one thread: fixed, so that threads do not change a bit.
 _STRIP = 128
 

@@ -18,6 +18,7 @@ from mercer._solver.driver import Solver
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Source
 from mercer._statistic import Moments, MomentSums
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.linear_model._solvers.lasso.column_store import OpenColumns
 from mercer.linear_model._solvers.lasso.given_gram import adopt_gram
@@ -36,7 +37,6 @@ __all__ = [
     "sum_moments",
 ]
 
-Array = Any
 STATEMENT = (
     "The objective exceeds its minimum by this at most: the duality gap at a feasible point made of the residual, for "
     "objectives divided by the sum of the weights."

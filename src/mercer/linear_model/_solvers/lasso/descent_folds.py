@@ -16,6 +16,7 @@ from mercer._solver.relay import answer_requests
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Source
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.linear_model._solvers.lasso.coordinate_descent import (
     STATEMENT,
     DescentPlan,
@@ -26,8 +27,6 @@ from mercer.linear_model._solvers.lasso.coordinate_descent import (
 from mercer.linear_model._solvers.lasso.fold_moments import FoldMoments
 
 __all__ = ["FoldsState", "cross_validate"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,16 +5,14 @@ On the face of coefficients with given signs s the objective is a quadratic with
 that lies lower, else only the first of them; neither can raise the objective.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.linalg import lapack
 
+from mercer._types import Array
 from mercer.linear_model._solvers.lasso.price import Price
 
 __all__ = ["to_face_minimum"]
 
-Array = Any
 # Coefficients in use beyond which a Cholesky factor (0.2 s at this size) would delay Ctrl-C.
 _LARGEST = 2000
 _TRACE = 1e-10

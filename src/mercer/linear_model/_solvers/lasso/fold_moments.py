@@ -8,11 +8,10 @@ from scipy.sparse import issparse
 
 from mercer._source import Source, open_source
 from mercer._statistic import Moments, MomentSums
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["Fold", "FoldMoments"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from mercer._statistic import Moments, MomentSums
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["adopt_gram"]
-
-Array = Any
 
 
 def adopt_gram(

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from mercer._native.linear import descent as native
+from mercer._types import Array
 from mercer.linear_model._solvers.lasso.face_move import to_face_minimum
 from mercer.linear_model._solvers.lasso.price import Price
 from mercer.linear_model._solvers.lasso.sweep_order import Orders
 
 __all__ = ["GramDescent", "descend_gram"]
 
-Array = Any
 # Iterates that are extrapolated from, as in Bertrand and Massias (2021).
 _MEMORY = 5
 # Sweeps between two moves to the minimum over the coefficients in use, if few are in use.

@@ -1,12 +1,12 @@
 """The price of coefficients in the lasso and the elastic net, as native code takes it."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Price"]
+from mercer._types import Array
 
-Array = Any
+__all__ = ["Price"]
 
 
 class Price(NamedTuple):

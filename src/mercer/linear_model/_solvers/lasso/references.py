@@ -1,12 +1,11 @@
 """Residuals whose products with every column are known, and what they say of the products of another residual."""
 
-from typing import Any
-
 import numpy as np
+
+from mercer._types import Array
 
 __all__ = ["References"]
 
-Array = Any
 # Residuals remembered. On 2000 x 10000 rows four screen as well as 24; a few more serve returns to earlier penalties.
 _REMEMBERED = 8
 # Rounding in the products of a pass, as a share of |x_j| |v|.

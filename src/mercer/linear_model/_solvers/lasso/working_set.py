@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer._native.linear import descent as native
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.linear_model._solvers.lasso.column_store import ColumnStore
 from mercer.linear_model._solvers.lasso.gram_descent import descend_gram
 from mercer.linear_model._solvers.lasso.price import Price
@@ -22,7 +23,6 @@ from mercer.linear_model._solvers.lasso.sweep_order import Orders
 
 __all__ = ["WorkingSet"]
 
-Array = Any
 Asking = Generator[Any, Any, None]
 # From this many columns on, a Gram matrix may cost more than it saves, unless the rows exceed half the columns.
 _GRAM_SIZE = 1000

@@ -10,11 +10,11 @@ from mercer._native.linear import stochastic
 from mercer._solver.row_arrays import list_row_arrays
 from mercer._source import Block, Source
 from mercer._source.threads import run_numbered
+from mercer._types import Array
 from mercer.linear_model._solvers.stochastic.row_order import draw_order, keep_order
 
 __all__ = ["Epoch", "EpochSums"]
 
-Array = Any
 # Values read in one native call: some milliseconds of work, after which Ctrl-C is noticed and threads meet.
 _CHUNK = 2**20
 _NOTHING = np.zeros(0)

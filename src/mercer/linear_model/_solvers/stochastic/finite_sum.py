@@ -22,10 +22,9 @@ from mercer._source import Block
 from mercer._statistic import Moments
 from mercer._statistic.class_moments import LabelledScatter
 from mercer._statistic.products import Residual
+from mercer._types import Array
 
 __all__ = ["Course", "FiniteSum", "PenalisedLoss", "RidgeTargets"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,13 @@ instead of 160 ns, against 44 ns in sequence.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from mercer._types import Array
+
 __all__ = ["RowOrder", "draw_order", "keep_order"]
 
-Array = Any
 # Values: rows with at most this many (16 MiB) are in the third-level cache, where any order is as good.
 _CACHED = 2**21
 # Values in a run of neighbouring rows (8 KiB).

@@ -16,12 +16,12 @@ from mercer._solver.driver import Solver
 from mercer._solver.request import Map
 from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Block
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.linear_model._solvers.stochastic.epoch import Epoch, EpochSums
 
 __all__ = ["Descent", "StochasticState", "find_squared_norms", "stochastic_gradient"]
 
-Array = Any
 _STATEMENT = (
     "The steps follow the gradients of single rows, and no bound is known on how far the last one is from the optimum."
 )
