@@ -50,4 +50,4 @@ def one_standard_error(scores: Any, complexity: Any, *, standard_error: Any = No
         n_folds = table.shape[1]
         standard_error = table[best].std(ddof=1) / np.sqrt(n_folds) if n_folds > 1 else 0.0
     near = np.flatnonzero(means >= means[best] - standard_error)
-    return int(min(near, key=lambda one: (ranks[one], -means[one])))
+    return int(min(near, key=lambda place: (ranks[place], -means[place])))

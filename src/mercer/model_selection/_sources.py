@@ -126,7 +126,7 @@ def compare_sources(
             there = np.flatnonzero(source == names[other])
             scores[place, other], lost = _score_shuffled(model, take_rows(X, there), y[there], scorer, random, columns)
             falls[1].append(lost)
-    at_home, away = (np.mean(one, axis=0) for one in falls)
+    at_home, away = (np.mean(losses, axis=0) for losses in falls)
     return SourceReport(names.tolist(), scores, at_home, away, columns)
 
 

@@ -43,7 +43,8 @@ class Splitting:
 
     def take(self, rows: np.ndarray) -> "Splitting":
         """Return the same for some of the rows."""
-        return Splitting(*(None if one is None else one[rows] for one in (self.labels, self.groups, self.time)))
+        parts = (self.labels, self.groups, self.time)
+        return Splitting(*(None if part is None else part[rows] for part in parts))
 
 
 def split_rows(n_rows: int, known: Splitting, folds: int, repeats: int = 1, seed: int = 0) -> list[Split]:

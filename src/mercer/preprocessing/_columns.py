@@ -218,9 +218,9 @@ class FrameColumns(Columns):
 
         column = self.frame[:, index]
         if column.dtype in (narwhals.String, narwhals.Categorical, narwhals.Enum):
-            found = _factorise_by_arrow(column)
-            if found is not None:
-                return found
+            coded = _factorise_by_arrow(column)
+            if coded is not None:
+                return coded
         return _factorise(column.to_numpy())
 
 

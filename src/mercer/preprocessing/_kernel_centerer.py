@@ -176,13 +176,13 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _means(self, kernel: Kernel, rows: Any, source: Any) -> Generator[Any, Any, KernelMeans]:
         if isinstance(kernel, Precomputed):
-            found = yield Dense(lambda: rows.mean(axis=0, dtype=np.float64))
+            means = yield Dense(lambda: rows.mean(axis=0, dtype=np.float64))
         else:
             ready = kernel.prepare(wide_rows(rows))
             share = np.full(rows.shape[0], 1.0 / rows.shape[0])
             each = KernelSum(kernel, rows, share, 0.0, ready)
-            found = yield Dense(lambda: source.map(lambda block: each.of_rows(wide_rows(block.X))))
-        return KernelMeans(found, float(found.mean()))
+            means = yield Dense(lambda: source.map(lambda block: each.of_rows(wide_rows(block.X))))
+        return KernelMeans(means, float(means.mean()))
 
     def _fitted(self, state: KernelMeans) -> dict[str, Any]:
         return {"K_fit_rows_": state.rows.astype(self._dtype), "K_fit_all_": state.total}

@@ -250,7 +250,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     def _make_map(self, back: bool = False) -> ColumnMap:
         """Return the map to scaled rows, or `back` from there."""
-        mean, scale = (None if one is None else to_numpy(one) for one in (self.mean_, self.scale_))
+        mean, scale = (None if values is None else to_numpy(values) for values in (self.mean_, self.scale_))
         return ColumnMap(mean if self.with_mean else None, scale, back, type(self).__name__)
 
     def _apply_map(self, source: Source, back: bool, given: Any) -> Array:

@@ -9,7 +9,7 @@ from mercer.app.option_kinds import split_names
 
 __all__ = ["HELP", "declare", "execute"]
 
-HELP = "predict the rows of a table with a model"
+HELP = "predict the target for every row of a table, with the model of an earlier run"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

@@ -63,16 +63,16 @@ def make_column_table(record: Record) -> Table:
     n = max(record.question.n_rows, 1)
     rows = [
         [
-            one.name,
-            one.role,
-            figures.draw_histogram(one),
-            format_percent(one.missing / n) if one.missing else "0",
-            str(one.distinct),
-            "–" if one.association is None else f"{one.association:.2f}",
-            one.summary,
-            one.reason,
+            column.name,
+            column.role,
+            figures.draw_histogram(column),
+            format_percent(column.missing / n) if column.missing else "0",
+            str(column.distinct),
+            "–" if column.association is None else f"{column.association:.2f}",
+            column.summary,
+            column.reason,
         ]
-        for one in record.data.columns
+        for column in record.data.columns
     ]
     names = ["column", "role", "shape", "missing", "distinct", "predicts target", "summary", "why this role"]
     numeric = [False, False, False, True, True, True, False, False]
@@ -82,22 +82,24 @@ def make_column_table(record: Record) -> Table:
 def make_candidate_table(record: Record) -> Table:
     """Return one row per candidate; skipped ones have the reason."""
     rows, marked = [], None
-    for place, one in enumerate(record.candidates):
-        if one.status == "chosen":
+    for place, candidate in enumerate(record.candidates):
+        if candidate.status == "chosen":
             marked = place
         interval = (
-            "–" if one.low is None or one.high is None else f"{format_number(one.low)} to {format_number(one.high)}"
+            "–"
+            if candidate.low is None or candidate.high is None
+            else f"{format_number(candidate.low)} to {format_number(candidate.high)}"
         )
         rows.append(
             [
-                one.name,
-                one.status,
-                format_number(one.score),
+                candidate.name,
+                candidate.status,
+                format_number(candidate.score),
                 interval,
-                format_number(one.train_score),
-                one.complexity_text or format_number(one.complexity),
-                format_number(one.seconds, 2),
-                one.text,
+                format_number(candidate.train_score),
+                candidate.complexity_text or format_number(candidate.complexity),
+                format_number(candidate.seconds, 2),
+                candidate.text,
             ]
         )
     names = ["candidate", "verdict", "score", "interval", "score on training rows", "complexity", "seconds", "remark"]
@@ -106,22 +108,22 @@ def make_candidate_table(record: Record) -> Table:
 
 def make_row_table(hard_rows: Sequence[HardRow], title: str, structure: bool = False) -> Table:
     """Return rows of the studied table with the values of the most important columns."""
-    columns = list(dict.fromkeys(name for one in hard_rows for name in one.values))
+    columns = list(dict.fromkeys(name for row in hard_rows for name in row.values))
     if structure:
         rows = [
-            [str(one.row), format_number(one.loss), *(one.values.get(name, "") for name in columns)]
-            for one in hard_rows
+            [str(row.row), format_number(row.loss), *(row.values.get(name, "") for name in columns)]
+            for row in hard_rows
         ]
         return Table(title, ["row", "unusualness", *columns], rows, [True, True, *([False] * len(columns))])
     rows = [
         [
-            str(one.row),
-            one.true,
-            one.predicted,
-            format_number(one.loss),
-            *(one.values.get(name, "") for name in columns),
+            str(row.row),
+            row.true,
+            row.predicted,
+            format_number(row.loss),
+            *(row.values.get(name, "") for name in columns),
         ]
-        for one in hard_rows
+        for row in hard_rows
     ]
     return Table(
         title,

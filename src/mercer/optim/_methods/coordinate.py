@@ -133,7 +133,7 @@ def _directions(x: np.ndarray, constraint: Any) -> list[np.ndarray]:
     if c.shape != x.shape or not np.all(np.isfinite(c)):
         message = f"CoordinateSearch: constraint must hold {len(x)} finite numbers, one for each parameter; got {c}."
         raise DataError(message)
-    free = [row for row, one in zip(np.eye(len(x), dtype=x.dtype), c) if one == 0]
+    free = [row for row, coefficient in zip(np.eye(len(x), dtype=x.dtype), c) if coefficient == 0]
     tied = np.flatnonzero(c)
     for i, j in ((i, j) for i in tied for j in tied if i < j):
         pair = np.zeros_like(x)
