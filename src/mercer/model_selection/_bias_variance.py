@@ -102,6 +102,7 @@ def bias_variance(
         X, y = draw(np.random.default_rng(seeds[place]))
         return np.asarray(clone(estimator).fit(X, y).predict(X_test), dtype=float)
 
+    # Results arrive in the order of the sets, whichever thread finishes first: sums do not depend on threads.
     run_numbered(predict, n_sets, n_threads(n_jobs), predictions.append)
     return _split_error(np.stack(predictions)[..., None], np.asarray(truth, dtype=float)[:, None], noise)
 
@@ -165,6 +166,7 @@ def resampled_bias_variance(
     predictions: list[np.ndarray] = []
 
     def predict(place: int) -> np.ndarray:
+        # Half of the pool, drawn without replacement: two training sets share half of their rows on average.
         half = np.sort(order_growing(pool, labels, seed + 1 + place, False)[: len(pool) // 2])
         model = clone(estimator).fit(take_rows(X, half), y[half])
         answer = respond(model, unseen, classes)
@@ -177,6 +179,7 @@ def resampled_bias_variance(
 
 def _split_error(predictions: np.ndarray, truth: np.ndarray, noise: float) -> BiasVariance:
     """Return the parts of the error of predictions of shape (n_sets, n_points, n_values)."""
+    # E |p - t|^2 = |E p - t|^2 + E |p - E p|^2: exact for the sample mean, since `var` divides by n_sets.
     bias = ((predictions.mean(axis=0) - truth) ** 2).sum(axis=1)
     variance = predictions.var(axis=0).sum(axis=1)
     error = ((predictions - truth) ** 2).sum(axis=2).mean() + noise

@@ -107,6 +107,7 @@ def learning_curve(
     rows, splits, seed = prepare_splits(
         estimator, X, y, scoring, folds, repeats, groups, time, sample_weight, random_state
     )
+    # All splits must reach the largest size: folds of unequal size would otherwise give ragged curves.
     smallest = min(len(train) for train, _ in splits)
     wanted = np.asarray(_SHARES if sizes is None else sizes, dtype=float)
     counts = np.where(wanted <= 1, np.round(wanted * smallest), wanted).astype(int)
@@ -191,12 +192,15 @@ def complexity_curve(
 
 def order_growing(train: np.ndarray, labels: np.ndarray | None, seed: int, forward: bool) -> np.ndarray:
     """Return the training rows in an order such that the first rows, however many, hold all classes in their shares."""
+    # Splits forward in time keep the latest rows, which are nearest to the test rows.
     if forward:
         return train[::-1]
     random = np.random.default_rng(seed)
     places = random.random(len(train))
     if labels is not None:
         for name in np.unique(labels[train]):
+            # Spread the members of each class evenly over [0, 1): the k-th of m gets (k + u) / m with u in [0, 1), so
+            # that every prefix of the order holds about the same share of each class.
             members = np.flatnonzero(labels[train] == name)
             places[members] = (random.permutation(len(members)) + places[members]) / len(members)
     return train[np.argsort(places, kind="stable")]
@@ -215,6 +219,7 @@ def score_sizes(
     results: list[Any] = []
 
     def score(task: int) -> Any:
+        # Tasks are ordered by size: the table below is then a plain reshape.
         size, split = divmod(task, len(splits))
         train = orders[split][: sizes[size]]
         return fit_settings(estimator, [setting or {}], rows, train, splits[split][1], train_score=True)[0]

@@ -96,6 +96,7 @@ def compare_estimates(
     def measure(place: int) -> tuple[float, float, float]:
         random = np.random.default_rng(seeds[place])
         X, y = draw(random)
+        # Ten sets reduce the noise of the true error to about a third of that of one set.
         new = [fresh(random)] if fresh is not None else [draw(random) for _ in range(10)]
         model = clone(estimator).fit(X, y)
         split = KFold(folds, shuffle=True, random_state=place)
@@ -169,6 +170,7 @@ def simulate_selection(
     random = np.random.default_rng(int(check_random_state(random_state).randint(2**31 - 1)))
     reported, fresh = [], []
     for count in n_candidates:
+        # A classifier of error rate p makes binomial(n, p) errors on n rows: nothing need be fitted.
         rates = random.uniform(*errors, size=(n_repeats, count))
         seen = random.binomial(n_rows, rates) / n_rows
         chosen = np.arange(n_repeats), seen.argmin(axis=1)

@@ -190,11 +190,14 @@ def conclude(
 ) -> NestedResult:
     """Choose among finished trials, inside each outer split and for all rows."""
     ranks = [trial.rank for trial in trials]
+    # Inner scores choose inside each outer split; outer scores, which no choice has seen, are what is reported.
     inside = np.stack([trial.inner_at_choice() for trial in trials])
     outside = np.stack([trial.scores for trial in trials])
     picked = [_pick(inside[:, fold], ranks, rule) for fold in range(inside.shape[1])]
     folds = np.arange(len(picked))
     scores = outside[picked, folds]
+    # The outer scores choose the model for all rows. Its own outer score would flatter it: the interval is that of the
+    # whole procedure, with the choice repeated in each split.
     winner = trials[_pick(outside, ranks, rule)]
     return NestedResult(
         list(trials),
@@ -259,6 +262,7 @@ def _run_all(
     for place, contender in enumerate(contenders):
         tell = None if watch is None else partial(watch, contender.name)
         try:
+            # The first contender always finishes: a result needs at least one trial.
             limit = deadline if trials else None
             trials.append(plan.run(contender, threads=threads, deadline=limit, watch=tell, keep=keep))
         except OutOfTimeError:

@@ -105,6 +105,7 @@ class Plan:
     ) -> Trial:
         """Try a contender; the result does not depend on the number of threads."""
         settings = [dict(setting) for setting in ParameterGrid(_list_spaces(contender.space))]
+        # Inner fits of all outer splits form one list, so that threads stay busy across splits.
         tasks = [(fold, split) for fold, splits in enumerate(self.inner) for split in splits]
         n_steps = len(tasks) + len(self.outer)
         verdicts: list[Any] = []
@@ -120,6 +121,7 @@ class Plan:
 
         run_numbered(score_inside, len(tasks), threads, receive)
         inner = np.array([[scored.test for scored in verdict] for verdict in verdicts], dtype=float)
+        # Tasks are ordered by outer split, then by inner split; the result is (outer, setting, inner).
         inner = inner.reshape(len(self.outer), -1, len(settings)).transpose(0, 2, 1)
         seconds = sum(setting_verdict.seconds for verdict in verdicts for setting_verdict in verdict)
         chosen = inner.mean(axis=2).argmax(axis=1)
@@ -131,6 +133,7 @@ class Plan:
                 contender.estimator, setting, self.rows, *self.outer[fold], train_score=True, keep=True
             )[0]
             unseen = take_rows(self.rows.X, self.outer[fold][1])
+            # Only the first repeat predicts: each row then has one prediction by a model that has not seen it.
             predictions = respond(verdict.model, unseen, self.classes) if fold < self.folds else None
             return verdict, predictions
 
@@ -154,6 +157,7 @@ class Plan:
         """Return the predictions of the first repeat's folds, in the order of the rows."""
         shape = (len(self.rows.y), *parts[0].shape[1:])
         numeric = np.issubdtype(parts[0].dtype, np.number)
+        # In splits forward in time the earliest rows are never tested; they stay missing.
         whole = np.full(shape, np.nan if numeric else None, dtype=float if numeric else object)
         for (_, test), part in zip(self.outer, parts):
             whole[test] = part
@@ -173,6 +177,7 @@ def _check_clock(deadline: float | None) -> None:
 
 def make_plan(rows: Rows, known: Splitting, *, outer: int = 5, inner: int = 3, repeats: int = 1, seed: int = 0) -> Plan:
     """Split the rows: outer folds, and inner folds inside each outer training part."""
+    # Inner splits respect the same groups and times as the outer ones. Each outer split gets a seed of its own.
     splits = split_rows(len(rows.y), known, outer, repeats, seed)
     inside = [
         [

@@ -71,6 +71,7 @@ def candidates(task: str) -> list[Candidate]:
     if task not in TASKS:
         message = f"candidates: task must be one of {', '.join(map(repr, TASKS))}; got {task!r}."
         raise ParameterError(message)
+    # A family without candidates has no such module. Families are imported here, when candidates are first needed.
     listed = list(_CONSTANTS)
     for family in FAMILIES:
         name = f"mercer.{family}._candidates"

@@ -155,6 +155,7 @@ class _Judge:
         scores: list[list[float]] = []
 
         def score(split: int) -> list[float]:
+            # One task fits all settings to a split, so that the first steps of a pipeline are fitted once per split.
             verdicts = fit_settings(self.estimator, settings, self.rows, *self.splits[split])
             return [verdict.test for verdict in verdicts]
 
@@ -205,6 +206,7 @@ def _place_in_cube(space: Mapping[str, Any], settings: list[dict[str, Any]]) -> 
         chosen = [setting[name] for setting in settings]
         if all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in chosen):
             column = np.array(chosen, dtype=float)
+            # Such parameters, like penalties, act by their order of magnitude.
             if column.min() > 0 and column.max() / column.min() > 100:
                 column = np.log(column)
         else:

@@ -94,6 +94,7 @@ def fit_settings(
     X, y = take_rows(rows.X, train), rows.y[train]
     unseen = take_rows(rows.X, test)
     weight = None if rows.weight is None else rows.weight[train]
+    # Transformed rows are the same for all settings of the last step: one fit of the other steps serves them all.
     shared = last is not None and all(name.startswith(f"{last}__") for setting in settings for name in setting)
     first: Pipeline | None = None
     template: Any = estimator
@@ -102,6 +103,7 @@ def fit_settings(
         X, unseen = first.fit_transform(X, y), first.transform(unseen)
     verdicts = []
     for setting in settings:
+        # The shared steps are not counted: their time does not depend on the setting.
         began = time.perf_counter()
         model = clone(template).set_params(
             **({name.removeprefix(f"{last}__"): value for name, value in setting.items()} if shared else setting)

@@ -175,6 +175,7 @@ def _refuse_unused(method: Method, given: dict[str, Any]) -> None:
             users = [known for known, other in METHODS.items() if name in other.uses]
             message = f"minimize: method {method.name!r} does not use {name}; it is for {' and '.join(users)}."
             raise ParameterError(message)
+    # Both of a pair define the same part of the problem; to follow one of them would be a guess.
     for first, other in (("hess", "hess_product"), ("penalty", "bounds")):
         if given[first] is not None and given[other] is not None:
             message = f"minimize: give {first} or {other}; got both."

@@ -179,6 +179,7 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
             means = yield Dense(lambda: rows.mean(axis=0, dtype=np.float64))
         else:
             ready = kernel.prepare(wide_rows(rows))
+            # A mean is a kernel sum with the weights 1/n, which runs in tiles and never holds n x n values.
             share = np.full(rows.shape[0], 1.0 / rows.shape[0])
             each = KernelSum(kernel, rows, share, 0.0, ready)
             means = yield Dense(lambda: source.map(lambda block: each.of_rows(wide_rows(block.X))))

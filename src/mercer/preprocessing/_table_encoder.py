@@ -261,6 +261,7 @@ class TableEncoder(Basis):
             if self._codings[index] is not None:
                 self._codings[index].write(columns, index, out[:, places[index] : places[index + 1]])
 
+        # Columns write into separate slices of `out`: threads need no lock.
         run_numbered(write, len(self._codings), self._threads(), lambda done: None)
         return out
 
@@ -280,6 +281,7 @@ class TableEncoder(Basis):
                 rows, places = _list_entries(coding, columns, index)
                 parts.append(csr_array((np.ones(len(rows), dtype), (rows, places)), shape=shape))
             else:
+                # Numbers, dates and codes fill every row of a few columns: write them densely, then convert.
                 dense = np.empty(shape, dtype=dtype)
                 coding.write(columns, index, dense)
                 parts.append(csc_array(dense))
