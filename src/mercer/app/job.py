@@ -77,11 +77,8 @@ def _describe_options() -> str:
 
 def _make_signature() -> inspect.Signature:
     """Return the signature of `run` with every option as a keyword."""
-    named = [
-        parameter
-        for parameter in inspect.signature(run).parameters.values()
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-    ]
+    # The last parameter is **options, in whose place each option gets a keyword of its own.
+    *named, _ = inspect.signature(run).parameters.values()
     options = [
         inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default) for option in OPTIONS[1:]
     ]

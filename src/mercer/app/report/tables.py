@@ -35,17 +35,9 @@ def make_metric_table(record: Record) -> Table:
     sureness = record.sureness
     assert sureness is not None
     rows = [
-        [
-            record.question.metric,
-            format_number(sureness.score),
-            f"{format_number(sureness.low)} to {format_number(sureness.high)}",
-        ],
+        [record.question.metric, format_number(sureness.score), _format_interval(sureness.low, sureness.high)],
         *(
-            [
-                name,
-                format_number(value[0]),
-                f"{format_number(value[1])} to {format_number(value[2])}" if len(value) == 3 else "–",
-            ]
+            [name, format_number(value[0]), _format_interval(*value[1:])]
             for name, value in sureness.other_metrics.items()
         ),
         [f"{record.question.metric} of {sureness.baseline_name}", format_number(sureness.baseline), "–"],
@@ -56,6 +48,11 @@ def make_metric_table(record: Record) -> Table:
         rows,
         [False, True, False],
     )
+
+
+def _format_interval(low: float | None = None, high: float | None = None) -> str:
+    """Return "low to high", or a dash without an interval."""
+    return "–" if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
 
 
 def make_column_table(record: Record) -> Table:
@@ -85,17 +82,12 @@ def make_candidate_table(record: Record) -> Table:
     for place, candidate in enumerate(record.candidates):
         if candidate.status == "chosen":
             marked = place
-        interval = (
-            "–"
-            if candidate.low is None or candidate.high is None
-            else f"{format_number(candidate.low)} to {format_number(candidate.high)}"
-        )
         rows.append(
             [
                 candidate.name,
                 candidate.status,
                 format_number(candidate.score),
-                interval,
+                _format_interval(candidate.low, candidate.high),
                 format_number(candidate.train_score),
                 candidate.complexity_text or format_number(candidate.complexity),
                 format_number(candidate.seconds, 2),
@@ -109,28 +101,14 @@ def make_candidate_table(record: Record) -> Table:
 def make_row_table(hard_rows: Sequence[HardRow], title: str, structure: bool = False) -> Table:
     """Return rows of the studied table with the values of the most important columns."""
     columns = list(dict.fromkeys(name for row in hard_rows for name in row.values))
-    if structure:
-        rows = [
-            [str(row.row), format_number(row.loss), *(row.values.get(name, "") for name in columns)]
-            for row in hard_rows
-        ]
-        return Table(title, ["row", "unusualness", *columns], rows, [True, True, *([False] * len(columns))])
-    rows = [
-        [
-            str(row.row),
-            row.true,
-            row.predicted,
-            format_number(row.loss),
-            *(row.values.get(name, "") for name in columns),
-        ]
-        for row in hard_rows
-    ]
-    return Table(
-        title,
-        ["row", "true value", "prediction", "loss", *columns],
-        rows,
-        [True, False, False, True, *([False] * len(columns))],
-    )
+    names = ["row", "unusualness"] if structure else ["row", "true value", "prediction", "loss"]
+    rows = []
+    for row in hard_rows:
+        judged = [] if structure else [row.true, row.predicted]
+        values = [row.values.get(name, "") for name in columns]
+        rows.append([str(row.row), *judged, format_number(row.loss), *values])
+    numeric = [name in ("row", "unusualness", "loss") for name in names]
+    return Table(title, [*names, *columns], rows, [*numeric, *([False] * len(columns))])
 
 
 def make_setting_table(settings: Mapping[str, Any]) -> Table:
