@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+# Width and height of the phone's picture, in pixels: it ends after the first table.
+PHONE = (390, 1560)
 FOLDER = Path(__file__).parent.parent / "docs" / "_static"
 # Name, width, height, further options, what to change in the page.
 SHOTS = (
@@ -32,10 +34,9 @@ def main() -> None:
         # A window is never narrower than 500 pixels: the phone is a frame inside one.
         frame = folder / "framed.html"
         frame.write_text(page, encoding="utf-8")
-        phone = (
-            f'<body style="margin:0"><iframe src="{frame.name}" style="border:0;width:390px;height:1500px"></iframe>'
-        )
-        _photograph(chromium, folder, phone, "report_phone", 390, 1500, ())
+        style = f"border:0;width:{PHONE[0]}px;height:{PHONE[1]}px"
+        phone = f'<body style="margin:0"><iframe src="{frame.name}" style="{style}"></iframe>'
+        _photograph(chromium, folder, phone, "report_phone", *PHONE, ())
 
 
 def _photograph(

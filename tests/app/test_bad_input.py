@@ -118,12 +118,24 @@ def test_a_file_or_a_folder_that_is_not_there_or_holds_nothing(here, capsys):
 def test_a_configuration_that_cannot_be_meant(here, capsys):
     for text, words in (
         ("target = 3", "target must be a text; got 3."),
-        ("target =", "not a TOML file (Invalid value (at end of document)). Write options as name = value."),
+        (
+            "target =",
+            "not a TOML file (Invalid value (at end of document)). Write each option as name = value, and put texts in "
+            "quotes.",
+        ),
         ("quick = 1", "quick must be true or false; got 1."),
         ("targt = 1", "there is no option `targt`. Did you mean `target`?"),
     ):
         (here / "c.toml").write_text(text, encoding="utf-8")
         assert refused(capsys, "run", "t.csv", "--config", "c.toml") == f"c.toml: {words}"
+
+
+def test_words_that_the_parser_does_not_know(here, capsys):
+    assert refused(capsys, "run", "t.csv", "--budg", "5m") == "run has no option --budg. Did you mean --budget?"
+    assert refused(capsys, "run", "--xyzzy=1") == "run has no option --xyzzy. See: mercer run --help"
+    assert refused(capsys, "run", "t.csv", "u.csv") == (
+        "run takes no further argument; got 'u.csv'. See: mercer run --help"
+    )
 
 
 @pytest.fixture

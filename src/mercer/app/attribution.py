@@ -67,9 +67,9 @@ def attribute(model: Any, row: Any, background: Any, seed: int = 0) -> Attributi
 def _choose_outcome(model: Any, row: Any) -> tuple[Callable[[Any], np.ndarray], str]:
     """Return the function to explain and its name: the probability of the predicted class, the value, or the group."""
     if is_classifier(model) and hasattr(model, "predict_proba"):
-        told = np.flatnonzero(model.classes_ == np.asarray(model.predict(row))[0])
+        predicted = np.flatnonzero(model.classes_ == np.asarray(model.predict(row))[0])
         # A decision by cost may predict an action that is not a class.
-        place = int(told[0]) if len(told) else int(np.argmax(model.predict_proba(row)[0]))
+        place = int(predicted[0]) if len(predicted) else int(np.argmax(model.predict_proba(row)[0]))
         return lambda rows: model.predict_proba(rows)[:, place], f"probability of `{model.classes_[place]}`"
     if is_clusterer(model[-1]) or not is_regressor(model):
         here = np.asarray(model.predict(row))[0]

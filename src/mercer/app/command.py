@@ -1,6 +1,7 @@
 """The command line: study a table, and use the model that comes out of it."""
 
 import argparse
+import difflib
 import importlib
 import os
 import sys
@@ -9,7 +10,8 @@ from typing import Any
 
 from mercer._version import __version__
 from mercer.app.commands import COMMANDS
-from mercer.errors import MercerError
+from mercer.app.commands.completion import list_flags
+from mercer.errors import DataError, MercerError
 
 __all__ = ["build_parser", "main"]
 
@@ -32,10 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Without a command, run: on a bundled table, or on the table that is named.
     if not given or (given[0] not in COMMANDS and given[0] not in ("-h", "--help", "--version") and _is_run(given)):
         given = ["run", *given]
-    options = build_parser().parse_args(given)
+    options, unknown = build_parser().parse_known_args(given)
     options.given = given
     command = importlib.import_module(f"mercer.app.commands.{options.command}")
     try:
+        _refuse_unknown(options.command, unknown)
         return command.execute(options)
     except MercerError as error:
         return _report_error(options, error, str(error))
@@ -63,6 +66,20 @@ def _is_run(given: list[str]) -> bool:
     """Return whether the words mean ``run``: they begin with an option or a table, not with a mistyped command."""
     first = given[0]
     return first.startswith("-") or "." in first or "/" in first or os.path.exists(first)
+
+
+def _refuse_unknown(command: str, words: list[str]) -> None:
+    """Raise DataError if the parser did not know some of the words; name the nearest option."""
+    if not words:
+        return
+    if not words[0].startswith("-"):
+        message = f"{command} takes no further argument; got {words[0]!r}. See: mercer {command} --help"
+        raise DataError(message)
+    name = words[0].split("=")[0]
+    nearest = difflib.get_close_matches(name, list_flags(command), n=1)
+    cure = f"Did you mean {nearest[0]}?" if nearest else f"See: mercer {command} --help"
+    message = f"{command} has no option {name}. {cure}"
+    raise DataError(message)
 
 
 def _report_error(options: Any, error: BaseException, text: str) -> int:

@@ -77,7 +77,8 @@ def _describe_options() -> str:
 
 def _make_signature() -> inspect.Signature:
     """Return the signature of `run` with every option as a keyword."""
-    named = [one for one in inspect.signature(run).parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+    # The last parameter is **options, in whose place each option gets a keyword of its own.
+    *named, _ = inspect.signature(run).parameters.values()
     options = [
         inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default) for option in OPTIONS[1:]
     ]
@@ -91,7 +92,7 @@ run.__signature__ = _make_signature()  # type: ignore[attr-defined]
 
 def make_options(values: Mapping[str, Any], command: str = "", debug: bool = False) -> Options:
     """Return the options of a study; the record of the study repeats those of `values` that are marked so."""
-    shown = {one.name: values[one.name] for one in OPTIONS if one.recorded and values.get(one.name)}
+    shown = {option.name: values[option.name] for option in OPTIONS if option.recorded and values.get(option.name)}
     return Options(**values, command=command, debug=debug, shown=shown)
 
 

@@ -83,10 +83,10 @@ class Option:
 
     def read(self, value: Any, typed: bool = False) -> Any:
         """Return `value` as it is stored; ValueError if this option does not take it. `typed` values are texts."""
-        found = (self.kind.parse if typed else self.kind.convert)(value)
-        if self.choices and found not in self.choices:
+        converted = (self.kind.parse if typed else self.kind.convert)(value)
+        if self.choices and converted not in self.choices:
             raise ValueError
-        return found
+        return converted
 
     def describe_values(self) -> str:
         """Return in words which values it takes."""
@@ -237,7 +237,9 @@ class Options:
     debug: bool = False  # let an error in one part of the study end it, instead of a notice in the report
 
 
-OPTIONS = tuple(Option(one.name, **one.metadata["option"]) for one in fields(Options) if one.metadata)
+OPTIONS = tuple(
+    Option(declared.name, **declared.metadata["option"]) for declared in fields(Options) if declared.metadata
+)
 # Where the command writes to: it may stand in a TOML file too, but it is no option of a study.
 OUTPUT = Option("output", TEXT, "folder for the report", "study", default="report", metavar="FOLDER")
 

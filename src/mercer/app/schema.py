@@ -35,7 +35,7 @@ class Schema:
                 f"model.mercer that `mercer run` wrote, or use mercer.load in Python."
             )
             raise DataError(message)
-        return cls({str(one): _find_kind(encoder, place) for place, one in enumerate(encoder.feature_names_in_)})
+        return cls({str(name): _find_kind(encoder, place) for place, name in enumerate(encoder.feature_names_in_)})
 
 
 def _find_kind(encoder: Any, place: int) -> str:
@@ -90,9 +90,9 @@ def predict_columns(model: Any, frame: Any) -> dict[str, np.ndarray]:
     # Encode the columns once, even if the last step predicts twice.
     rows, last = model[:-1].transform(frame), model[-1]
     if is_classifier(last) and hasattr(last, "predict_proba"):
-        said = {"prediction": np.asarray(last.predict(rows))}
+        classes = {"prediction": np.asarray(last.predict(rows))}
         shares = last.predict_proba(rows)
-        return said | {f"probability of {name}": shares[:, k] for k, name in enumerate(last.classes_)}
+        return classes | {f"probability of {name}": shares[:, k] for k, name in enumerate(last.classes_)}
     if is_regressor(last) and "return_std" in inspect.signature(last.predict).parameters:
         mean, spread = last.predict(rows, return_std=True)
         # 95 % of a normal distribution lie within 1.96 standard deviations of its mean.

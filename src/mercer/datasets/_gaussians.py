@@ -153,4 +153,4 @@ def _log_density(
         parts = [multivariate_normal(mean, matrix).logpdf(rows) for mean, matrix in zip(means, covariances)]
     except np.linalg.LinAlgError:
         return None
-    return logsumexp(np.stack([np.reshape(one, -1) for one in parts], axis=1), b=weights, axis=1)
+    return logsumexp(np.stack([np.reshape(part, -1) for part in parts], axis=1), b=weights, axis=1)

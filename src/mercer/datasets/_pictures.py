@@ -137,5 +137,5 @@ def make_patterns(
     ones = random.random((n_patterns, n_units)) < 0.5
     target = np.repeat(np.arange(n_patterns), n_copies)
     copies = ones[target] ^ (random.random((len(target), n_units)) < flip)
-    data, patterns = (np.where(one, float(high), float(low)) for one in (copies, ones))
+    data, patterns = (np.where(mask, float(high), float(low)) for mask in (copies, ones))
     return Bunch(data=data, target=target, patterns=patterns, flip=float(flip))

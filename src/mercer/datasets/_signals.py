@@ -126,10 +126,10 @@ def make_autoregressive(
     subject = "make_autoregressive"
     check_samples(subject, n_samples)
     check(subject, "noise", noise, bool(noise > 0), "a number in (0, inf)", "It is a standard deviation.")
-    numbers = [np.atleast_1d(np.asarray(one, dtype=np.float64)) for one in coefficients]
+    numbers = [np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in coefficients]
     check(subject, "coefficients", numbers, bool(numbers), "a sequence for each source", "Give one at least.")
     seeds = seed_sequence(random_state).spawn(len(numbers))
-    parts = [_draw_series(subject, one, n_samples, noise, seed) for one, seed in zip(numbers, seeds)]
+    parts = [_draw_series(subject, values, n_samples, noise, seed) for values, seed in zip(numbers, seeds)]
     data, variances, correlations = (list(column) for column in zip(*parts))
     return Bunch(
         data=np.column_stack(data),

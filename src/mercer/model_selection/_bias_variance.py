@@ -96,14 +96,15 @@ def bias_variance(
     True
     """
     seeds = np.random.SeedSequence(int(check_random_state(random_state).randint(2**31 - 1))).spawn(n_sets)
-    told: list[np.ndarray] = []
+    predictions: list[np.ndarray] = []
 
     def predict(place: int) -> np.ndarray:
         X, y = draw(np.random.default_rng(seeds[place]))
         return np.asarray(clone(estimator).fit(X, y).predict(X_test), dtype=float)
 
-    run_numbered(predict, n_sets, n_threads(n_jobs), told.append)
-    return _split_error(np.stack(told)[..., None], np.asarray(truth, dtype=float)[:, None], noise)
+    # Results arrive in the order of the sets, whichever thread finishes first: sums do not depend on threads.
+    run_numbered(predict, n_sets, n_threads(n_jobs), predictions.append)
+    return _split_error(np.stack(predictions)[..., None], np.asarray(truth, dtype=float)[:, None], noise)
 
 
 def resampled_bias_variance(
@@ -162,22 +163,24 @@ def resampled_bias_variance(
     test, pool = np.sort(order[:n_test]), order[n_test:]
     classes = None if labels is None else np.unique(y)
     unseen = take_rows(X, test)
-    told: list[np.ndarray] = []
+    predictions: list[np.ndarray] = []
 
     def predict(place: int) -> np.ndarray:
+        # Half of the pool, drawn without replacement: two training sets share half of their rows on average.
         half = np.sort(order_growing(pool, labels, seed + 1 + place, False)[: len(pool) // 2])
         model = clone(estimator).fit(take_rows(X, half), y[half])
         answer = respond(model, unseen, classes)
         return answer.reshape(n_test, -1).astype(float)
 
-    run_numbered(predict, n_sets, n_threads(n_jobs), told.append)
+    run_numbered(predict, n_sets, n_threads(n_jobs), predictions.append)
     truth = y[test][:, None].astype(float) if classes is None else (y[test][:, None] == classes).astype(float)
-    return _split_error(np.stack(told), truth, 0.0)
+    return _split_error(np.stack(predictions), truth, 0.0)
 
 
-def _split_error(told: np.ndarray, truth: np.ndarray, noise: float) -> BiasVariance:
+def _split_error(predictions: np.ndarray, truth: np.ndarray, noise: float) -> BiasVariance:
     """Return the parts of the error of predictions of shape (n_sets, n_points, n_values)."""
-    bias = ((told.mean(axis=0) - truth) ** 2).sum(axis=1)
-    variance = told.var(axis=0).sum(axis=1)
-    error = ((told - truth) ** 2).sum(axis=2).mean() + noise
+    # E |p - t|^2 = |E p - t|^2 + E |p - E p|^2: exact for the sample mean, since `var` divides by n_sets.
+    bias = ((predictions.mean(axis=0) - truth) ** 2).sum(axis=1)
+    variance = predictions.var(axis=0).sum(axis=1)
+    error = ((predictions - truth) ** 2).sum(axis=2).mean() + noise
     return BiasVariance(float(bias.mean()), float(variance.mean()), noise, float(error), np.stack([bias, variance], 1))

@@ -117,6 +117,7 @@ def degrees_of_freedom(estimator: Any, X: Any, y: Any = None, *, step: float = 1
     """
     X = np.asarray(X, dtype=float)
     target = np.zeros(len(X)) if y is None else np.asarray(y, dtype=float)
+    # A linear smoother has y^ = S y, so that a forward difference of any width gives the diagonal of S exactly.
     before = clone(estimator).fit(X, target).predict(X)
     total = 0.0
     for row in range(len(X)):
@@ -184,6 +185,7 @@ def vc_dimension(model_class: str, n_features: int = 1) -> float:
     >>> vc_dimension("hyperplanes", 2), vc_dimension("sine")
     (3, inf)
     """
+    # Boxes have two bounds per axis. Balls shatter d + 1 points, as halfspaces do, and no more (Dudley, 1979).
     known = {
         "hyperplanes": n_features + 1,
         "origin hyperplanes": n_features,

@@ -107,13 +107,14 @@ def learning_curve(
     rows, splits, seed = prepare_splits(
         estimator, X, y, scoring, folds, repeats, groups, time, sample_weight, random_state
     )
+    # All splits must reach the largest size: folds of unequal size would otherwise give ragged curves.
     smallest = min(len(train) for train, _ in splits)
-    asked = np.asarray(_SHARES if sizes is None else sizes, dtype=float)
-    counts = np.where(asked <= 1, np.round(asked * smallest), asked).astype(int)
+    wanted = np.asarray(_SHARES if sizes is None else sizes, dtype=float)
+    counts = np.where(wanted <= 1, np.round(wanted * smallest), wanted).astype(int)
     if counts.min() < 1 or counts.max() > smallest:
         message = (
             f"learning_curve: sizes must be shares in (0, 1] or numbers of rows up to {smallest}, the training part of "
-            f"a split; got {asked.tolist()}."
+            f"a split; got {wanted.tolist()}."
         )
         raise ParameterError(message)
     labels = rows.y if is_classifier(estimator) else None
@@ -178,25 +179,28 @@ def complexity_curve(
         estimator, X, y, scoring, folds, repeats, groups, time, sample_weight, random_state
     )
     settings = [{name: value} for value in values]
-    found: list[Any] = []
+    results: list[Any] = []
 
     def score(split: int) -> Any:
         return fit_settings(estimator, settings, rows, *splits[split], train_score=True)
 
-    run_numbered(score, len(splits), n_threads(n_jobs), found.append)
-    train = np.array([[verdict.train for verdict in verdicts] for verdicts in found]).T
-    test = np.array([[one.test for one in verdicts] for verdicts in found]).T
+    run_numbered(score, len(splits), n_threads(n_jobs), results.append)
+    train = np.array([[verdict.train for verdict in verdicts] for verdicts in results]).T
+    test = np.array([[verdict.test for verdict in verdicts] for verdicts in results]).T
     return ScoreCurve(name.split("__")[-1], np.asarray(list(values)), train, test)
 
 
 def order_growing(train: np.ndarray, labels: np.ndarray | None, seed: int, forward: bool) -> np.ndarray:
     """Return the training rows in an order such that the first rows, however many, hold all classes in their shares."""
+    # Splits forward in time keep the latest rows, which are nearest to the test rows.
     if forward:
         return train[::-1]
     random = np.random.default_rng(seed)
     places = random.random(len(train))
     if labels is not None:
         for name in np.unique(labels[train]):
+            # Spread the members of each class evenly over [0, 1): the k-th of m gets (k + u) / m with u in [0, 1), so
+            # that every prefix of the order holds about the same share of each class.
             members = np.flatnonzero(labels[train] == name)
             places[members] = (random.permutation(len(members)) + places[members]) / len(members)
     return train[np.argsort(places, kind="stable")]
@@ -212,13 +216,14 @@ def score_sizes(
     setting: dict[str, Any] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return scores on training rows and on unseen rows, each of shape (n_sizes, n_splits)."""
-    found: list[Any] = []
+    results: list[Any] = []
 
     def score(task: int) -> Any:
+        # Tasks are ordered by size: the table below is then a plain reshape.
         size, split = divmod(task, len(splits))
         train = orders[split][: sizes[size]]
         return fit_settings(estimator, [setting or {}], rows, train, splits[split][1], train_score=True)[0]
 
-    run_numbered(score, len(sizes) * len(splits), threads, found.append)
-    table = np.array([(one.train, one.test) for one in found]).reshape(len(sizes), len(splits), 2)
+    run_numbered(score, len(sizes) * len(splits), threads, results.append)
+    table = np.array([(verdict.train, verdict.test) for verdict in results]).reshape(len(sizes), len(splits), 2)
     return table[..., 0], table[..., 1]

@@ -32,8 +32,8 @@ class ErrorEstimates:
     @property
     def bias(self) -> dict[str, float]:
         """Mean of each estimate minus the mean of the true error."""
-        found = {"train": self.train, "cross_validated": self.cross_validated}
-        return {name: float(errors.mean() - self.true.mean()) for name, errors in found.items()}
+        estimates = {"train": self.train, "cross_validated": self.cross_validated}
+        return {name: float(errors.mean() - self.true.mean()) for name, errors in estimates.items()}
 
     @property
     def variance(self) -> dict[str, float]:
@@ -91,11 +91,12 @@ def compare_estimates(
     True
     """
     seeds = np.random.SeedSequence(int(check_random_state(random_state).randint(2**31 - 1))).spawn(n_sets)
-    found: list[tuple[float, float, float]] = []
+    errors: list[tuple[float, float, float]] = []
 
     def measure(place: int) -> tuple[float, float, float]:
         random = np.random.default_rng(seeds[place])
         X, y = draw(random)
+        # Ten sets reduce the noise of the true error to about a third of that of one set.
         new = [fresh(random)] if fresh is not None else [draw(random) for _ in range(10)]
         model = clone(estimator).fit(X, y)
         split = KFold(folds, shuffle=True, random_state=place)
@@ -105,8 +106,8 @@ def compare_estimates(
             float(np.mean([error(there, model.predict(here)) for here, there in new])),
         )
 
-    run_numbered(measure, n_sets, n_threads(n_jobs), found.append)
-    return ErrorEstimates(*np.array(found).T)
+    run_numbered(measure, n_sets, n_threads(n_jobs), errors.append)
+    return ErrorEstimates(*np.array(errors).T)
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,7 @@ def simulate_selection(
     random = np.random.default_rng(int(check_random_state(random_state).randint(2**31 - 1)))
     reported, fresh = [], []
     for count in n_candidates:
+        # A classifier of error rate p makes binomial(n, p) errors on n rows: nothing need be fitted.
         rates = random.uniform(*errors, size=(n_repeats, count))
         seen = random.binomial(n_rows, rates) / n_rows
         chosen = np.arange(n_repeats), seen.argmin(axis=1)

@@ -74,10 +74,13 @@ def score_interval(scores: Any, *, test_share: float, level: float = 0.95) -> Sc
     if not 0 < level < 1:
         message = f"score_interval: level must be a number in (0, 1); got {level}."
         raise ParameterError(message)
-    found = np.asarray(scores, dtype=float)
-    mean = float(found.mean())
-    if len(found) < 2:
+    values = np.asarray(scores, dtype=float)
+    mean = float(values.mean())
+    # One score has no variance to estimate.
+    if len(values) < 2:
         return ScoreInterval(mean, -np.inf, np.inf, level, np.inf)
-    error = float(np.sqrt((1 / len(found) + test_share) * found.var(ddof=1)))
-    half = float(student.ppf(0.5 + level / 2, len(found) - 1)) * error
+    # Nadeau and Bengio: folds that share training rows are correlated by about n_test / (n_test + n_train), which adds
+    # n_test / n_train to the factor 1 / J of independent scores.
+    error = float(np.sqrt((1 / len(values) + test_share) * values.var(ddof=1)))
+    half = float(student.ppf(0.5 + level / 2, len(values) - 1)) * error
     return ScoreInterval(mean, mean - half, mean + half, level, error)

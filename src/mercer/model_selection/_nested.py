@@ -181,8 +181,8 @@ def nested_cv(
     rows = Rows(X, labels, weight, check_scoring(first, scoring=scoring))
     plan = make_plan(rows, known, outer=outer, inner=inner, repeats=repeats, seed=seed)
     trials, unfinished = _run_all(plan, contenders, n_threads(n_jobs), max_time, keep_models, watch)
-    found = conclude(plan, trials, rule=rule, level=level, unfinished=unfinished)
-    return _refit(found, contenders, rows) if refit else found
+    result = conclude(plan, trials, rule=rule, level=level, unfinished=unfinished)
+    return _refit(result, contenders, rows) if refit else result
 
 
 def conclude(
@@ -190,11 +190,14 @@ def conclude(
 ) -> NestedResult:
     """Choose among finished trials, inside each outer split and for all rows."""
     ranks = [trial.rank for trial in trials]
-    inside = np.stack([one.inner_at_choice() for one in trials])
-    outside = np.stack([one.scores for one in trials])
+    # Inner scores choose inside each outer split; outer scores, which no choice has seen, are what is reported.
+    inside = np.stack([trial.inner_at_choice() for trial in trials])
+    outside = np.stack([trial.scores for trial in trials])
     picked = [_pick(inside[:, fold], ranks, rule) for fold in range(inside.shape[1])]
     folds = np.arange(len(picked))
     scores = outside[picked, folds]
+    # The outer scores choose the model for all rows. Its own outer score would flatter it: the interval is that of the
+    # whole procedure, with the choice repeated in each split.
     winner = trials[_pick(outside, ranks, rule)]
     return NestedResult(
         list(trials),
@@ -259,16 +262,17 @@ def _run_all(
     for place, contender in enumerate(contenders):
         tell = None if watch is None else partial(watch, contender.name)
         try:
+            # The first contender always finishes: a result needs at least one trial.
             limit = deadline if trials else None
             trials.append(plan.run(contender, threads=threads, deadline=limit, watch=tell, keep=keep))
         except OutOfTimeError:
-            return trials, [one.name for one in contenders[place:]]
+            return trials, [left.name for left in contenders[place:]]
     return trials, []
 
 
-def _refit(found: NestedResult, contenders: list[Contender], rows: Rows) -> NestedResult:
+def _refit(result: NestedResult, contenders: list[Contender], rows: Rows) -> NestedResult:
     """Return the result with the winner fitted to all rows."""
-    contender = next(one for one in contenders if one.name == found.winner)
-    model = clone(contender.estimator).set_params(**found.setting)
+    contender = next(contender for contender in contenders if contender.name == result.winner)
+    model = clone(contender.estimator).set_params(**result.setting)
     model.fit(rows.X, rows.y, **fit_weights(model, rows.weight))
-    return NestedResult(**{**vars(found), "estimator": model})
+    return NestedResult(**{**vars(result), "estimator": model})

@@ -104,13 +104,14 @@ class Plan:
         keep: bool = False,
     ) -> Trial:
         """Try a contender; the result does not depend on the number of threads."""
-        settings = [dict(one) for one in ParameterGrid(_list_spaces(contender.space))]
+        settings = [dict(setting) for setting in ParameterGrid(_list_spaces(contender.space))]
+        # Inner fits of all outer splits form one list, so that threads stay busy across splits.
         tasks = [(fold, split) for fold, splits in enumerate(self.inner) for split in splits]
         n_steps = len(tasks) + len(self.outer)
         verdicts: list[Any] = []
 
-        def receive(one: Any) -> None:
-            verdicts.append(one)
+        def receive(verdict: Any) -> None:
+            verdicts.append(verdict)
             if watch is not None:
                 watch(len(verdicts), n_steps)
 
@@ -119,7 +120,8 @@ class Plan:
             return fit_settings(contender.estimator, settings, self.rows, *tasks[task][1])
 
         run_numbered(score_inside, len(tasks), threads, receive)
-        inner = np.array([[one.test for one in verdict] for verdict in verdicts], dtype=float)
+        inner = np.array([[scored.test for scored in verdict] for verdict in verdicts], dtype=float)
+        # Tasks are ordered by outer split, then by inner split; the result is (outer, setting, inner).
         inner = inner.reshape(len(self.outer), -1, len(settings)).transpose(0, 2, 1)
         seconds = sum(setting_verdict.seconds for verdict in verdicts for setting_verdict in verdict)
         chosen = inner.mean(axis=2).argmax(axis=1)
@@ -131,8 +133,9 @@ class Plan:
                 contender.estimator, setting, self.rows, *self.outer[fold], train_score=True, keep=True
             )[0]
             unseen = take_rows(self.rows.X, self.outer[fold][1])
-            told = respond(verdict.model, unseen, self.classes) if fold < self.folds else None
-            return verdict, told
+            # Only the first repeat predicts: each row then has one prediction by a model that has not seen it.
+            predictions = respond(verdict.model, unseen, self.classes) if fold < self.folds else None
+            return verdict, predictions
 
         n_inside = len(verdicts)
         run_numbered(score_outside, len(self.outer), threads, receive)
@@ -143,20 +146,21 @@ class Plan:
             settings,
             inner,
             chosen,
-            np.array([one.test for one, _ in outside]),
-            np.array([one.train for one, _ in outside]),
-            self._gather_predictions([told for _, told in outside[: self.folds]]),
-            seconds + sum(one.seconds for one, _ in outside),
-            [one.model for one, _ in outside] if keep else [],
+            np.array([scored.test for scored, _ in outside]),
+            np.array([scored.train for scored, _ in outside]),
+            self._gather_predictions([predictions for _, predictions in outside[: self.folds]]),
+            seconds + sum(scored.seconds for scored, _ in outside),
+            [scored.model for scored, _ in outside] if keep else [],
         )
 
-    def _gather_predictions(self, told: list[np.ndarray]) -> np.ndarray:
+    def _gather_predictions(self, parts: list[np.ndarray]) -> np.ndarray:
         """Return the predictions of the first repeat's folds, in the order of the rows."""
-        shape = (len(self.rows.y), *told[0].shape[1:])
-        numeric = np.issubdtype(told[0].dtype, np.number)
+        shape = (len(self.rows.y), *parts[0].shape[1:])
+        numeric = np.issubdtype(parts[0].dtype, np.number)
+        # In splits forward in time the earliest rows are never tested; they stay missing.
         whole = np.full(shape, np.nan if numeric else None, dtype=float if numeric else object)
-        for (_, test), one in zip(self.outer, told):
-            whole[test] = one
+        for (_, test), part in zip(self.outer, parts):
+            whole[test] = part
         return whole
 
 
@@ -173,6 +177,7 @@ def _check_clock(deadline: float | None) -> None:
 
 def make_plan(rows: Rows, known: Splitting, *, outer: int = 5, inner: int = 3, repeats: int = 1, seed: int = 0) -> Plan:
     """Split the rows: outer folds, and inner folds inside each outer training part."""
+    # Inner splits respect the same groups and times as the outer ones. Each outer split gets a seed of its own.
     splits = split_rows(len(rows.y), known, outer, repeats, seed)
     inside = [
         [

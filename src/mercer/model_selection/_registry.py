@@ -33,7 +33,7 @@ _CONSTANTS = (
         0,
         _make_class_guess,
         complexity=_describe_constant,
-        text="The shares of the classes, whatever the row.",
+        text="The shares of the classes, the same for every row.",
     ),
     Candidate(
         "the constant guess",
@@ -42,7 +42,7 @@ _CONSTANTS = (
         0,
         _make_mean_guess,
         complexity=_describe_constant,
-        text="The mean, whatever the row.",
+        text="The mean of the target, the same for every row.",
     ),
 )
 
@@ -71,9 +71,13 @@ def candidates(task: str) -> list[Candidate]:
     if task not in TASKS:
         message = f"candidates: task must be one of {', '.join(map(repr, TASKS))}; got {task!r}."
         raise ParameterError(message)
-    found = list(_CONSTANTS)
+    # A family without candidates has no such module. Families are imported here, when candidates are first needed.
+    listed = list(_CONSTANTS)
     for family in FAMILIES:
         name = f"mercer.{family}._candidates"
         if importlib.util.find_spec(name) is not None:
-            found.extend(importlib.import_module(name).CANDIDATES)
-    return sorted((one for one in found if task in one.tasks), key=lambda one: (one.rank, one.name))
+            listed.extend(importlib.import_module(name).CANDIDATES)
+    return sorted(
+        (candidate for candidate in listed if task in candidate.tasks),
+        key=lambda candidate: (candidate.rank, candidate.name),
+    )

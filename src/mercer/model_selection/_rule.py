@@ -48,6 +48,7 @@ def one_standard_error(scores: Any, complexity: Any, *, standard_error: Any = No
     best = int(means.argmax())
     if standard_error is None:
         n_folds = table.shape[1]
+        # With one fold there is no estimate of the error, and the best score wins.
         standard_error = table[best].std(ddof=1) / np.sqrt(n_folds) if n_folds > 1 else 0.0
     near = np.flatnonzero(means >= means[best] - standard_error)
-    return int(min(near, key=lambda one: (ranks[one], -means[one])))
+    return int(min(near, key=lambda place: (ranks[place], -means[place])))

@@ -152,14 +152,15 @@ class _Judge:
     threads: int
 
     def __call__(self, settings: list[dict[str, Any]]) -> np.ndarray:
-        found: list[list[float]] = []
+        scores: list[list[float]] = []
 
         def score(split: int) -> list[float]:
+            # One task fits all settings to a split, so that the first steps of a pipeline are fitted once per split.
             verdicts = fit_settings(self.estimator, settings, self.rows, *self.splits[split])
             return [verdict.test for verdict in verdicts]
 
-        run_numbered(score, len(self.splits), self.threads, found.append)
-        return np.array(found).T
+        run_numbered(score, len(self.splits), self.threads, scores.append)
+        return np.array(scores).T
 
 
 def _draw_settings(space: Mapping[str, Any], n_settings: int, seed: int) -> list[dict[str, Any]]:
@@ -167,7 +168,7 @@ def _draw_settings(space: Mapping[str, Any], n_settings: int, seed: int) -> list
     listed = {name: values if hasattr(values, "rvs") else list(values) for name, values in space.items()}
     if not any(hasattr(values, "rvs") for values in listed.values()):
         n_settings = min(n_settings, len(ParameterGrid(listed)))
-    return [dict(one) for one in ParameterSampler(listed, n_settings, random_state=seed)]
+    return [dict(setting) for setting in ParameterSampler(listed, n_settings, random_state=seed)]
 
 
 def _search_by_model(
@@ -202,13 +203,14 @@ def _place_in_cube(space: Mapping[str, Any], settings: list[dict[str, Any]]) -> 
     """
     columns = []
     for name, values in space.items():
-        told = [setting[name] for setting in settings]
-        if all(isinstance(one, (int, float, np.number)) and not isinstance(one, bool) for one in told):
-            column = np.array(told, dtype=float)
+        chosen = [setting[name] for setting in settings]
+        if all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in chosen):
+            column = np.array(chosen, dtype=float)
+            # Such parameters, like penalties, act by their order of magnitude.
             if column.min() > 0 and column.max() / column.min() > 100:
                 column = np.log(column)
         else:
             listed = list(values)
-            column = np.array([listed.index(one) for one in told], dtype=float)
+            column = np.array([listed.index(value) for value in chosen], dtype=float)
         columns.append((column - column.min()) / (float(np.ptp(column)) or 1.0))
     return np.stack(columns, axis=1)

@@ -115,18 +115,20 @@ def compare_sources(
         rows = np.flatnonzero(source == name)
         known = Splitting(y[rows] if is_classifier(estimator) else None)
         inside = []
+        # The score on its own source is cross-validated: scores on training rows would hide the loss on other sources.
         for train, test in split_rows(len(rows), known, folds, 1, seed):
             model = clone(estimator).fit(take_rows(X, rows[train]), y[rows[train]])
             whole, lost = _score_shuffled(model, take_rows(X, rows[test]), y[rows[test]], scorer, random, columns)
             inside.append(whole)
             falls[0].append(lost)
         scores[place, place] = np.mean(inside)
+        # Other sources are all unseen, so that the model may use every row of its own.
         model = clone(estimator).fit(take_rows(X, rows), y[rows])
         for other in np.flatnonzero(names != name):
             there = np.flatnonzero(source == names[other])
             scores[place, other], lost = _score_shuffled(model, take_rows(X, there), y[there], scorer, random, columns)
             falls[1].append(lost)
-    at_home, away = (np.mean(one, axis=0) for one in falls)
+    at_home, away = (np.mean(losses, axis=0) for losses in falls)
     return SourceReport(names.tolist(), scores, at_home, away, columns)
 
 
@@ -137,6 +139,7 @@ def _score_shuffled(
     whole = float(scorer(model, X, y))
     lost = []
     for column, name in enumerate(columns):
+        # Shuffling keeps the distribution of the column and breaks only its relation to the target.
         order = random.permutation(len(y))
         other = X.copy()
         if hasattr(X, "columns"):

@@ -43,7 +43,8 @@ class Splitting:
 
     def take(self, rows: np.ndarray) -> "Splitting":
         """Return the same for some of the rows."""
-        return Splitting(*(None if one is None else one[rows] for one in (self.labels, self.groups, self.time)))
+        parts = (self.labels, self.groups, self.time)
+        return Splitting(*(None if part is None else part[rows] for part in parts))
 
 
 def split_rows(n_rows: int, known: Splitting, folds: int, repeats: int = 1, seed: int = 0) -> list[Split]:
@@ -61,6 +62,7 @@ def split_rows(n_rows: int, known: Splitting, folds: int, repeats: int = 1, seed
         message = f"splits: there must be at least {folds} groups, one per fold; got {n_groups}. Ask for fewer folds."
         raise DataError(message)
     splits: list[Split] = []
+    # scikit-learn has no repeated splitters for groups.
     for repeat in range(repeats):
         grouped = GroupKFold if known.labels is None else StratifiedGroupKFold
         splitter = grouped(n_splits=folds, shuffle=True, random_state=seed + repeat)
@@ -73,6 +75,7 @@ def _check_classes(labels: np.ndarray | None, folds: int) -> None:
     if labels is None:
         return
     names, counts = np.unique(labels, return_counts=True)
+    # scikit-learn only warns about classes with fewer rows than folds, as long as one class has enough.
     if counts.max() < folds:
         message = (
             f"splits: a class must have at least {folds} rows, one per fold; the largest, {names[counts.argmax()]!r}, "
@@ -83,6 +86,7 @@ def _check_classes(labels: np.ndarray | None, folds: int) -> None:
 
 def _split_forward(time: np.ndarray, folds: int) -> list[Split]:
     """Return splits whose training rows come before the test rows; rows of equal time keep their order."""
+    # TimeSeriesSplit splits by place, so rows are sorted first and indices mapped back.
     order = np.argsort(time, kind="stable")
     if len(order) <= folds:
         message = f"splits: there must be more rows than folds, {folds}; got {len(order)}. Ask for fewer folds."
@@ -111,5 +115,6 @@ def prepare_splits(
         None if groups is None else np.asarray(groups),
         None if time is None else np.asarray(time),
     )
+    # The margin of 2^20 below the largest seed leaves room for `seed + place` of each split.
     seed = int(check_random_state(random_state).randint(2**31 - 2**20))
     return rows, split_rows(len(y), known, folds, repeats, seed), seed

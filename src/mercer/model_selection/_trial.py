@@ -94,7 +94,8 @@ def fit_settings(
     X, y = take_rows(rows.X, train), rows.y[train]
     unseen = take_rows(rows.X, test)
     weight = None if rows.weight is None else rows.weight[train]
-    shared = last is not None and all(name.startswith(f"{last}__") for one in settings for name in one)
+    # Transformed rows are the same for all settings of the last step: one fit of the other steps serves them all.
+    shared = last is not None and all(name.startswith(f"{last}__") for setting in settings for name in setting)
     first: Pipeline | None = None
     template: Any = estimator
     if shared:
@@ -102,6 +103,7 @@ def fit_settings(
         X, unseen = first.fit_transform(X, y), first.transform(unseen)
     verdicts = []
     for setting in settings:
+        # The shared steps are not counted: their time does not depend on the setting.
         began = time.perf_counter()
         model = clone(template).set_params(
             **({name.removeprefix(f"{last}__"): value for name, value in setting.items()} if shared else setting)
@@ -129,10 +131,10 @@ def respond(model: Any, X: Any, classes: np.ndarray | None) -> np.ndarray:
     """Return class probabilities in the order of `classes`, or predictions if the model has no probabilities."""
     if classes is None or not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(X))
-    told = np.asarray(model.predict_proba(X), dtype=float)
+    shares = np.asarray(model.predict_proba(X), dtype=float)
     if np.array_equal(model.classes_, classes):
-        return told
+        return shares
     # The training rows may lack a rare class; its probability is then zero.
-    whole = np.zeros((len(told), len(classes)))
-    whole[:, np.searchsorted(classes, model.classes_)] = told
+    whole = np.zeros((len(shares), len(classes)))
+    whole[:, np.searchsorted(classes, model.classes_)] = shares
     return whole

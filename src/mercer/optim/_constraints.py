@@ -135,6 +135,7 @@ def solve_equality(H: Any, c: Any, A: Any, b: Any) -> EqualityMinimum:
 
 def _solve_kkt(H: np.ndarray, c: np.ndarray, A: np.ndarray, b: np.ndarray) -> EqualityMinimum:
     d, m = len(c), len(b)
+    # Stationarity H x + c + A^T lambda = 0 and feasibility A x = b, as one symmetric system.
     system = np.block([[H, A.T], [A, np.zeros((m, m))]])
     right = np.concatenate([-c, b])
     # Dependent constraints and flat directions leave the system singular; the shortest solution is as good as any.
@@ -147,6 +148,7 @@ def _solve_kkt(H: np.ndarray, c: np.ndarray, A: np.ndarray, b: np.ndarray) -> Eq
         )
         raise DataError(message)
     x, multipliers = solution[:d], solution[d:]
+    # The point is a minimum if H is positive semidefinite along the directions that keep A x = b.
     null = np.linalg.svd(A)[2][np.linalg.matrix_rank(A) :]
     curvatures = np.linalg.eigvalsh(null @ H @ null.T) if len(null) else np.zeros(1)
     scale = max(1.0, float(np.max(np.abs(H))))
@@ -161,6 +163,8 @@ def _solve_kkt(H: np.ndarray, c: np.ndarray, A: np.ndarray, b: np.ndarray) -> Eq
 
 def _dual_value(H: np.ndarray, c: np.ndarray, A: np.ndarray, b: np.ndarray, multipliers: np.ndarray) -> float:
     """Minimise the Lagrangian over x; return minus infinity where it has no minimum."""
+    # g(lambda) = min_x x . H x / 2 + slope . x - lambda . b, which is finite only if H is positive semidefinite and
+    # slope lies in its range.
     slope = c + A.T @ multipliers
     if np.linalg.eigvalsh(H).min() < -1e-10 * max(1.0, float(np.max(np.abs(H)))):
         return -np.inf
@@ -217,6 +221,7 @@ def check_kkt(
     unequal, unequal_slope = _constraint("inequalities", inequalities, inequality_multipliers, place)
     multipliers = np.asarray(inequality_multipliers, dtype=np.float64)
     stationarity = float(np.max(np.abs(slope + equal_slope + unequal_slope)))
+    # Only the violated side of an inequality counts; equations count on both sides.
     violation = np.concatenate([np.abs(equal), np.maximum(unequal, 0.0)])
     feasibility = float(np.max(violation, initial=0.0))
     dual_sign = float(np.max(-multipliers, initial=0.0))
@@ -265,6 +270,7 @@ def check_slater(A: Any = None, b: Any = None, *, A_eq: Any = None, b_eq: Any = 
     d = np.atleast_2d(np.asarray(A if A is not None else A_eq, dtype=np.float64)).shape[1]
     rows = np.zeros((0, d)) if A is None else np.atleast_2d(np.asarray(A, dtype=np.float64))
     limits = np.zeros(0) if b is None else np.atleast_1d(np.asarray(b, dtype=np.float64))
+    # Rows of length one make the room a distance: the radius of the largest ball inside the constraints, up to 1.
     lengths = np.linalg.norm(rows, axis=1)
     lengths = np.where(lengths > 0, lengths, 1.0)
     equal = None if A_eq is None else np.column_stack([np.atleast_2d(A_eq), np.zeros(len(np.atleast_2d(A_eq)))])

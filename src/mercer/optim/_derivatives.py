@@ -23,6 +23,7 @@ __all__ = [
     "numerical_hessian",
 ]
 
+# Im f(x + ih) / h subtracts nothing, so the step may be so small that its error h^2 vanishes beside rounding.
 _COMPLEX_STEP = 1e-30
 _RULES = {
     "fun": Function(),
@@ -169,6 +170,7 @@ def check_gradient(
         message = f"check_gradient: grad must return an array of shape {place.shape}; got {given.shape}."
         raise DataError(message)
     difference = np.abs(given - numerical)
+    # Relative to the largest entry: entries near zero have no relative accuracy of their own.
     scale = max(np.abs(given).max(), np.abs(numerical).max(), np.finfo(np.float64).tiny)
     error = float(difference.max() / scale)
     worst = tuple(int(i) for i in np.unravel_index(np.argmax(difference), place.shape))
@@ -179,6 +181,7 @@ def differentiate(
     fun: Callable[[np.ndarray], Any], x: np.ndarray, scheme: str = "central", step: float | None = None
 ) -> np.ndarray:
     """Return the gradient by a scheme, without checks, in float64; the caller casts it to the type of `x`."""
+    # The best step balances truncation, h^2 (central) or h (forward), against rounding, eps / h.
     eps = np.finfo(x.dtype).eps
     h = {"central": eps ** (1 / 3), "forward": eps**0.5, "complex": _COMPLEX_STEP}[scheme] if step is None else step
     place = x.astype(np.complex128) if scheme == "complex" else x.copy()
@@ -211,6 +214,7 @@ def differentiate_twice(grad: Callable[[np.ndarray], Any], x: np.ndarray, step: 
         difference = np.asarray(grad(above.copy())) - np.asarray(grad(below.copy()))
         rows.append(difference.astype(np.float64) / float(above[i] - below[i]))
     matrix = np.array(rows)
+    # Differences of each column round differently, while second derivatives are symmetric.
     return 0.5 * (matrix + matrix.T)
 
 

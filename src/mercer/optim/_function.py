@@ -164,6 +164,7 @@ class FunctionSource:
 
         self.gradient_used = "torch"
         self.n_evaluations += 1
+        # A leaf of its own: the user's graph neither grows with the steps nor is written to.
         leaf = x.detach().clone().requires_grad_(True)
         value = self.fun(leaf)
         (gradient,) = torch.autograd.grad(value, leaf)
@@ -181,6 +182,7 @@ class FunctionSource:
         if matrix.shape != (x.size, x.size):
             message = f"{self.subject}: hess must return a matrix of shape {(x.size, x.size)}; got {matrix.shape}."
             raise DataError(message)
+        # Factorisations read one triangle only: make both equal, so that it does not matter which.
         return 0.5 * (matrix + matrix.T)
 
     def hessian_product(self, x: np.ndarray, vector: np.ndarray) -> np.ndarray:
@@ -206,6 +208,7 @@ class FunctionSource:
             message = f"{self.subject}: {name} must return one real number; got {shape}."
             raise DataError(message)
         number = float(value)
+        # Plus infinity marks points outside the domain: line searches step back. Minus infinity has no way back.
         if number == -math.inf:
             message = f"{self.subject}: {name} fell to minus infinity; it has no minimum."
             raise DataError(message)

@@ -56,6 +56,7 @@ def classify_learning_rate(learning_rate: float, curvature: Any) -> str:
             f"There is no minimum to go to."
         )
         raise DataError(message)
+    # Along an eigenvector of curvature h each step multiplies the error by 1 - rate * h: the largest h decides.
     product = learning_rate * values[-1]
     # Rates written as quotients of curvatures land on the borders only to rounding.
     if np.isclose(product, 2.0, rtol=1e-12, atol=0.0):
@@ -142,12 +143,14 @@ def pilot_learning_rates(
     rules = {"n_steps": Integer(2), "n_samples": Integer(1) | Nothing(), "subsample": Integer(1) | Nothing()}
     values = {"n_steps": n_steps, "n_samples": n_samples, "subsample": subsample, "random_state": random_state}
     check_parameters("pilot_learning_rates", rules | {"random_state": Seed()}, values)
+    # Four rates per decade: neighbours differ by a factor of 1.8, less than the factor 2 between best and unstable.
     rates = np.logspace(-6, 2, 33) if learning_rates is None else np.sort(np.asarray(learning_rates, dtype=np.float64))
     fun, grad = _on_part(fun, grad, n_samples, subsample, random_state)
     start = check_start("pilot_learning_rates", x0)
     begun = FunctionSource("pilot_learning_rates", fun, grad).value(start)
     runs = [_try(fun, grad, start, method(float(rate)), n_steps, begun) for rate in rates]
     finals, stable = np.array([value for value, _ in runs]), np.array([held for _, held in runs])
+    # Rates above the first unstable one do not count, even if a short run survived by luck.
     count = len(rates) if stable.all() else int(np.argmin(stable))
     largest = float(rates[count - 1]) if count else float("nan")
     return PilotRun(rates, finals, stable, largest, float(rates[np.argmin(finals)]), begun)

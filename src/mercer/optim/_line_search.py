@@ -87,8 +87,8 @@ def parabola_search(
 
     def solve() -> Generator[Any, Any, Solution]:
         value = yield Value(start)
-        found = yield from search_by_parabola(start, line, value, first, tol, max_iter)
-        return Solution(found, True, Certificate.none("A line search bounds nothing."))
+        minimum = yield from search_by_parabola(start, line, value, first, tol, max_iter)
+        return Solution(minimum, True, Certificate.none("A line search bounds nothing."))
 
     return drive(solve(), source).state  # type: ignore[arg-type]
 
@@ -140,14 +140,14 @@ def wolfe_search(
 
     def solve() -> Generator[Any, Any, Solution]:
         point: FunctionPoint = yield from FunctionProblem().evaluate(start)
-        found = yield from search(FunctionProblem(), point, line, first=first, flatness=flatness, strong=True)
-        return Solution(found, True, Certificate.none("A line search bounds nothing."))
+        reached = yield from search(FunctionProblem(), point, line, first=first, flatness=flatness, strong=True)
+        return Solution(reached, True, Certificate.none("A line search bounds nothing."))
 
-    found = drive(solve(), source).state  # type: ignore[arg-type]
-    if found is None:
+    reached = drive(solve(), source).state  # type: ignore[arg-type]
+    if reached is None:
         return None
-    moved = found.parameters - start
-    return LineMinimum(inner(moved, line) / inner(line, line), found.objective, source.n_evaluations - 1, 0)
+    moved = reached.parameters - start
+    return LineMinimum(inner(moved, line) / inner(line, line), reached.objective, source.n_evaluations - 1, 0)
 
 
 def search_by_parabola(
@@ -164,11 +164,11 @@ def search_by_parabola(
         width, ends = _width(bracket), min(bracket[0][1], bracket[2][1])
         fit = None if slow else _vertex(bracket)
         guess = _apart(bracket, _golden(bracket) if fit is None else fit[0], _resolution(bracket, first, tol))
-        found = yield from line.at(guess)
+        height = yield from line.at(guess)
         n_fits += fit is not None
-        bracket = _narrow(bracket, (guess, found))
+        bracket = _narrow(bracket, (guess, height))
         # The parabola was the function, to rounding: its vertex is the minimum.
-        if fit is not None and abs(found - fit[1]) <= 1e-10 * (ends - fit[1]):
+        if fit is not None and abs(height - fit[1]) <= 1e-10 * (ends - fit[1]):
             break
         # A parabola that did not halve the bracket is followed by a golden section, which guarantees linear
         # convergence.

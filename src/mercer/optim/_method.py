@@ -41,7 +41,7 @@ class Method:
 
     def describe(self) -> str:
         """Return the method as it would be written."""
-        options = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self))  # type: ignore[arg-type]
+        options = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self))  # type: ignore[arg-type]
         return f"{type(self).__name__}({options})"
 
 

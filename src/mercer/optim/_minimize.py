@@ -136,7 +136,7 @@ def read_method(subject: str, method: str | Method, options: dict[str, Any], met
             raise ParameterError(message)
         chosen = method
     elif isinstance(method, str) and method in methods:
-        known = [one.name for one in fields(methods[method])]
+        known = [field.name for field in fields(methods[method])]
         for name in options:
             if name not in known:
                 message = f"{subject}: the options of {method!r} are {', '.join(known)}; got {name!r}."
@@ -172,12 +172,13 @@ def _refuse_unused(method: Method, given: dict[str, Any]) -> None:
     """Raise if an argument was given that the method does not use."""
     for name, value in given.items():
         if value is not None and name not in method.uses:
-            users = [known for known, one in METHODS.items() if name in one.uses]
+            users = [known for known, other in METHODS.items() if name in other.uses]
             message = f"minimize: method {method.name!r} does not use {name}; it is for {' and '.join(users)}."
             raise ParameterError(message)
-    for one, other in (("hess", "hess_product"), ("penalty", "bounds")):
-        if given[one] is not None and given[other] is not None:
-            message = f"minimize: give {one} or {other}; got both."
+    # Both of a pair define the same part of the problem; to follow one of them would be a guess.
+    for first, other in (("hess", "hess_product"), ("penalty", "bounds")):
+        if given[first] is not None and given[other] is not None:
+            message = f"minimize: give {first} or {other}; got both."
             raise ParameterError(message)
     if "penalty" in method.uses and given["penalty"] is None and given["bounds"] is None:
         message = f"minimize: method {method.name!r} needs a penalty or bounds; got neither."

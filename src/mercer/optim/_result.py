@@ -160,6 +160,7 @@ def _read(subject: str, method: str, outcome: Outcome, source: Any, stop: StopRu
     state: State = outcome.state
     rules = [] if outcome.interrupt or outcome.converged else stop.list_fired()
     by_rule = bool(rules) and outcome.reason == " and ".join(map(repr, rules))
+    # A rule such as MaxIter ends a run without convergence; rules like GradientNorm mean convergence.
     converged = outcome.converged or (by_rule and any(rule.converges for rule in rules))
     certificate = _with_tolerance(outcome.certificate, stop)
     # Where values are flat to rounding there is nothing left to search, and the gradient may well be small enough.

@@ -135,12 +135,15 @@ def find_root(
 
 def _approximate(schedule: Callable[[int], float], average: bool, state: RootState) -> Generator[Any, Any, Solution]:
     while True:
+        # One stream per step: a continued run sees the noise of an unbroken one.
         random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_steps,)))
         seen = yield Observe(state.current, random)
         t = state.n_steps + 1
         current = state.current - schedule(t) * seen
+        # The mean of Polyak and Ruppert has the least asymptotic variance without a tuned constant in the schedule.
         answer = state.x + (current - state.x) / t if average else current
         size = largest_entry(seen)
+        # Return the state before the step that overflowed, which is still finite.
         if not math.isfinite(size) or not np.all(np.isfinite(current)):
             statement = Certificate.none(f"diverged at step {t}; try a schedule a tenth as large.")
             return Solution(state, False, statement, "diverged")

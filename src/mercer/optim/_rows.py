@@ -124,6 +124,7 @@ class RowObjective:
         """Return the matrix of second derivatives of J at `x`."""
         (k, d), parameters = self._shape, self._matrix(x)
         matrix = np.array(self._source.reduce(LossCurvature(self.loss, parameters))) / self._total
+        # The intercept is the last of d + 1 parameters of each score and is never penalised.
         blocks = matrix.reshape(k, d + 1, k, d + 1)
         if self.penalty is not None:
             for i in range(k):
@@ -141,6 +142,7 @@ class RowObjective:
         return self._vector(product)
 
     def _evaluate(self, x: Array) -> tuple[Array, float, Array]:
+        # Solvers ask for value and gradient at one point in turn: one pass over the rows serves both.
         if self._last is None or not np.array_equal(self._last[0], x):
             parameters = self._matrix(x)
             sums = self._source.reduce(LossGradient(self.loss, parameters))
@@ -156,6 +158,7 @@ class RowObjective:
         if np.shape(x) != self.start.shape:
             message = f"RowObjective: x must have shape {self.start.shape}; got {np.shape(x)}."
             raise DataError(message)
+        # Statistics always take an intercept; it stays zero where none is fitted.
         result = np.zeros((self._shape[0], self._shape[1] + 1))
         width = self._shape[1] + self.fit_intercept
         result[:, :width] = np.reshape(x, (-1, width))

@@ -84,10 +84,12 @@ class PowerDecay(Schedule):
 
     @property
     def reaches_everywhere(self) -> bool:  # type: ignore[override]
+        # sum 1/t^a diverges for a <= 1: the steps reach any distance.
         return self.exponent <= 1.0
 
     @property
     def silences_noise(self) -> bool:  # type: ignore[override]
+        # sum 1/t^(2a) converges for a > 1/2: the noise added over all steps has finite variance.
         return self.exponent > 0.5
 
     def __call__(self, t: int) -> float:

@@ -100,8 +100,8 @@ class _Joined(StopRule):
         return [rule for member, held in zip(self.members, self.held) if held for rule in member.list_fired()]
 
     def tolerance(self) -> float:
-        asked = [member.tolerance() for member in self.members]
-        return min((one for one in asked if not math.isnan(one)), default=math.nan)
+        tolerances = [member.tolerance() for member in self.members]
+        return min((tolerance for tolerance in tolerances if not math.isnan(tolerance)), default=math.nan)
 
     def choose_step(self, last: Step) -> Step:
         for member in self.members:

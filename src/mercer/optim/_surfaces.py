@@ -64,6 +64,7 @@ def _himmelblau_hessian(x: Any) -> np.ndarray:
     return np.array([[first, cross], [cross, 4.0 * x[0] + 12.0 * x[1] ** 2 - 26.0]])
 
 
+# Curvatures 1 and 50: gradient descent zigzags, and a rate above 2/50 diverges.
 VALLEY = Surface(
     "valley",
     lambda x: 0.5 * (x[0] ** 2 + 50.0 * x[1] ** 2),
@@ -73,6 +74,7 @@ VALLEY = Surface(
     (1.0, 1.0),
     (-1.3, 1.3, -1.3, 1.3),
 )
+# The usual start (-1.2, 1) lies on the far side of the curved valley.
 ROSENBROCK = Surface(
     "Rosenbrock",
     lambda x: (1.0 - x[0]) ** 2 + 100.0 * (x[1] - x[0] ** 2) ** 2,
@@ -82,6 +84,7 @@ ROSENBROCK = Surface(
     (-1.2, 1.0),
     (-2.0, 2.0, -1.0, 3.0),
 )
+# The start lies on the ridge x[1] = 0, where the gradient leads straight to the saddle point.
 SADDLE = Surface(
     "saddle",
     lambda x: 0.5 * (x[0] ** 2 - x[1] ** 2) + 0.25 * x[1] ** 4,
@@ -91,6 +94,7 @@ SADDLE = Surface(
     (1.0, 0.0),
     (-1.5, 1.5, -1.5, 1.5),
 )
+# Four minima of value 0; the start is near the local maximum between them.
 HIMMELBLAU = Surface(
     "Himmelblau",
     lambda x: (x[0] ** 2 + x[1] - 11.0) ** 2 + (x[0] + x[1] ** 2 - 7.0) ** 2,

@@ -53,6 +53,7 @@ def acceptance_probability(change: Any, beta: float, rule: str = "heat bath") ->
 def _accept(change: Any, beta: float, rule: str) -> Any:
     # Infinity times zero is no number: a move without change is as likely at any temperature.
     exponent = np.multiply(beta, change, where=change != 0, out=np.zeros(np.shape(change)))
+    # Both rules meet detailed balance; Metropolis accepts more, heat bath never accepts for certain.
     return expit(-exponent) if rule == "heat bath" else np.exp(-np.maximum(exponent, 0.0))
 
 
@@ -111,6 +112,7 @@ class EnergySource:
                 difference = self.energy_of(candidate) - energy
             else:
                 self.n_evaluations += 1
+                # Energy differences are often O(1) where the energy itself is O(n) or more.
                 difference = float(self.change(current, candidate))
             if random.random() < _accept(difference, beta, rule):
                 current, energy = np.array(candidate), energy + difference

@@ -39,6 +39,7 @@ class BasisState:
 
     def to_unit(self, rows: np.ndarray) -> np.ndarray:
         """Return the rows with the range of each column mapped to [-1, 1]."""
+        # A constant column maps to 0, the middle of the interval; others have low -> -1 and high -> 1.
         return (rows - self.low) / self.half - np.where(self.high > self.low, 1.0, 0.0)
 
 
@@ -89,6 +90,7 @@ class Basis(TransformerMixin, Estimator):
         """
         source = self._open(X)
         outcome = self._drive(lambda start: self._solver(source), source)
+        # The fit is complete after its one step, even if a callback asked to stop there.
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         self._conclude(outcome)

@@ -145,15 +145,15 @@ class DateCoding:
         days = columns.seconds(index, form) / _DAY
         known = days[~np.isnan(days)]
         fill = 0.0 if missing != "keep" else np.nan
-        found: tuple[str, ...] = ()
+        periods: tuple[str, ...] = ()
         if len(known):
             fill = float(np.median(known)) if missing != "keep" else np.nan
             # With less than two periods a cycle cannot be distinguished from a trend; dates without hours have no daily
             # cycle.
             extent = float(known.max() - known.min())
-            found = tuple(name for name in ("year", "week") if cycles and extent >= 2 * _CYCLES[name])
-            found += ("day",) if cycles and (known != np.floor(known)).any() else ()
-        return cls(fill, bool(missing == "indicator" and len(known) < len(days)), found, form)
+            periods = tuple(name for name in ("year", "week") if cycles and extent >= 2 * _CYCLES[name])
+            periods += ("day",) if cycles and (known != np.floor(known)).any() else ()
+        return cls(fill, bool(missing == "indicator" and len(known) < len(days)), periods, form)
 
     def names(self, column: str) -> list[str]:
         waves = [f"{column} {cycle} {wave}" for cycle in self.cycles for wave in ("sine", "cosine")]
@@ -207,7 +207,7 @@ class TextCoding:
         rows: list[int] = []
         places: list[int] = []
         for row, text in enumerate(columns.texts(index)):
-            found = sorted(known[word] for word in find_words(text) if word in known)
-            rows += [row] * len(found)
-            places += found
+            held = sorted(known[word] for word in find_words(text) if word in known)
+            rows += [row] * len(held)
+            places += held
         return rows, places

@@ -46,6 +46,8 @@ def _merge_moments(first: tuple[Array, ...], second: tuple[Array, ...]) -> tuple
     """Merge weights, means and scatters of two blocks, or of two tables with a row for each block."""
     xp = namespace_of(first[0])
     weights = first[0] + second[0]
+    # Chan, Golub and LeVeque: with d = m2 - m1 and w = w1 + w2, the mean is m1 + (w2 / w) d and the scatter
+    # S1 + S2 + (w1 w2 / w) d^2. No large sums of squares are subtracted.
     share = second[0] / xp.where(weights > 0, weights, xp.ones_like(weights))
     step = second[1] - first[1]
     return weights, first[1] + share * step, first[2] + second[2] + first[0] * share * step * step
@@ -62,6 +64,7 @@ class ColumnMoments(Statistic):
         rows = xp.astype(block.X, block.wide, copy=False)
         missing, zeros = xp.isnan(rows), xp.zeros_like(rows)
         if block.weight is not None:
+            # A row of weight zero must not serve as pivot, nor spread infinity as 0 * inf.
             missing = missing | (block.weight == 0)[:, None]
         weights = xp.sum(block.weigh(xp.astype(~missing, block.wide)), axis=0)
         some = xp.where(weights > 0, weights, xp.ones_like(weights))
@@ -86,11 +89,13 @@ class ColumnMoments(Statistic):
             weight = _EMPTY if part.weight is None else part.weight
             columns.column_moments(part.X, weight, total, *table[1:, place])
             table[0, place] = total
+            # Compiled code expects finite entries; a mean that is not finite shows that some are missing or infinite.
             if not np.isfinite(table[1, place]).all():
                 with np.errstate(over="ignore", invalid="ignore"):
                     sums = self.of(part)
                 table[:, place] = sums.weights, sums.mean, sums.scatter
                 infinite += sums.infinite
+        # Merge pairs at distance 1, 2, 4, ...: the order of the fixed binary tree over blocks, all pairs at once.
         step = 1
         while step < len(parts):
             later = table[:, step :: 2 * step]
@@ -117,6 +122,7 @@ def _measure_stored(block: Block) -> ColumnMomentSums:
     if not there.all():
         absent = np.bincount(places[~there], heavy[~there], width)
         stored, places, heavy = stored[there], places[there], heavy[there]
+    # Rounding of fractional weights may leave a tiny negative rest.
     weights = np.maximum(block.total_weight() - absent, 0.0)
     # The pivot of a column with implicit zeros is zero; that of a full column is one of its entries.
     pivot = np.zeros(width)

@@ -84,6 +84,7 @@ class Columns:
     def _read_by(self, form: str, index: int) -> np.ndarray:
         """Return dates that are written as texts in the format `form`, in seconds."""
         values, codes = self.factorise(index)
+        # Each distinct text is parsed once. The code -1 of missing values takes the last entry, which is NaN.
         moments = np.full(len(values) + 1, np.nan)
         for place, text in enumerate(values):
             try:
@@ -99,6 +100,7 @@ class Columns:
     def texts(self, index: int) -> list[str | None]:
         """Return the values as texts."""
         values, codes = self.factorise(index)
+        # The code -1 of missing values takes the last entry, None.
         named = np.array([*values, None], dtype=object)
         return list(named[codes])
 
@@ -218,9 +220,9 @@ class FrameColumns(Columns):
 
         column = self.frame[:, index]
         if column.dtype in (narwhals.String, narwhals.Categorical, narwhals.Enum):
-            found = _factorise_by_arrow(column)
-            if found is not None:
-                return found
+            coded = _factorise_by_arrow(column)
+            if coded is not None:
+                return coded
         return _factorise(column.to_numpy())
 
 

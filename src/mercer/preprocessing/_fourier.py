@@ -78,6 +78,7 @@ class FourierBasis(Basis):
         self.n_jobs = n_jobs
 
     def _fitted(self, state: BasisState) -> dict[str, Any]:
+        # `half` is 1 for a constant column, so the period is never zero.
         period = 2.0 * state.half if self.period is None else np.asarray(self.period, dtype=np.float64)
         if period.shape not in ((), state.low.shape) or not (period > 0).all():
             message = (
@@ -104,6 +105,7 @@ class _Waves:
     n_frequencies: int
 
     def __call__(self, block: Block) -> np.ndarray:
+        # Subtract the start before the division: large offsets, such as dates, then cost no digits of the phase.
         phase = 2.0 * math.pi * ((block.X - self.start) / self.period)
         angles = phase[:, :, None] * np.arange(1, self.n_frequencies + 1)
         return np.stack([np.cos(angles), np.sin(angles)], axis=-1).reshape(block.n, -1)

@@ -160,9 +160,13 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
             )
             raise DataError(message)
         kernel = self._choose_kernel(rows)
-        self._dtype = source.host_dtype.name
-        known = {"kernel_": kernel, "X_fit_": None if self._is_precomputed else rows}
-        outcome = self._drive(lambda start: self._solver(kernel, rows, source), source, attributes=known)
+        dtype = source.host_dtype.name
+        outcome = self._drive(
+            lambda start: self._solver(kernel, rows, source),
+            source,
+            fitted=lambda state: {"K_fit_rows_": state.rows.astype(dtype), "K_fit_all_": state.total},
+            attributes={"kernel_": kernel, "X_fit_": None if self._is_precomputed else rows, "_dtype": dtype},
+        )
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         self._conclude(outcome)
@@ -176,16 +180,14 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _means(self, kernel: Kernel, rows: Any, source: Any) -> Generator[Any, Any, KernelMeans]:
         if isinstance(kernel, Precomputed):
-            found = yield Dense(lambda: rows.mean(axis=0, dtype=np.float64))
+            means = yield Dense(lambda: rows.mean(axis=0, dtype=np.float64))
         else:
             ready = kernel.prepare(wide_rows(rows))
+            # A mean is a kernel sum with the weights 1/n, which runs in tiles and never holds n x n values.
             share = np.full(rows.shape[0], 1.0 / rows.shape[0])
             each = KernelSum(kernel, rows, share, 0.0, ready)
-            found = yield Dense(lambda: source.map(lambda block: each.of_rows(wide_rows(block.X))))
-        return KernelMeans(found, float(found.mean()))
-
-    def _fitted(self, state: KernelMeans) -> dict[str, Any]:
-        return {"K_fit_rows_": state.rows.astype(self._dtype), "K_fit_all_": state.total}
+            means = yield Dense(lambda: source.map(lambda block: each.of_rows(wide_rows(block.X))))
+        return KernelMeans(means, float(means.mean()))
 
     def transform(self, K: Any, copy: bool = True) -> np.ndarray:
         """Centre kernels.

@@ -106,8 +106,10 @@ class PolynomialBasis(Basis):
     def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
         count = source.n_features * self.degree
         if self.interactions:
+            # Monomials of total degree at most p in d variables: (d + p choose p), less the constant.
             count = math.comb(source.n_features + self.degree, self.degree) - 1
         orthonormal = self.basis == "orthonormal"
+        # The table of exponents, and for the orthonormal basis about six count x count matrices of float64.
         n_bytes = 8.0 * count * source.n_features + (48.0 * count**2 if orthonormal else 0.0)
         require_memory(
             "PolynomialBasis", n_bytes, f"a basis of {count} terms", "lower degree, or set interactions=False"
@@ -115,6 +117,7 @@ class PolynomialBasis(Basis):
         state = yield from super()._survey(source)
         if not orthonormal:
             return state
+        # Legendre terms are nearly orthogonal already, so the triangle is far better conditioned than that of powers.
         triangle = yield _ExpandedTriangle(_Polynomials("legendre", self._list_exponents(source.n_features), state))
         shift, turn = yield Dense(lambda: _orthonormalise(triangle), heavy=count > 200)
         return BasisState(state.low, state.high, shift, turn)
@@ -176,6 +179,7 @@ class _Polynomials:
 
 def _evaluate_powers(kind: str, u: np.ndarray, degree: int) -> list[np.ndarray]:
     """Return the polynomials of degree 0 ... `degree` of every entry, by their recurrences."""
+    # T_{n+1} = 2 u T_n - T_{n-1}; (n + 1) P_{n+1} = (2 n + 1) u P_n - n P_{n-1}. Both are stable on [-1, 1].
     values = [np.ones_like(u), u]
     for n in range(1, degree):
         if kind == "power":
@@ -213,11 +217,13 @@ def _orthonormalise(triangle: TriangleSums) -> tuple[np.ndarray, np.ndarray]:
         column, combination = factor[:, j].copy(), np.zeros(count)
         combination[j] = 1.0
         size = np.linalg.norm(column)
+        # Gram-Schmidt twice is orthogonal to rounding; once loses digits where columns are nearly dependent.
         for _ in range(2):
             along = basis[:, :j].T @ column
             column -= basis[:, :j] @ along
             combination -= turn[:, :j] @ along
         left = np.linalg.norm(column)
+        # A term that depends on earlier ones has nothing left of its own and gets a column of zeros.
         if left > 1e-10 * size:
             basis[:, j], turn[:, j] = column / left, combination / left
     return triangle.mean, turn

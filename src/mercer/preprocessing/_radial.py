@@ -115,6 +115,7 @@ class RadialBasis(Basis):
     def _find_centres(self, source: Source) -> np.ndarray:
         """Return the centres of k-means on the training rows."""
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+        # k-means cannot have more centres than rows.
         count = min(self.n_centres, source.n_rows)
         model = KMeans(count, n_init=1, random_state=seed, max_time=self.max_time, n_jobs=self.n_jobs)
         return model.fit(source.whole()).cluster_centers_.astype(np.float64)
@@ -133,6 +134,7 @@ def _measure_spacing(centres: np.ndarray, state: BasisState) -> float:
     """Return the mean distance to the nearest other centre; for one centre, half the diagonal of the range."""
     scale = float(np.max(state.half))
     if len(centres) > 1:
+        # Divide by the range first, so that squares of very large or small units do not overflow or underflow.
         gaps = np.linalg.norm((centres[:, None] - centres[None]) / scale, axis=2)
         np.fill_diagonal(gaps, np.inf)
         spacing = float(np.mean(gaps.min(axis=1)))
@@ -157,5 +159,6 @@ class _Bumps:
             squares[:, place] = np.sum(((rows - centre) / self.width) ** 2, axis=1)
         if not self.normalise:
             return np.exp(-0.5 * squares)
+        # Softmax form: subtracting the smallest exponent leaves one bump of 1 in each row, so the sum is never zero.
         bumps = np.exp(-0.5 * (squares - squares.min(axis=1, keepdims=True)))
         return bumps / bumps.sum(axis=1, keepdims=True)

@@ -124,7 +124,9 @@ class _Splines:
     def __call__(self, block: Block) -> np.ndarray:
         parts = []
         for values, knots in zip(np.asarray(block.X, dtype=np.float64).T, self.knots.T):
+            # A clamped knot vector: each end knot occurs degree + 1 times, which gives n_knots + degree - 1 splines.
             ends = [np.repeat(knots[end], self.degree) for end in (0, -1)]
+            # A clipped value takes the splines of the nearest end: the fitted curve continues as a constant.
             inside = values if self.onwards else np.clip(values, knots[0], knots[-1])
             vector = np.concatenate([ends[0], knots, ends[1]])
             parts.append(BSpline.design_matrix(inside, vector, self.degree, extrapolate=self.onwards).toarray())

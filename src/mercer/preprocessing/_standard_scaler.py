@@ -167,11 +167,13 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
                 f"{sums.infinite:.0f} in all. Mark missing entries by NaN, and drop or clip the others."
             )
             raise DataError(message)
+        # Moments add up over time, so partial_fit equals one fit to all rows, to rounding.
         state = sums if seen is None else seen + sums
         yield Step(0.0, state, _CERTIFICATE)
         return Solution(state, True, _CERTIFICATE)
 
     def _fitted(self, state: ColumnMomentSums) -> dict[str, Any]:
+        # A column without known entries has mean and variance NaN.
         some = np.where(state.weights > 0, state.weights, np.nan)
         mean, variance = state.mean + 0.0 * some, state.scatter / some
         count: Any = state.weights
@@ -250,7 +252,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     def _make_map(self, back: bool = False) -> ColumnMap:
         """Return the map to scaled rows, or `back` from there."""
-        mean, scale = (None if one is None else to_numpy(one) for one in (self.mean_, self.scale_))
+        mean, scale = (None if values is None else to_numpy(values) for values in (self.mean_, self.scale_))
         return ColumnMap(mean if self.with_mean else None, scale, back, type(self).__name__)
 
     def _apply_map(self, source: Source, back: bool, given: Any) -> Array:
@@ -265,6 +267,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
             return source.map(function)
         rows = source.whole()
         out = rows
+        # Rows that had to be converted are a copy, not the user's array: the result goes into a new one.
         if rows is not given or not rows.flags.writeable:
             purpose = f"{source.n_features} columns of {source.n_rows} rows"
             cure = "set copy=False, or transform some rows at a time"

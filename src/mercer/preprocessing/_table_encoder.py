@@ -169,8 +169,8 @@ class TableEncoder(Basis):
 
     def _find_kinds(self, columns: Columns) -> dict[str, str]:
         """Return the kind of each column, as given or by its type."""
-        told = self.kinds if isinstance(self.kinds, dict) else {}
-        given = {self._find_name(columns, key): kind for key, kind in told.items()}
+        chosen = self.kinds if isinstance(self.kinds, dict) else {}
+        given = {self._find_name(columns, key): kind for key, kind in chosen.items()}
         for name, kind in given.items():
             if kind not in _KINDS and not kind.startswith("date %"):
                 message = f"TableEncoder: kinds[{name!r}] must be one of {', '.join(_KINDS)}; got {kind!r}."
@@ -217,8 +217,8 @@ class TableEncoder(Basis):
         widths = [0 if coding is None else len(coding.names("")) for coding in codings]
         return {
             "kinds_": [kind.split()[0] for kind in kinds],
-            "categories_": [getattr(one, "categories", None) for one in codings],
-            "words_": [getattr(one, "words", None) for one in codings],
+            "categories_": [getattr(coding, "categories", None) for coding in codings],
+            "words_": [getattr(coding, "words", None) for coding in codings],
             "feature_columns_": np.repeat(np.arange(len(codings)), widths),
             "sparse_output_": self._is_sparse(codings, sum(widths)),
             "_codings": list(codings),
@@ -261,6 +261,7 @@ class TableEncoder(Basis):
             if self._codings[index] is not None:
                 self._codings[index].write(columns, index, out[:, places[index] : places[index + 1]])
 
+        # Columns write into separate slices of `out`: threads need no lock.
         run_numbered(write, len(self._codings), self._threads(), lambda done: None)
         return out
 
@@ -280,6 +281,7 @@ class TableEncoder(Basis):
                 rows, places = _list_entries(coding, columns, index)
                 parts.append(csr_array((np.ones(len(rows), dtype), (rows, places)), shape=shape))
             else:
+                # Numbers, dates and codes fill every row of a few columns: write them densely, then convert.
                 dense = np.empty(shape, dtype=dtype)
                 coding.write(columns, index, dense)
                 parts.append(csc_array(dense))

@@ -40,6 +40,7 @@ class ColumnMap:
         result = rows
         for name, values in self.steps:
             result = getattr(xp, name)(result, values)
+        # Without steps the result is the input itself: copy it, so that the caller may write into it.
         return xp.astype(result, rows.dtype, copy=result is rows)
 
     def __call__(self, block: Block) -> Array:
@@ -66,6 +67,7 @@ class ColumnMap:
     def _check(self, rows: Array, result: Array, xp: Any) -> None:
         """Raise if rows are infinite; they are searched only if the sum of the result is not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
+            # One sum is cheaper than a test of each entry; NaN, which is allowed, also makes it NaN.
             doubtful = not bool(xp.isfinite(xp.sum(result)))
         if doubtful and bool(xp.any(xp.isinf(rows))):
             message = (

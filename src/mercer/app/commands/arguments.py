@@ -7,7 +7,7 @@ from typing import Any
 from mercer.app.option_kinds import FLAG
 from mercer.app.options import Option, list_options, parse_options
 
-__all__ = ["add_options", "add_reading_options", "add_silencers", "parse_reading_options"]
+__all__ = ["add_options", "add_output", "add_reading_options", "add_silencers", "parse_reading_options"]
 
 
 def add_options(parser: Any, options: Iterable[Option]) -> None:
@@ -21,6 +21,12 @@ def add_options(parser: Any, options: Iterable[Option]) -> None:
         action = "append" if option.kind.repeats else "store"
         metavar = "|".join(option.choices) or option.metavar
         parser.add_argument(*option.spellings, dest=option.name, action=action, metavar=metavar, help=text)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names the table to write."""
+    text = "file to write: CSV, TSV, Parquet, Arrow or JSON lines (default: CSV to standard output)"
+    parser.add_argument("-o", "--output", metavar="FILE", help=text)
 
 
 def add_silencers(parser: argparse.ArgumentParser, json_text: str) -> None:

@@ -24,7 +24,7 @@ def execute(options: Any) -> int:
     """Compare the records and print what differs."""
     from mercer.app.study.record_file import read_record
 
-    first, second = (read_record(Path(one).expanduser()) for one in (options.first, options.second))
+    first, second = (read_record(Path(folder).expanduser()) for folder in (options.first, options.second))
     comparison = compare(first, second)
     if options.json:
         sys.stdout.write(json.dumps(comparison, ensure_ascii=False) + "\n")
@@ -90,15 +90,14 @@ def _compare_scores(first: Any, second: Any) -> tuple[dict[str, float], str]:
 
 
 def _find_chosen(record: Any) -> str | None:
-    """Return the name of the chosen candidate, if there is one."""
     return next((candidate.name for candidate in record.candidates if candidate.status == "chosen"), None)
 
 
 def _compare_columns(first: Any, second: Any) -> list[str]:
     """Return a sentence for each column that is missing in one run or has another role."""
-    here, there = ({column.name: column.role for column in one.data.columns} for one in (first, second))
+    here, there = ({column.name: column.role for column in record.data.columns} for record in (first, second))
     gone, new = (
-        ", ".join(f"`{name}`" for name in one if name not in other) for one, other in ((here, there), (there, here))
+        ", ".join(f"`{name}`" for name in roles if name not in other) for roles, other in ((here, there), (there, here))
     )
     sentences = [f"Only the first table has {gone}."] if gone else []
     sentences += [f"Only the second table has {new}."] if new else []

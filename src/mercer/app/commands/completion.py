@@ -1,12 +1,13 @@
 """``mercer completion``: print a script that makes a shell complete commands and options."""
 
 import argparse
+import importlib
 import sys
 from typing import Any
 
 from mercer.app.commands import COMMANDS
 
-__all__ = ["HELP", "declare", "execute"]
+__all__ = ["HELP", "declare", "execute", "list_flags"]
 
 HELP = "print a script that makes a shell complete mercer's commands and options"
 
@@ -62,8 +63,7 @@ def execute(options: Any) -> int:
 
 
 def _make_scripts() -> dict[str, str]:
-    """Return the script for each shell."""
-    known = {name: _list_flags(name) for name in COMMANDS}
+    known = {name: list_flags(name) for name in COMMANDS}
     commands = " ".join(COMMANDS)
     bash = "\n".join(f'            {name}) words="{" ".join(flags)}" ;;' for name, flags in known.items())
     zsh = "\n".join(f"        {name}) compadd -- {' '.join(flags)} ;;" for name, flags in known.items())
@@ -80,10 +80,8 @@ def _make_scripts() -> dict[str, str]:
     }
 
 
-def _list_flags(command: str) -> list[str]:
+def list_flags(command: str) -> list[str]:
     """Return the options of a command, as its parser knows them."""
-    import importlib
-
     parser = argparse.ArgumentParser()
     importlib.import_module(f"mercer.app.commands.{command}").declare(parser)
     parser.add_argument("--debug", action="store_true")

@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+from mercer.app.commands.arguments import add_output
+
 __all__ = ["EXAMPLES", "HELP", "declare", "execute", "load_example"]
 
 HELP = "write a table that comes with mercer to a file or to standard output"
@@ -13,12 +15,7 @@ EXAMPLES = {"classification": "load_failures", "regression": "load_rents", "clus
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the arguments: the table, and where to write it."""
     parser.add_argument("name", choices=EXAMPLES, help="which table")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="file to write: CSV, TSV, Parquet, Arrow or JSON lines (default: CSV to standard output)",
-    )
+    add_output(parser)
     parser.add_argument("--rows", type=int, metavar="N", help="number of rows to draw")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the draw (default: %(default)s)")
 

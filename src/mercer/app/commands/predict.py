@@ -4,24 +4,19 @@ import argparse
 import sys
 from typing import Any
 
-from mercer.app.commands.arguments import add_reading_options, add_silencers, parse_reading_options
+from mercer.app.commands.arguments import add_output, add_reading_options, add_silencers, parse_reading_options
 from mercer.app.option_kinds import split_names
 
 __all__ = ["HELP", "declare", "execute"]
 
-HELP = "predict the rows of a table with a model"
+HELP = "predict the target for every row of a table, with the model of an earlier run"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the arguments: the model, the rows, and where the predictions go."""
     parser.add_argument("model", metavar="MODEL", help="model.mercer, or the folder that `mercer run` wrote")
     parser.add_argument("table", metavar="TABLE", help="file, file::part, or - for standard input")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="file to write: CSV, TSV, Parquet, Arrow or JSON lines (default: CSV to standard output)",
-    )
+    add_output(parser)
     parser.add_argument(
         "--with", dest="others", action="append", metavar="COLUMNS", help="columns to copy to the output"
     )

@@ -44,9 +44,9 @@ def execute(options: Any) -> int:
     # What is typed overrules the file.
     values = {**config, **parse_options(vars(options), OPTIONS)}
     table, name, values = _choose_table(options, values)
-    asked = make_options(values, shlex.join(["mercer", *options.given]), options.debug)
+    study_options = make_options(values, shlex.join(["mercer", *options.given]), options.debug)
     with Progress(options.quiet or options.json) as progress:
-        study = study_table(table, asked, name, progress)
+        study = study_table(table, study_options, name, progress)
     folder = study.save(Path(output))
     report = (folder / "report.html").resolve()
     if options.json:

@@ -41,6 +41,7 @@ def write_report(record: Record, path: Path) -> None:
 
 
 def _words(text: str) -> Markup:
-    """Return the text as HTML, with names between backticks marked as code."""
+    """Return the text as HTML: names between backticks are marked as code, and no line ends between 5 and %."""
     # Only what `escape` has made harmless is marked up.
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+    marked = re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text)))
+    return Markup(re.sub(r"(\d) %", r"\1&nbsp;%", marked))

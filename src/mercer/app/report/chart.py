@@ -87,10 +87,10 @@ class Chart:
         """Add a rectangle between two values of each axis."""
         left, right = sorted((self.x(x[0]), self.x(x[1])))
         top, bottom = sorted((self.y(y[0]), self.y(y[1])))
-        told = f"<title>{_escape(title)}</title>" if title else ""
+        tooltip = f"<title>{_escape(title)}</title>" if title else ""
         self._parts.append(
             f'<rect class="bar {kind}" x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0.5):.1f}" '
-            f'height="{max(bottom - top, 0.5):.1f}">{told}</rect>'
+            f'height="{max(bottom - top, 0.5):.1f}">{tooltip}</rect>'
         )
 
     def cell(self, x: tuple[float, float], y: tuple[float, float], strength: float, kind: str = "c0") -> None:
@@ -142,7 +142,6 @@ class Chart:
         return head + "".join(axes + self._parts + self._draw_labels() + self._draw_legend()) + "</svg>"
 
     def _draw_x_axis(self, names: Sequence[str] | None, drawn: bool) -> list[str]:
-        """Return the horizontal axis with its ticks."""
         base = self.y.start
         parts = [f'<path class="axis" d="M{self.x.start:.1f} {base:.1f}H{self.x.end:.1f}"/>']
         if not drawn:
@@ -179,7 +178,6 @@ class Chart:
         return parts
 
     def _draw_labels(self) -> list[str]:
-        """Return the labels of the axes."""
         parts = []
         if self.x_label:
             middle = (self.x.start + self.x.end) / 2
@@ -219,12 +217,10 @@ def _escape(words: str) -> str:
 
 
 def _make_tick(x: float, y: float, words: str, anchor: str) -> str:
-    """Return the text of a tick."""
     return f'<text class="tick" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_escape(words)}</text>'
 
 
 def _make_slanted_tick(x: float, y: float, words: str) -> str:
-    """Return the text of a tick, slanted."""
     turn = f"translate({x:.1f} {y:.1f}) rotate(-35)"
     return f'<text class="tick" transform="{turn}" text-anchor="end">{_escape(words)}</text>'
 

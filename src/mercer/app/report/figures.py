@@ -42,7 +42,7 @@ def draw_score(sureness: Sureness, metric: str) -> str:
 
 def draw_candidates(offered: Sequence[Candidate], metric: str) -> str:
     """Draw the score of each candidate on unseen rows, with its interval."""
-    judged = [one for one in offered if one.score is not None]
+    judged = [candidate for candidate in offered if candidate.score is not None]
     values = [
         value for candidate in judged for value in (candidate.score, candidate.low, candidate.high) if value is not None
     ]
@@ -56,16 +56,16 @@ def draw_candidates(offered: Sequence[Candidate], metric: str) -> str:
         height=60 + 26.0 * len(judged),
         left=170,
     )
-    chosen = next((one for one in judged if one.status == "chosen"), None)
+    chosen = next((candidate for candidate in judged if candidate.status == "chosen"), None)
     if chosen is not None and chosen.score is not None:
         chart.rule(x=chosen.score)
-    for row, one in enumerate(judged):
-        kind = "c5" if one.status == "chosen" else "c0"
-        if one.low is not None and one.high is not None:
-            chart.whisker(one.low, one.high, row, kind)
-        if one.score is not None:
-            chart.points([one.score], [row], kind, size=4.5)
-    return chart.svg(y_names=[one.name for one in judged])
+    for row, candidate in enumerate(judged):
+        kind = "c5" if candidate.status == "chosen" else "c0"
+        if candidate.low is not None and candidate.high is not None:
+            chart.whisker(candidate.low, candidate.high, row, kind)
+        if candidate.score is not None:
+            chart.points([candidate.score], [row], kind, size=4.5)
+    return chart.svg(y_names=[candidate.name for candidate in judged])
 
 
 def draw_curve(curve: Curve, metric: str) -> str:
@@ -126,8 +126,8 @@ def draw_bias_variance(parts: BiasVariance) -> str:
 
 def draw_drivers(drivers: Sequence[Driver], metric: str) -> str:
     """Draw how much the score falls when each column is shuffled."""
-    values = [0.0, *(value for one in drivers for value in (one.low, one.high))]
-    alt = "Importance by shuffling: " + ", ".join(f"{one.column} {format_number(one.mean)}" for one in drivers)
+    values = [0.0, *(value for driver in drivers for value in (driver.low, driver.high))]
+    alt = "Importance by shuffling: " + ", ".join(f"{driver.column} {format_number(driver.mean)}" for driver in drivers)
     chart = Chart(
         alt,
         find_span(values),
@@ -138,10 +138,10 @@ def draw_drivers(drivers: Sequence[Driver], metric: str) -> str:
         left=170,
     )
     chart.rule(x=0.0)
-    for row, one in enumerate(drivers):
-        chart.bar((0.0, one.mean), (row - 0.3, row + 0.3), "c2")
-        chart.whisker(one.low, one.high, row, "ink")
-    return chart.svg(y_names=[one.column for one in drivers])
+    for row, driver in enumerate(drivers):
+        chart.bar((0.0, driver.mean), (row - 0.3, row + 0.3), "c2")
+        chart.whisker(driver.low, driver.high, row, "ink")
+    return chart.svg(y_names=[driver.column for driver in drivers])
 
 
 def draw_dependence(dependence: Dependence) -> str:

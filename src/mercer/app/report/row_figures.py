@@ -63,23 +63,23 @@ def draw_calibration(calibration: Calibration, positive: str) -> str:
 
 def draw_roc(rates: Sequence[Rates]) -> str:
     """Draw the true positive rate against the false positive rate."""
-    alt = "ROC curves: " + ", ".join(f"area {format_number(one.roc_area)} for {one.name}" for one in rates)
+    alt = "ROC curves: " + ", ".join(f"area {format_number(curve.roc_area)} for {curve.name}" for curve in rates)
     chart = Chart(alt, (0, 1), (0, 1), x_label="false positive rate", y_label="true positive rate", legend=True)
     chart.line([0, 1], [0, 1], "soft", dash=True)
-    for k, one in enumerate(rates[:6]):
-        chart.line(one.false_positive, one.true_positive, f"c{k}", f"{one.name} {format_number(one.roc_area)}")
+    for k, curve in enumerate(rates[:6]):
+        chart.line(curve.false_positive, curve.true_positive, f"c{k}", f"{curve.name} {format_number(curve.roc_area)}")
     return chart.svg()
 
 
 def draw_precision_recall(rates: Sequence[Rates]) -> str:
     """Draw precision against recall; a dashed line shows the share of each class, which guessing reaches."""
     alt = "Precision-recall curves: " + ", ".join(
-        f"average precision {format_number(one.average_precision)} for {one.name}" for one in rates
+        f"average precision {format_number(curve.average_precision)} for {curve.name}" for curve in rates
     )
     chart = Chart(alt, (0, 1), (0, 1.02), x_label="recall", y_label="precision", legend=True)
-    for k, one in enumerate(rates[:6]):
-        chart.line(one.recall, one.precision, f"c{k}", f"{one.name} {format_number(one.average_precision)}")
-        chart.line([0, 1], [one.share, one.share], f"c{k}", dash=True)
+    for k, curve in enumerate(rates[:6]):
+        chart.line(curve.recall, curve.precision, f"c{k}", f"{curve.name} {format_number(curve.average_precision)}")
+        chart.line([0, 1], [curve.share, curve.share], f"c{k}", dash=True)
     return chart.svg()
 
 
@@ -128,7 +128,7 @@ def draw_map_by_group(plane: Map) -> str:
     chart = _make_plane(plane, legend=bool(plane.groups))
     if plane.groups:
         for k, group in enumerate(sorted(set(plane.groups), key=plane.groups.count, reverse=True)[:6]):
-            inside = [i for i, one in enumerate(plane.groups) if one == group]
+            inside = [i for i, name in enumerate(plane.groups) if name == group]
             chart.points([plane.x[i] for i in inside], [plane.y[i] for i in inside], f"c{k} faint", group, 2.6)
     elif plane.values:
         order = sorted(range(len(plane.values)), key=plane.values.__getitem__)

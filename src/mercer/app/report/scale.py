@@ -78,9 +78,9 @@ class Scale:
         if not self.logarithmic:
             return find_ticks(self.low, self.high, most)
         powers = range(math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9) + 1)
-        found = [10.0**power for power in powers]
-        if len(found) >= 2:
-            every = math.ceil(len(found) / most)
-            return found[::every]
+        ticks = [10.0**power for power in powers]
+        if len(ticks) >= 2:
+            every = math.ceil(len(ticks) / most)
+            return ticks[::every]
         fine = [digit * 10.0**power for power in range(powers.start - 1, powers.stop + 1) for digit in (1, 2, 5)]
         return [value for value in fine if self.low <= value <= self.high]

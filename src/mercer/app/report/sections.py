@@ -61,7 +61,6 @@ def make_sections(record: Record) -> list[Section]:
 
 
 def _show_score(record: Record) -> Iterator[Section]:
-    """Yield the score and how certain it is."""
     sureness = record.sureness
     if sureness is None:
         return
@@ -70,10 +69,10 @@ def _show_score(record: Record) -> Iterator[Section]:
     if sureness.selection_bias is not None:
         flattered = sureness.selection_bias if record.question.greater_is_better else -sureness.selection_bias
         text.append(
-            f"On the rows that were used to choose the model its score was {format_number(flattered)} better than on "
+            f"On the rows that were used to choose the model, its score was {format_number(flattered)} better than on "
             "rows that were not. The score above is that on rows that were not used for the choice."
             if flattered > 0
-            else "On rows that were not used to choose the model it scored as well as on those that were."
+            else "On rows that were not used to choose the model, it scored as well as on the rows that were used."
         )
     if sureness.floor_text:
         text.append(sureness.floor_text)
@@ -88,7 +87,6 @@ def _show_score(record: Record) -> Iterator[Section]:
 
 
 def _show_data(record: Record) -> Iterator[Section]:
-    """Yield the table and its columns."""
     question, data = record.question, record.data
     text = [f"{question.table}: {question.n_rows:,} rows and {question.n_columns} columns.".replace(",", "\u2009")]
     if data.duplicate_rows:
@@ -104,7 +102,6 @@ def _show_data(record: Record) -> Iterator[Section]:
 
 
 def _show_candidates(record: Record) -> Iterator[Section]:
-    """Yield the comparison of the candidates."""
     if not record.candidates:
         return
     judged = [candidate for candidate in record.candidates if candidate.score is not None]
@@ -145,7 +142,6 @@ def _show_curves(record: Record) -> Iterator[Section]:
 
 
 def _show_errors(record: Record) -> Iterator[Section]:
-    """Yield the figures of right and wrong predictions."""
     question, pictures = record.question, []
     positive = question.positive or "the class"
     if record.confusion is not None:
@@ -174,12 +170,11 @@ def _show_errors(record: Record) -> Iterator[Section]:
 
 
 def _show_decision(record: Record) -> Iterator[Section]:
-    """Yield the decisions and their costs."""
     decision = record.decision
     if decision is None:
         return
     others = [
-        [name, format_number(cost)] for name, cost in sorted(decision.alternatives.items(), key=lambda one: one[1])
+        [name, format_number(cost)] for name, cost in sorted(decision.alternatives.items(), key=lambda item: item[1])
     ]
     rows = [
         [
@@ -209,7 +204,6 @@ def _show_decision(record: Record) -> Iterator[Section]:
 
 
 def _show_drivers(record: Record) -> Iterator[Section]:
-    """Yield the columns that matter."""
     if not record.drivers:
         return
     text = [
@@ -245,7 +239,7 @@ def _show_structure(record: Record) -> Iterator[Section]:
     if structure.stability is not None:
         agreement = format_percent(structure.stability)
         text.append(f"The groups of random halves of the rows agree to {agreement}, where 0 % is chance.")
-    rows = [[one.name, str(one.size), "; ".join(one.traits)] for one in structure.clusters]
+    rows = [[cluster.name, str(cluster.size), "; ".join(cluster.traits)] for cluster in structure.clusters]
     tables = [
         Table(f"Groups by {structure.method}", ["group", "rows", "what distinguishes it"], rows, [False, True, False])
     ]
@@ -263,7 +257,6 @@ def _show_structure(record: Record) -> Iterator[Section]:
 
 
 def _show_map(record: Record) -> Iterator[Section]:
-    """Yield the map of the rows."""
     plane = record.map
     if plane is None:
         return
@@ -280,7 +273,6 @@ def _show_map(record: Record) -> Iterator[Section]:
 
 
 def _show_hardest(record: Record) -> Iterator[Section]:
-    """Yield the rows with the worst predictions."""
     if record.hardest:
         text = ["The predictions of these rows were the worst. Mistakes in the table often show up here."]
         yield Section(
@@ -293,7 +285,6 @@ def _show_hardest(record: Record) -> Iterator[Section]:
 
 
 def _show_fit(record: Record) -> Iterator[Section]:
-    """Yield the final fit."""
     fit = record.fit
     if fit is None:
         return

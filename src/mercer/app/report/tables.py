@@ -35,17 +35,9 @@ def make_metric_table(record: Record) -> Table:
     sureness = record.sureness
     assert sureness is not None
     rows = [
-        [
-            record.question.metric,
-            format_number(sureness.score),
-            f"{format_number(sureness.low)} to {format_number(sureness.high)}",
-        ],
+        [record.question.metric, format_number(sureness.score), _format_interval(sureness.low, sureness.high)],
         *(
-            [
-                name,
-                format_number(value[0]),
-                f"{format_number(value[1])} to {format_number(value[2])}" if len(value) == 3 else "–",
-            ]
+            [name, format_number(value[0]), _format_interval(*value[1:])]
             for name, value in sureness.other_metrics.items()
         ),
         [f"{record.question.metric} of {sureness.baseline_name}", format_number(sureness.baseline), "–"],
@@ -58,21 +50,26 @@ def make_metric_table(record: Record) -> Table:
     )
 
 
+def _format_interval(low: float | None = None, high: float | None = None) -> str:
+    """Return "low to high", or a dash without an interval."""
+    return "–" if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
+
+
 def make_column_table(record: Record) -> Table:
     """Return one row per column of the table."""
     n = max(record.question.n_rows, 1)
     rows = [
         [
-            one.name,
-            one.role,
-            figures.draw_histogram(one),
-            format_percent(one.missing / n) if one.missing else "0",
-            str(one.distinct),
-            "–" if one.association is None else f"{one.association:.2f}",
-            one.summary,
-            one.reason,
+            column.name,
+            column.role,
+            figures.draw_histogram(column),
+            format_percent(column.missing / n) if column.missing else "0",
+            str(column.distinct),
+            "–" if column.association is None else f"{column.association:.2f}",
+            column.summary,
+            column.reason,
         ]
-        for one in record.data.columns
+        for column in record.data.columns
     ]
     names = ["column", "role", "shape", "missing", "distinct", "predicts target", "summary", "why this role"]
     numeric = [False, False, False, True, True, True, False, False]
@@ -82,22 +79,19 @@ def make_column_table(record: Record) -> Table:
 def make_candidate_table(record: Record) -> Table:
     """Return one row per candidate; skipped ones have the reason."""
     rows, marked = [], None
-    for place, one in enumerate(record.candidates):
-        if one.status == "chosen":
+    for place, candidate in enumerate(record.candidates):
+        if candidate.status == "chosen":
             marked = place
-        interval = (
-            "–" if one.low is None or one.high is None else f"{format_number(one.low)} to {format_number(one.high)}"
-        )
         rows.append(
             [
-                one.name,
-                one.status,
-                format_number(one.score),
-                interval,
-                format_number(one.train_score),
-                one.complexity_text or format_number(one.complexity),
-                format_number(one.seconds, 2),
-                one.text,
+                candidate.name,
+                candidate.status,
+                format_number(candidate.score),
+                _format_interval(candidate.low, candidate.high),
+                format_number(candidate.train_score),
+                candidate.complexity_text or format_number(candidate.complexity),
+                format_number(candidate.seconds, 2),
+                candidate.text,
             ]
         )
     names = ["candidate", "verdict", "score", "interval", "score on training rows", "complexity", "seconds", "remark"]
@@ -106,29 +100,15 @@ def make_candidate_table(record: Record) -> Table:
 
 def make_row_table(hard_rows: Sequence[HardRow], title: str, structure: bool = False) -> Table:
     """Return rows of the studied table with the values of the most important columns."""
-    columns = list(dict.fromkeys(name for one in hard_rows for name in one.values))
-    if structure:
-        rows = [
-            [str(one.row), format_number(one.loss), *(one.values.get(name, "") for name in columns)]
-            for one in hard_rows
-        ]
-        return Table(title, ["row", "unusualness", *columns], rows, [True, True, *([False] * len(columns))])
-    rows = [
-        [
-            str(one.row),
-            one.true,
-            one.predicted,
-            format_number(one.loss),
-            *(one.values.get(name, "") for name in columns),
-        ]
-        for one in hard_rows
-    ]
-    return Table(
-        title,
-        ["row", "true value", "prediction", "loss", *columns],
-        rows,
-        [True, False, False, True, *([False] * len(columns))],
-    )
+    columns = list(dict.fromkeys(name for row in hard_rows for name in row.values))
+    names = ["row", "unusualness"] if structure else ["row", "true value", "prediction", "loss"]
+    rows = []
+    for row in hard_rows:
+        judged = [] if structure else [row.true, row.predicted]
+        values = [row.values.get(name, "") for name in columns]
+        rows.append([str(row.row), *judged, format_number(row.loss), *values])
+    numeric = [name in ("row", "unusualness", "loss") for name in names]
+    return Table(title, [*names, *columns], rows, [*numeric, *([False] * len(columns))])
 
 
 def make_setting_table(settings: Mapping[str, Any]) -> Table:

@@ -20,22 +20,24 @@ def spell_value(value: float, metric: Metric) -> str:
 
 def write_answer(target: str, chosen: Candidate, sure: Sureness, metric: Metric, columns: list[Column]) -> str:
     """Return one sentence: which model predicts `target`, how well, and how certain that is."""
-    low, high, guess = (spell_value(one, metric).removesuffix(" %") for one in (sure.low, sure.high, sure.baseline))
+    low, high, guess = (spell_value(value, metric).removesuffix(" %") for value in (sure.low, sure.high, sure.baseline))
     score = f"{spell_value(sure.score, metric)} {metric.words}"
     interval = f"{100 * sure.level:.3g} % interval {low} to {high}; guessing: {guess}"
     better = sure.low > sure.baseline if metric.greater_is_better else sure.high < sure.baseline
     if chosen.family == "baseline" or not better:
-        said = (
+        sentence = (
             f"No model is shown to predict `{target}` better than guessing: the best one has {score} on new rows "
             f"({interval})"
         )
     else:
-        said = f"{_name_model(chosen.name)} `{target}` with {score} on new rows ({interval})"
-    leaks = [f"`{one.name}`" for one in columns if one.role == "leak"]
+        sentence = f"{_name_model(chosen.name)} `{target}` with {score} on new rows ({interval})"
+    leaks = [f"`{column.name}`" for column in columns if column.role == "leak"]
     if leaks:
         why = "it gives" if len(leaks) == 1 else "they give"
-        said += f"; {' and '.join(leaks)} {'was' if len(leaks) == 1 else 'were'} not used because {why} the answer away"
-    return f"{said}."
+        sentence += (
+            f"; {' and '.join(leaks)} {'was' if len(leaks) == 1 else 'were'} not used because {why} the answer away"
+        )
+    return f"{sentence}."
 
 
 def _name_model(name: str) -> str:
@@ -50,30 +52,30 @@ def _name_model(name: str) -> str:
 
 def write_findings(record: Record) -> list[str]:
     """Return further sentences about a study, the most important first."""
-    said = []
+    sentences = []
     chosen = next((candidate for candidate in record.candidates if candidate.status == "chosen"), None)
-    best = next((one for one in record.candidates if one.status == "best"), None)
+    best = next((candidate for candidate in record.candidates if candidate.status == "best"), None)
     if chosen is not None and best is not None:
-        said.append(
+        sentences.append(
             f"The best score, {best.score:.3g}, is that of {best.name}; {chosen.name} scored {chosen.score:.3g}. The "
             f"difference is within one standard error ({best.standard_error:.2g}), so the simpler model was chosen."
         )
     if record.decision is not None:
-        said.append(record.decision.text)
+        sentences.append(record.decision.text)
     moved = [driver for driver in record.drivers if driver.low > 0][:3]
     if moved:
         names = " and ".join(
-            filter(None, [", ".join(f"`{one.column}`" for one in moved[:-1]), f"`{moved[-1].column}`"])
+            filter(None, [", ".join(f"`{driver.column}`" for driver in moved[:-1]), f"`{moved[-1].column}`"])
         )
         verb = "matters" if len(moved) == 1 else "matter"
-        said.append(
+        sentences.append(
             f"{names} {verb} most: the {record.question.metric} gets worse if their values are shuffled, and the "
             "interval of that loss does not include 0."
         )
     elif record.drivers:
-        said.append("No single column is shown to matter: shuffling any one of them hardly changes the score.")
+        sentences.append("No single column is shown to matter: shuffling any one of them hardly changes the score.")
     if record.learning is not None:
-        said.append(record.learning.text)
+        sentences.append(record.learning.text)
     if record.calibration is not None and record.calibration.error > 0.05:
-        said.append(record.calibration.text)
-    return said
+        sentences.append(record.calibration.text)
+    return sentences

@@ -29,15 +29,15 @@ _BINS = 10
 _FOLDS = 3
 
 
-def is_off(true: np.ndarray, told: np.ndarray, level: float = 0.99) -> bool:
+def is_off(true: np.ndarray, predictions: np.ndarray, level: float = 0.99) -> bool:
     """Return whether probabilities differ from observed shares by more than chance allows, in two bins or more."""
-    confidence = told.max(axis=1)
-    right = true == told.argmax(axis=1)
+    confidence = predictions.max(axis=1)
+    right = true == predictions.argmax(axis=1)
     bins = np.array_split(np.argsort(confidence, kind="stable"), _BINS)
     counts = np.array([len(rows) for rows in bins])
-    hits = np.array([right[one].sum() for one in bins])
+    hits = np.array([right[rows].sum() for rows in bins])
     low, high = beta.ppf([[(1 - level) / 2], [(1 + level) / 2]], hits + 0.5, counts - hits + 0.5)
-    predicted = np.array([confidence[one].mean() for one in bins])
+    predicted = np.array([confidence[rows].mean() for rows in bins])
     return int(((predicted < low) | (predicted > high)).sum()) >= 2
 
 
@@ -48,26 +48,26 @@ def calibrate(selection: Selection, material: Material, options: Options, rows: 
     on unseen rows is lower by more than the standard error of the difference.
     """
     true = np.searchsorted(material.classes, material.y)
-    told = selection.winner.predictions
+    predictions = selection.winner.predictions
     counts = np.bincount(true[rows], minlength=len(material.classes))
     few = len(rows) < _FEWEST_ROWS or counts.min() < _FEWEST_OF_A_CLASS
     # scikit-learn's calibration splits rows at random, which would tear groups apart and mix up times.
     bound = material.groups is not None or material.time is not None
     constant = selection.winner.name == selection.offers[0].name
-    if few or bound or constant or told.ndim == 1 or not is_off(true[rows], told[rows]):
+    if few or bound or constant or predictions.ndim == 1 or not is_off(true[rows], predictions[rows]):
         return ""
     method = "temperature" if len(counts) > 2 else "isotonic" if len(rows) >= _ISOTONIC_ROWS else "sigmoid"
     trial = _refit(selection, method)
-    gain = _measure_losses(true[rows], told[rows]) - _measure_losses(true[rows], trial.predictions[rows])
+    gain = _measure_losses(true[rows], predictions[rows]) - _measure_losses(true[rows], trial.predictions[rows])
     if gain.mean() <= gain.std() / np.sqrt(len(gain)):
         return ""
     _replace_winner(selection, trial, method, options)
     return f"The probabilities of {trial.name} are calibrated ({method}), in each fold and in the final model."
 
 
-def _measure_losses(true: np.ndarray, told: np.ndarray) -> np.ndarray:
+def _measure_losses(true: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """Return the log loss of each row."""
-    return -np.log(np.clip(told[np.arange(len(true)), true], 1e-12, 1.0))
+    return -np.log(np.clip(predictions[np.arange(len(true)), true], 1e-12, 1.0))
 
 
 def _wrap_in_calibration(pipeline: Pipeline, method: str) -> Pipeline:
@@ -94,7 +94,7 @@ def _refit(selection: Selection, method: str) -> Trial:
     """Return the trial of the winner with a calibrated copy fitted in each outer fold."""
     plan, winner = selection.plan, selection.winner
     pipeline = _wrap_in_calibration(selection.contenders[winner.name].estimator, method)
-    settings = [_rename_setting(one) for one in winner.settings]
+    settings = [_rename_setting(setting) for setting in winner.settings]
     results: list[Any] = []
 
     def fit(fold: int) -> Any:
@@ -104,17 +104,17 @@ def _refit(selection: Selection, method: str) -> Trial:
         return verdict, respond(verdict.model, unseen, plan.classes)
 
     run_numbered(fit, len(plan.outer), 1, results.append)
-    told = np.full_like(winner.predictions, np.nan)
-    for (_, test), (_, one) in zip(plan.outer[: plan.folds], results):
-        told[test] = one
+    predictions = np.full_like(winner.predictions, np.nan)
+    for (_, test), (_, unseen) in zip(plan.outer[: plan.folds], results):
+        predictions[test] = unseen
     return replace(
         winner,
         settings=settings,
-        scores=np.array([one.test for one, _ in results]),
-        train_scores=np.array([one.train for one, _ in results]),
-        predictions=told,
-        seconds=winner.seconds + sum(one.seconds for one, _ in results),
-        models=[one.model for one, _ in results],
+        scores=np.array([verdict.test for verdict, _ in results]),
+        train_scores=np.array([verdict.train for verdict, _ in results]),
+        predictions=predictions,
+        seconds=winner.seconds + sum(verdict.seconds for verdict, _ in results),
+        models=[verdict.model for verdict, _ in results],
     )
 
 
@@ -124,7 +124,7 @@ def _replace_winner(selection: Selection, trial: Trial, method: str, options: Op
     chosen = np.array([name == trial.name for name in result.choices])
     scores = np.where(chosen, trial.scores, result.scores)
     selection.calibrated = True
-    selection.trials = [trial if one.name == trial.name else one for one in selection.trials]
+    selection.trials = [trial if other.name == trial.name else other for other in selection.trials]
     selection.contenders[trial.name] = Contender(old.name, _wrap_in_calibration(old.estimator, method), {}, old.rank)
     selection.conclusion = replace(
         result,

@@ -111,11 +111,11 @@ def make_complexity_curve(listed: list[Candidate], metric: Metric) -> Curve | No
     if len(judged) < 2:
         return None
     train, test, errors = (
-        [getattr(one, name) for one in judged] for name in ("train_score", "score", "standard_error")
+        [getattr(candidate, name) for candidate in judged] for name in ("train_score", "score", "standard_error")
     )
     gap = [abs(fitted - unseen) for fitted, unseen in zip(train, test)]
     widest = judged[int(np.argmax(gap))]
-    chosen = next(place for place, one in enumerate(judged) if one.status == "chosen")
+    chosen = next(place for place, candidate in enumerate(judged) if candidate.status == "chosen")
     return Curve(
         "candidates from simple to complex",
         [float(place) for place in range(len(judged))],
@@ -123,7 +123,7 @@ def make_complexity_curve(listed: list[Candidate], metric: Metric) -> Curve | No
         test,
         [],
         errors,
-        [one.name for one in judged],
+        [candidate.name for candidate in judged],
         chosen,
         f"The {metric.words} on training rows and on unseen rows differs most for {widest.name} ({max(gap):.2g}). For "
         f"the chosen model, {judged[chosen].name}, the difference is {gap[chosen]:.2g}.",

@@ -53,11 +53,11 @@ def _describe_curve(train: np.ndarray, test: np.ndarray, sizes: np.ndarray, word
     error = float((test[-1] - test[-2]).std(ddof=1) / np.sqrt(test.shape[1]))
     gap = float(train[-1].mean() - test[-1].mean())
     if gain > 2 * error and gain > 0.002 * abs(float(test[-1].mean())):
-        said = f"still improved by {gain:.2g}: more rows would help."
+        verdict = f"still improved by {gain:.2g}: more rows would help."
     else:
-        said = "hardly changed: more rows of this kind would help little."
-    said = f"From {sizes[-2]} to {sizes[-1]} rows the {words} {said}"
-    return said + f" On training rows it is {gap:.2g} better than on unseen rows."
+        verdict = "hardly changed: more rows of this kind would help little."
+    verdict = f"From {sizes[-2]} to {sizes[-1]} rows the {words} {verdict}"
+    return verdict + f" On training rows it is {gap:.2g} better than on unseen rows."
 
 
 def split_error(
@@ -101,6 +101,6 @@ def _choose_names(names: list[str], winner: str, most: int = 5) -> list[str]:
     chosen = names.index(winner)
     if chosen not in places:
         inner = sorted(places)[1:-1]
-        places.remove(min(inner, key=lambda one: abs(one - chosen)))
+        places.remove(min(inner, key=lambda place: abs(place - chosen)))
         places.add(chosen)
-    return [names[one] for one in sorted(places)]
+    return [names[place] for place in sorted(places)]

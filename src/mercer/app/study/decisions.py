@@ -77,11 +77,11 @@ def _make_row_costs(material: Material, options: Options) -> np.ndarray:
 
 def decide(selection: Selection, material: Material, options: Options, stakes: Stakes, seen: np.ndarray) -> Decision:
     """Decide about each row by its expected cost, and measure what that would have cost."""
-    told = selection.winner.predictions
+    predictions = selection.winner.predictions
     true = np.searchsorted(material.classes, material.y)
     costs = stakes.of(np.arange(len(material)))
     action = np.full(len(material), -1)
-    action[seen] = optimal_action(told[seen], costs[seen]).action
+    action[seen] = optimal_action(predictions[seen], costs[seen]).action
     paid = costs[np.arange(len(material)), :, true]
     spent = paid[np.arange(len(material)), action]
     folds = [spent[test].mean() for _, test in selection.plan.outer[: selection.plan.folds]]
@@ -103,19 +103,19 @@ def decide(selection: Selection, material: Material, options: Options, stakes: S
         max(interval.high, cost),
         always,
         [float((action[seen] == place).mean()) for place in range(len(stakes.actions))],
-        _make_cost_curve(material, told[seen], true[seen], costs[seen], options),
+        _make_cost_curve(material, predictions[seen], true[seen], costs[seen], options),
         text,
     )
 
 
 def _make_cost_curve(
-    material: Material, told: np.ndarray, true: np.ndarray, costs: np.ndarray, options: Options
+    material: Material, predictions: np.ndarray, true: np.ndarray, costs: np.ndarray, options: Options
 ) -> CostCurve | None:
     """Return the cost per row against the threshold, if there are two classes and an action for each."""
     if material.positive is None or costs.shape[1] < 2 or len(material.classes) != 2:
         return None
     positive = material.classes.index(material.positive)
-    chance = told[:, positive]
+    chance = predictions[:, positive]
     thresholds = np.linspace(0, 1, _THRESHOLDS + 2)
     every: list[Any] = []
     for threshold in thresholds:

@@ -27,16 +27,16 @@ _POINTS = 200
 _MOST_CLASSES = 6
 
 
-def find_seen(told: np.ndarray) -> np.ndarray:
+def find_seen(predictions: np.ndarray) -> np.ndarray:
     """Return the rows that have a prediction; with splits forward in time the first rows have none."""
-    return np.flatnonzero(~np.isnan(told.reshape(len(told), -1)[:, 0]))
+    return np.flatnonzero(~np.isnan(predictions.reshape(len(predictions), -1)[:, 0]))
 
 
-def decide_classes(told: np.ndarray, material: Material, costs: np.ndarray | None) -> np.ndarray:
+def decide_classes(predictions: np.ndarray, material: Material, costs: np.ndarray | None) -> np.ndarray:
     """Return the index of the class of least expected cost; the most probable one if `costs` is None."""
     if costs is None:
-        return told.argmax(axis=1)
-    return (told @ costs.T).argmin(axis=1)
+        return predictions.argmax(axis=1)
+    return (predictions @ costs.T).argmin(axis=1)
 
 
 def count_confusion(true: np.ndarray, answer: np.ndarray, material: Material) -> Confusion:
@@ -46,16 +46,16 @@ def count_confusion(true: np.ndarray, answer: np.ndarray, material: Material) ->
     return Confusion(material.classes, table.astype(float).tolist())
 
 
-def measure_calibration(true: np.ndarray, told: np.ndarray, level: float, n_bins: int = 10) -> Calibration:
+def measure_calibration(true: np.ndarray, chances: np.ndarray, level: float, n_bins: int = 10) -> Calibration:
     """Compare predicted probabilities with observed shares, in bins of equal counts.
 
-    `true` says whether a row is of the class, `told` is the predicted probability. Intervals are Jeffreys intervals.
+    `true` says whether a row is of the class, `chances` is the predicted probability. Intervals are Jeffreys intervals.
     """
-    order = np.argsort(told, kind="stable")
-    bins = [one for one in np.array_split(order, min(n_bins, max(1, len(told) // 10))) if len(one)]
-    predicted = np.array([told[rows].mean() for rows in bins])
-    hits = np.array([true[one].sum() for one in bins])
-    counts = np.array([len(one) for one in bins])
+    order = np.argsort(chances, kind="stable")
+    bins = [rows for rows in np.array_split(order, min(n_bins, max(1, len(chances) // 10))) if len(rows)]
+    predicted = np.array([chances[rows].mean() for rows in bins])
+    hits = np.array([true[rows].sum() for rows in bins])
+    counts = np.array([len(rows) for rows in bins])
     low, high = beta.ppf([[(1 - level) / 2], [(1 + level) / 2]], hits + 0.5, counts - hits + 0.5)
     observed = hits / counts
     error = float(np.abs(observed - predicted) @ counts / counts.sum())
@@ -66,18 +66,18 @@ def measure_calibration(true: np.ndarray, told: np.ndarray, level: float, n_bins
     return Calibration(predicted.tolist(), observed.tolist(), low.tolist(), high.tolist(), counts.tolist(), error, text)
 
 
-def measure_rates(true: np.ndarray, told: np.ndarray, material: Material) -> list[Rates]:
+def measure_rates(true: np.ndarray, predictions: np.ndarray, material: Material) -> list[Rates]:
     """Return the ROC and precision-recall curves of each class against the rest."""
     names = [material.positive] if material.positive is not None else material.classes[:_MOST_CLASSES]
-    found = []
+    curves = []
     for name in names:
         place = material.classes.index(name)
-        here, chance = true == place, told[:, place]
+        here, chance = true == place, predictions[:, place]
         if here.all() or not here.any():
             continue
         false_positive, true_positive, _ = roc_curve(here, chance)
         precision, recall, _ = precision_recall_curve(here, chance)
-        found.append(
+        curves.append(
             Rates(
                 name,
                 *_thin(false_positive, true_positive),
@@ -87,7 +87,7 @@ def measure_rates(true: np.ndarray, told: np.ndarray, material: Material) -> lis
                 float(here.mean()),
             )
         )
-    return found
+    return curves
 
 
 def _thin(x: np.ndarray, y: np.ndarray) -> tuple[list[float], list[float]]:
@@ -96,9 +96,9 @@ def _thin(x: np.ndarray, y: np.ndarray) -> tuple[list[float], list[float]]:
     return x[kept].tolist(), y[kept].tolist()
 
 
-def summarise_residuals(true: np.ndarray, told: np.ndarray, seed: int, most: int = 1500) -> Residuals:
+def summarise_residuals(true: np.ndarray, predictions: np.ndarray, seed: int, most: int = 1500) -> Residuals:
     """Return true values, predictions and the quantiles of the residuals."""
-    left = true - told
+    left = true - predictions
     quantiles = np.quantile(left, [0.025, 0.25, 0.5, 0.75, 0.975])
     kept = np.arange(len(true))
     if len(true) > most:
@@ -106,7 +106,7 @@ def summarise_residuals(true: np.ndarray, told: np.ndarray, seed: int, most: int
     # 1.4826 times the median absolute deviation estimates the standard deviation of a normal distribution.
     large = np.abs(left) > 4 * max(float(np.median(np.abs(left - quantiles[2]))) * 1.4826, 1e-300)
     text = (
-        f"For half of the rows the true value less the prediction lies between {quantiles[1]:.3g} and "
+        f"For half of the rows, the true value minus the prediction lies between {quantiles[1]:.3g} and "
         f"{quantiles[3]:.3g}, for 95 % between {quantiles[0]:.3g} and {quantiles[4]:.3g}."
     )
     if large.mean() > 0.01:
@@ -114,31 +114,31 @@ def summarise_residuals(true: np.ndarray, told: np.ndarray, seed: int, most: int
             f" For {100 * large.mean():.1f} % of the rows the error is more than four robust standard deviations, so "
             "there are more large errors than a normal distribution has."
         )
-    return Residuals(true[kept].tolist(), told[kept].tolist(), quantiles.tolist(), text)
+    return Residuals(true[kept].tolist(), predictions[kept].tolist(), quantiles.tolist(), text)
 
 
-def measure_losses(true: np.ndarray, told: np.ndarray, task: str) -> np.ndarray:
+def measure_losses(true: np.ndarray, predictions: np.ndarray, task: str) -> np.ndarray:
     """Return a loss between 0 and 1 for each row.
 
     For classes: one less the probability of the true class. For numbers: the absolute residual over its 99 % quantile.
     """
     if task == "classification":
-        return 1 - told[np.arange(len(true)), true]
-    left = np.abs(true - told)
+        return 1 - predictions[np.arange(len(true)), true]
+    left = np.abs(true - predictions)
     return np.clip(left / max(float(np.quantile(left, 0.99)), 1e-300), 0, 1)
 
 
 def list_hard_rows(
-    material: Material, true: np.ndarray, told: np.ndarray, shown: list[str], n_rows: int = 10
+    material: Material, true: np.ndarray, predictions: np.ndarray, shown: list[str], n_rows: int = 10
 ) -> list[HardRow]:
     """Return the rows with the worst predictions while they were unseen."""
-    sizes = measure_losses(true, told, "classification") if material.classes else np.abs(true - told)
+    sizes = measure_losses(true, predictions, "classification") if material.classes else np.abs(true - predictions)
     worst = np.argsort(-sizes, kind="stable")[:n_rows]
     return [
         HardRow(
             int(material.rows[row]) + 1,
             material.classes[true[row]] if material.classes else f"{true[row]:.6g}",
-            _describe_prediction(told[row], material),
+            _describe_prediction(predictions[row], material),
             float(sizes[row]),
             {name: spell_cell(material.X[name].iloc[row]) for name in shown},
         )
@@ -146,12 +146,12 @@ def list_hard_rows(
     ]
 
 
-def _describe_prediction(told: Any, material: Material) -> str:
+def _describe_prediction(prediction: Any, material: Material) -> str:
     """Return a prediction as text; a class with its probability."""
     if not material.classes:
-        return f"{told:.6g}"
-    best = int(np.argmax(told))
-    return f"{material.classes[best]} ({told[best]:.0%})".replace("%", " %")
+        return f"{prediction:.6g}"
+    best = int(np.argmax(prediction))
+    return f"{material.classes[best]} ({prediction[best]:.0%})".replace("%", " %")
 
 
 def spell_cell(value: Any) -> str:

@@ -53,10 +53,10 @@ def find_drivers(
     run_numbered(shuffle, len(models), threads, falls.append)
     table = np.array(falls).T
     drivers = []
-    for name, one in zip(names, table):
-        interval = score_interval(one, test_share=plan.test_share, level=options.level)
+    for name, losses in zip(names, table):
+        interval = score_interval(losses, test_share=plan.test_share, level=options.level)
         drivers.append(Driver(name, interval.mean, interval.low, interval.high))
-    return sorted(drivers, key=lambda one: -one.mean)
+    return sorted(drivers, key=lambda losses: -losses.mean)
 
 
 def _sample_rows(rows: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -93,7 +93,11 @@ def measure_dependences(model: Any, material: Material, names: list[str], option
     if len(rows) > _BACKGROUND:
         rows = np.sort(random.choice(rows, _BACKGROUND, replace=False))
     background = material.X.iloc[rows]
-    return [one for name in names if (one := _measure_dependence(model, material, name, background)) is not None]
+    return [
+        dependence
+        for name in names
+        if (dependence := _measure_dependence(model, material, name, background)) is not None
+    ]
 
 
 def _measure_dependence(model: Any, material: Material, name: str, background: Any) -> Dependence | None:
@@ -103,20 +107,20 @@ def _measure_dependence(model: Any, material: Material, name: str, background: A
         return None
     if kind == "category":
         values = column.value_counts().index[:_MOST_CATEGORIES].tolist()
-        shown: list[Any] = [str(one) for one in values]
+        shown: list[Any] = [str(value) for value in values]
     else:
         known = column.dropna()
         values = list(dict.fromkeys(known.quantile(np.linspace(0.02, 0.98, _GRID), interpolation="nearest").tolist()))
-        shown = [one.isoformat() if hasattr(one, "isoformat") else float(one) for one in values]
+        shown = [value.isoformat() if hasattr(value, "isoformat") else float(value) for value in values]
     if len(values) < 2:
         return None
     means, lows, highs = [], [], []
     for value in values:
         other = background.copy(deep=False)
         other[name] = value
-        told = _respond(model, other.astype({name: column.dtype}), material)
-        means.append(float(told.mean()))
-        low, high = np.quantile(told, [0.25, 0.75])
+        predictions = _respond(model, other.astype({name: column.dtype}), material)
+        means.append(float(predictions.mean()))
+        low, high = np.quantile(predictions, [0.25, 0.75])
         lows.append(float(low))
         highs.append(float(high))
     return Dependence(name, shown, means, lows, highs, _name_response(material))

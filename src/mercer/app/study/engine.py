@@ -124,11 +124,11 @@ def _study_target(
     sample = draw_rows(material, _choose_sample_size(material, options), options.seed)
     selection = select(sample, options, clock)
     if sample.classes:
-        said = clock.attempt(
+        sentence = clock.attempt(
             "calibrating", lambda: _calibrate(selection, sample, options), 0.6, "", _estimate_calibration(selection)
         )
-        if said:
-            clock.notices.append(Notice("note", "the model", said))
+        if sentence:
+            clock.notices.append(Notice("note", "the model", sentence))
     listed = comparison.list_candidates(selection, options)
     keep_winner(selection)
     chosen = next(candidate for candidate in listed if candidate.status == "chosen")
@@ -221,8 +221,8 @@ def _collect_parts(
     roles: Roles,
 ) -> dict[str, Any]:
     """Return the parts of the record beside the comparison; the cheap and important ones are made first."""
-    told, seed, metric = selection.winner.predictions, options.seed, selection.metric
-    kept = diagnosis.find_seen(told)
+    predictions, seed, metric = selection.winner.predictions, options.seed, selection.metric
+    kept = diagnosis.find_seen(predictions)
     # Seconds of one fit of the chosen candidate, and of ten fits of every candidate to at most 3000 rows.
     once = selection.seconds[selection.result.winner]
     every = 10 * sum(selection.seconds.values()) * min(1.0, 3000 / len(sample))
@@ -230,7 +230,9 @@ def _collect_parts(
     sure = comparison.measure_sureness(selection, sample, options)
     parts: dict[str, Any] = {"complexity": comparison.make_complexity_curve(listed, metric)}
     other = clock.attempt("other measures", lambda: measure_other_metrics(selection, sample, options, costs), 0.66, {})
-    parts |= clock.attempt("errors", lambda: _describe_errors(sample.take(kept), told[kept], options, costs), 0.68, {})
+    parts |= clock.attempt(
+        "errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
+    )
     stakes = read_stakes(sample, options)
     if stakes is not None:
         parts["decision"] = clock.attempt("decisions", lambda: decide(selection, sample, options, stakes, kept), 0.7)
@@ -241,10 +243,14 @@ def _collect_parts(
         0.72,
         [],
     )
-    top = [one.column for one in parts["drivers"][:6] if one.mean > 0]
+    top = [driver.column for driver in parts["drivers"][:6] if driver.mean > 0]
     shown = top or list(sample.kinds)[:6]
-    parts["hardest"] = clock.attempt("hard rows", lambda: _list_hardest(sample.take(kept), told[kept], shown), 0.76, [])
-    parts["map"] = clock.attempt("a map of the rows", lambda: map_rows(sample.take(kept), told[kept], seed), 0.78)
+    parts["hardest"] = clock.attempt(
+        "hard rows", lambda: _list_hardest(sample.take(kept), predictions[kept], shown), 0.76, []
+    )
+    parts["map"] = clock.attempt(
+        "a map of the rows", lambda: map_rows(sample.take(kept), predictions[kept], seed), 0.78
+    )
     parts["dependences"] = clock.attempt(
         "dependence", lambda: measure_dependences(model, sample, top[:4], options), 0.8, []
     )
@@ -267,28 +273,27 @@ def _encode_target(material: Material) -> np.ndarray:
     return np.searchsorted(material.classes, material.y) if material.classes else material.y
 
 
-def _list_hardest(material: Material, told: np.ndarray, shown: list[str]) -> list[Any]:
-    """Return the rows with the worst predictions."""
-    return diagnosis.list_hard_rows(material, _encode_target(material), told, shown)
+def _list_hardest(material: Material, predictions: np.ndarray, shown: list[str]) -> list[Any]:
+    return diagnosis.list_hard_rows(material, _encode_target(material), predictions, shown)
 
 
 def _describe_errors(
-    material: Material, told: np.ndarray, options: Options, costs: np.ndarray | None
+    material: Material, predictions: np.ndarray, options: Options, costs: np.ndarray | None
 ) -> dict[str, Any]:
     """Return the parts of the record that show where predictions are right and wrong."""
     true = _encode_target(material)
     if material.task == "regression":
-        return {"residuals": diagnosis.summarise_residuals(true, told, options.seed)}
+        return {"residuals": diagnosis.summarise_residuals(true, predictions, options.seed)}
     if material.positive is not None:
         place = material.classes.index(material.positive)
-        here, chance = true == place, told[:, place]
+        here, chance = true == place, predictions[:, place]
     else:
         # With more than two classes: how often the most probable one is right, against its probability.
-        here, chance = true == told.argmax(axis=1), told.max(axis=1)
+        here, chance = true == predictions.argmax(axis=1), predictions.max(axis=1)
     return {
-        "confusion": diagnosis.count_confusion(true, diagnosis.decide_classes(told, material, costs), material),
+        "confusion": diagnosis.count_confusion(true, diagnosis.decide_classes(predictions, material, costs), material),
         "calibration": diagnosis.measure_calibration(here, chance, options.level),
-        "rates": diagnosis.measure_rates(true, told, material),
+        "rates": diagnosis.measure_rates(true, predictions, material),
     }
 
 
@@ -377,7 +382,7 @@ def _describe_origin(table: Table, options: Options, clock: Clock) -> Origin:
     versions = {
         "mercer": mercer.__version__,
         "python": ".".join(map(str, sys.version_info[:3])),
-        **{one.__name__: one.__version__ for one in (np, scipy, sklearn, pandas)},
+        **{package.__name__: package.__version__ for package in (np, scipy, sklearn, pandas)},
     }
     return Origin(
         options.command or f"mercer.run({table.name!r})",

@@ -56,7 +56,7 @@ def describe_fit(model: Any, setting: dict[str, Any], seconds: float | None) -> 
         int(np.max(inside.n_iter_)) if hasattr(inside, "n_iter_") else None,
         str(getattr(inside, "solver", "") or ""),
         words,
-        [float(one) for one in objective[:_MOST_STEPS] if np.isfinite(one)],
+        [float(value) for value in objective[:_MOST_STEPS] if np.isfinite(value)],
         seconds=seconds,
         settings={name.split("__")[-1]: value for name, value in setting.items()},
     )

@@ -53,10 +53,11 @@ def _bound_classification(material: Material, metric: Metric, score: float, seed
         sample = material.take(np.sort(np.concatenate([random.choice(rows, each, replace=False) for rows in members])))
     numbers = encode_rows(sample)
     if numbers.shape[1] > _MOST_COLUMNS:
-        return (
-            None,
-            f"With {numbers.shape[1]} encoded columns neighbours are too far away to estimate the best possible score.",
+        n_columns = numbers.shape[1]
+        text = (
+            f"With {n_columns} encoded columns, the nearest rows are too far away to estimate the best possible score."
         )
+        return None, text
     half = random.permutation(len(sample))[: len(sample) // 2]
     bounds, fewer = neighbor_bounds(numbers, sample.y), neighbor_bounds(numbers[half], sample.y[half])
     if fewer.neighbor_error > bounds.neighbor_error + bounds.standard_error:

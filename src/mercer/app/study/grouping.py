@@ -47,7 +47,7 @@ def group_rows(offer: Candidate, numbers: np.ndarray, seed: int) -> tuple[Groupi
         groupings.append(Grouping(offer, model, dict(setting), labels, _measure_separation(numbers, labels, seed)))
     if hasattr(models[0], "bic"):
         return groupings[int(np.argmin([model.bic(numbers) for model in models]))], models
-    return max(groupings, key=lambda one: one.score), models
+    return max(groupings, key=lambda grouping: grouping.score), models
 
 
 def _measure_separation(numbers: np.ndarray, labels: np.ndarray, seed: int) -> float:

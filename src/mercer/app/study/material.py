@@ -43,7 +43,7 @@ class Material:
     def take(self, chosen: np.ndarray) -> "Material":
         """Return some of the rows."""
         parts = {name: getattr(self, name) for name in ("y", "rows", "weight", "groups", "time", "cost")}
-        kept: dict[str, Any] = {name: None if one is None else one[chosen] for name, one in parts.items()}
+        kept: dict[str, Any] = {name: None if values is None else values[chosen] for name, values in parts.items()}
         return replace(self, X=self.X.iloc[chosen], **kept)
 
     def splitting(self) -> Splitting:

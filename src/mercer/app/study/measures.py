@@ -27,27 +27,29 @@ __all__ = ["measure_other_metrics"]
 Measure = Callable[[np.ndarray, np.ndarray, np.ndarray, Any], float]
 
 
-def _area(true: np.ndarray, told: np.ndarray, answer: np.ndarray, weight: Any) -> float:
+def _area(true: np.ndarray, predictions: np.ndarray, answer: np.ndarray, weight: Any) -> float:
     """Return the area under the ROC curve; with more than two classes, the mean of one class against the rest."""
-    if told.shape[1] == 2:
-        return float(roc_auc_score(true == 1, told[:, 1], sample_weight=weight))
-    return float(roc_auc_score(true, told, multi_class="ovr", labels=range(told.shape[1]), sample_weight=weight))
+    if predictions.shape[1] == 2:
+        return float(roc_auc_score(true == 1, predictions[:, 1], sample_weight=weight))
+    return float(
+        roc_auc_score(true, predictions, multi_class="ovr", labels=range(predictions.shape[1]), sample_weight=weight)
+    )
 
 
-def _log_loss(true: np.ndarray, told: np.ndarray, answer: np.ndarray, weight: Any) -> float:
-    """Return the log loss."""
-    return float(log_loss(true, told, labels=range(told.shape[1]), sample_weight=weight))
+def _log_loss(true: np.ndarray, predictions: np.ndarray, answer: np.ndarray, weight: Any) -> float:
+    return float(log_loss(true, predictions, labels=range(predictions.shape[1]), sample_weight=weight))
 
 
-def _brier(true: np.ndarray, told: np.ndarray, answer: np.ndarray, weight: Any) -> float:
-    """Return the Brier score."""
-    return float(brier_score_loss(true, told, labels=range(told.shape[1]), sample_weight=weight))
+def _brier(true: np.ndarray, predictions: np.ndarray, answer: np.ndarray, weight: Any) -> float:
+    return float(brier_score_loss(true, predictions, labels=range(predictions.shape[1]), sample_weight=weight))
 
 
 _OF_CLASSES: dict[str, Measure] = {
-    "balanced accuracy": lambda true, told, answer, weight: balanced_accuracy_score(true, answer, sample_weight=weight),
-    "accuracy": lambda true, told, answer, weight: accuracy_score(true, answer, sample_weight=weight),
-    "F1, mean over classes": lambda true, told, answer, weight: f1_score(
+    "balanced accuracy": lambda true, predictions, answer, weight: balanced_accuracy_score(
+        true, answer, sample_weight=weight
+    ),
+    "accuracy": lambda true, predictions, answer, weight: accuracy_score(true, answer, sample_weight=weight),
+    "F1, mean over classes": lambda true, predictions, answer, weight: f1_score(
         true, answer, average="macro", zero_division=0, sample_weight=weight
     ),
     "area under the ROC curve": _area,
@@ -55,11 +57,13 @@ _OF_CLASSES: dict[str, Measure] = {
     "Brier score": _brier,
 }
 _OF_NUMBERS: dict[str, Measure] = {
-    "R²": lambda true, told, answer, weight: r2_score(true, told, sample_weight=weight),
-    "root mean squared error": lambda true, told, answer, weight: root_mean_squared_error(
-        true, told, sample_weight=weight
+    "R²": lambda true, predictions, answer, weight: r2_score(true, predictions, sample_weight=weight),
+    "root mean squared error": lambda true, predictions, answer, weight: root_mean_squared_error(
+        true, predictions, sample_weight=weight
     ),
-    "mean absolute error": lambda true, told, answer, weight: mean_absolute_error(true, told, sample_weight=weight),
+    "mean absolute error": lambda true, predictions, answer, weight: mean_absolute_error(
+        true, predictions, sample_weight=weight
+    ),
 }
 
 
@@ -67,7 +71,7 @@ def measure_other_metrics(
     selection: Selection, material: Material, options: Options, costs: np.ndarray | None
 ) -> dict[str, list[float]]:
     """Return the value and the interval of each metric, from the folds of the chosen model."""
-    told = selection.winner.predictions
+    predictions = selection.winner.predictions
     true = np.searchsorted(material.classes, material.y) if material.classes else material.y
     measured = {}
     for name, measure in (_OF_CLASSES if material.classes else _OF_NUMBERS).items():
@@ -75,16 +79,16 @@ def measure_other_metrics(
             continue
         scores = []
         for _, test in selection.plan.outer[: selection.plan.folds]:
-            answer = decide_classes(told[test], material, costs) if material.classes else told[test]
+            answer = decide_classes(predictions[test], material, costs) if material.classes else predictions[test]
             weight = None if material.weight is None else material.weight[test]
             try:
-                scores.append(float(measure(true[test], told[test], answer, weight)))
+                scores.append(float(measure(true[test], predictions[test], answer, weight)))
             except ValueError:  # a fold that lacks a class has no such metric
                 continue
         if len(scores) > 1:
             interval = score_interval(scores, test_share=selection.plan.test_share, level=options.level)
             least = 0.0 if name != "R²" else -np.inf
             most = np.inf if name.startswith(("log", "root", "mean")) else 1.0
-            ends = [float(np.clip(one, least, most)) for one in (interval.low, interval.high)]
+            ends = [float(np.clip(end, least, most)) for end in (interval.low, interval.high)]
             measured[name] = [interval.mean, *ends]
     return measured

@@ -24,7 +24,7 @@ def encode_rows(material: Material) -> np.ndarray:
     return StandardScaler().fit_transform(dense)
 
 
-def map_rows(material: Material, told: Any, seed: int, groups: list[str] | None = None) -> Map | None:
+def map_rows(material: Material, predictions: Any, seed: int, groups: list[str] | None = None) -> Map | None:
     """Return the rows in a plane, with the class, cluster or target of each, and its loss while it was unseen."""
     kept = np.arange(len(material))
     if len(kept) > _MOST_POINTS:
@@ -36,10 +36,10 @@ def map_rows(material: Material, told: Any, seed: int, groups: list[str] | None 
     places = pca.transform(numbers)
     shares = [float(share) for share in pca.explained_variance_ratio_]
     wrong: list[float] = []
-    if told is not None:
+    if predictions is not None:
         true = np.searchsorted(material.classes, material.y) if material.classes else material.y
-        wrong = measure_losses(true[kept], told[kept], material.task).tolist()
-    names = [str(one) for one in material.y[kept]] if material.classes else []
+        wrong = measure_losses(true[kept], predictions[kept], material.task).tolist()
+    names = [str(label) for label in material.y[kept]] if material.classes else []
     if groups is not None:
         names = [groups[row] for row in kept]
     return Map(

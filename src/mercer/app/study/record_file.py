@@ -57,7 +57,7 @@ def _build(kind: Any, value: Any) -> Any:
             message = f"{kind.__name__} must be an object"
             raise TypeError(message)
         hints = typing.get_type_hints(kind)
-        known = {one.name for one in fields(kind)}
+        known = {field.name for field in fields(kind)}
         return kind(**{name: _build(hints[name], part) for name, part in value.items() if name in known})
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (Union, types.UnionType):
@@ -67,5 +67,5 @@ def _build(kind: Any, value: Any) -> Any:
             else _build(next(argument for argument in arguments if argument is not type(None)), value)
         )
     if origin is list:
-        return [_build(arguments[0], one) for one in value]
+        return [_build(arguments[0], item) for item in value]
     return value

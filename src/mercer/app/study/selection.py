@@ -78,8 +78,8 @@ def select(material: Material, options: Options, clock: Clock) -> Selection:
             if not selection.trials:
                 raise
             clock.interrupted = True
-            for one in offers[number:]:
-                selection.skipped[one.name] = "interrupted"
+            for left in offers[number:]:
+                selection.skipped[left.name] = "interrupted"
             break
     if not selection.trials:
         name, text = next(iter(selection.failed.items()))
@@ -158,7 +158,7 @@ def _list_offers(task: str, wanted: Sequence[str] | None) -> list[Candidate]:
         message = f"candidates: must be among {', '.join(sorted(known))}; got {unknown[0]!r}."
         raise ParameterError(message)
     # The constant guess always takes part: every score is compared with it.
-    return [one for one in offers if one.rank == 0 or one.name in wanted]
+    return [offer for offer in offers if offer.rank == 0 or offer.name in wanted]
 
 
 def _count_columns(material: Material) -> int:

@@ -97,16 +97,16 @@ def _try_all(
     curve = None
     offers = candidates("clustering")
     for place, offer in enumerate(offers):
-        found = clock.attempt(offer.name, partial(group_rows, offer, numbers, options.seed), 0.1 + 0.5 * place / 3)
-        if found is None:
+        result = clock.attempt(offer.name, partial(group_rows, offer, numbers, options.seed), 0.1 + 0.5 * place / 3)
+        if result is None:
             failed[offer.name] = "interrupted, out of time, or failed"
             continue
-        tried.append(found[0])
-        if hasattr(found[0].model, "bic"):
-            x, values = make_bic_curve(found[1], numbers)
+        tried.append(result[0])
+        if hasattr(result[0].model, "bic"):
+            x, values = make_bic_curve(result[1], numbers)
             best = int(np.argmin(values))
-            said = f"The Bayesian information criterion is lowest for {x[best]} group{'s' * (x[best] != 1)}."
-            curve = Curve("number of groups", [float(value) for value in x], [], values, marked=best, text=said)
+            text = f"The Bayesian information criterion is lowest for {x[best]} group{'s' * (x[best] != 1)}."
+            curve = Curve("number of groups", [float(value) for value in x], [], values, marked=best, text=text)
     if not tried:
         raise KeyboardInterrupt
     return tried, failed, curve
@@ -116,30 +116,32 @@ def _choose(
     tried: list[Grouping], numbers: np.ndarray, options: Options, clock: Clock
 ) -> tuple[Grouping, float | None]:
     """Choose the simplest method among those whose groups are about as separate and as stable as the best."""
-    best = max(one.score for one in tried)
+    best = max(grouping.score for grouping in tried)
     near = [grouping for grouping in tried if grouping.score >= best - _CLOSE]
     held = clock.attempt(
-        "stability", lambda: [measure_stability(one.model, numbers, options.seed) for one in near], 0.7
+        "stability", lambda: [measure_stability(grouping.model, numbers, options.seed) for grouping in near], 0.7
     )
     if held is None:
         return near[0], None
-    return next((one, found) for one, found in zip(near, held) if found >= max(held) - _AS_STABLE)
+    return next((grouping, stability) for grouping, stability in zip(near, held) if stability >= max(held) - _AS_STABLE)
 
 
 def _name_groups(labels: np.ndarray) -> list[str]:
     """Return the name of the group of each row; groups are numbered by size."""
-    found, counts = np.unique(labels[labels >= 0], return_counts=True)
-    order = {int(label): place + 1 for place, label in enumerate(found[np.argsort(-counts, kind="stable")])}
-    return [f"group {order[int(one)]}" if one >= 0 else "no group" for one in labels]
+    groups, counts = np.unique(labels[labels >= 0], return_counts=True)
+    order = {int(label): place + 1 for place, label in enumerate(groups[np.argsort(-counts, kind="stable")])}
+    return [f"group {order[int(label)]}" if label >= 0 else "no group" for label in labels]
 
 
 def _describe_clusters(sample: Material, names: np.ndarray) -> list[Cluster]:
     """Return the size and the traits of each group, the largest first."""
-    found, counts = np.unique(names, return_counts=True)
-    order = sorted(range(len(found)), key=lambda one: (found[one] == "no group", -counts[one]))
+    groups, counts = np.unique(names, return_counts=True)
+    order = sorted(range(len(groups)), key=lambda index: (groups[index] == "no group", -counts[index]))
     return [
         Cluster(
-            str(found[index]), int(counts[index]), _list_traits(sample, names == found[index]) if len(found) > 1 else []
+            str(groups[index]),
+            int(counts[index]),
+            _list_traits(sample, names == groups[index]) if len(groups) > 1 else [],
         )
         for index in order
     ]
@@ -147,7 +149,7 @@ def _describe_clusters(sample: Material, names: np.ndarray) -> list[Cluster]:
 
 def _list_traits(sample: Material, inside: np.ndarray, most: int = 4) -> list[str]:
     """List what distinguishes a group: numbers far from the overall mean, categories that are unusually frequent."""
-    found: list[tuple[float, str]] = []
+    traits: list[tuple[float, str]] = []
     for name, kind in sample.kinds.items():
         column = sample.X[name]
         if kind == "number":
@@ -155,13 +157,15 @@ def _list_traits(sample: Material, inside: np.ndarray, most: int = 4) -> list[st
             away = float((column[inside].mean() - column.mean()) / spread)
             if abs(away) >= 0.5:
                 side = "above" if away > 0 else "below"
-                found.append((abs(away), f"{name} is {abs(away):.2g} standard deviations {side} the mean"))
+                traits.append((abs(away), f"{name} is {abs(away):.2g} standard deviations {side} the mean"))
         elif kind == "category":
             here, all_rows = column[inside].value_counts(normalize=True), column.value_counts(normalize=True)
             if len(here) and here.iloc[0] > all_rows[here.index[0]] + 0.2:
                 share = f"{100 * here.iloc[0]:.0f} % of these rows, {100 * all_rows[here.index[0]]:.0f} % of all"
-                found.append((5 * float(here.iloc[0] - all_rows[here.index[0]]), f"{name} is {here.index[0]}: {share}"))
-    return [text for _, text in sorted(found, reverse=True)[:most]]
+                traits.append(
+                    (5 * float(here.iloc[0] - all_rows[here.index[0]]), f"{name} is {here.index[0]}: {share}")
+                )
+    return [text for _, text in sorted(traits, reverse=True)[:most]]
 
 
 def _list_odd_rows(sample: Material, density: np.ndarray, names: list[str], n_rows: int = 10) -> list[HardRow]:
@@ -186,36 +190,36 @@ def _write_answer(chosen: Grouping, held: float | None, single: bool, n_rows: in
     if single:
         return f"The {n_rows} rows form no separate groups: one normal distribution describes them as well as several."
     share = float((chosen.labels >= 0).mean())
-    said = f"The rows form {chosen.n_groups} groups, found by {chosen.offer.name}"
+    sentence = f"The rows form {chosen.n_groups} groups, found by {chosen.offer.name}"
     if share < 0.995:
-        said += f"; {100 * (1 - share):.2g} % of the rows are in no group"
+        sentence += f"; {100 * (1 - share):.2g} % of the rows are in no group"
     if held is not None:
         verdict = "the groups are stable" if held >= _STABLE else "the groups are not stable"
-        said += f"; {verdict} (random halves of the rows agree to {held:.2f}, where 1 is perfect)"
-    return f"{said}."
+        sentence += f"; {verdict} (random halves of the rows agree to {held:.2f}, where 1 is perfect)"
+    return f"{sentence}."
 
 
 def _list_candidates(tried: list[Grouping], chosen: Grouping, failed: dict[str, str]) -> list[Candidate]:
     """Return the record of every clustering method."""
     listed = []
     best = max(grouping.score for grouping in tried)
-    for one in tried:
-        status = "chosen" if one is chosen else "best" if one.score == best else "worse"
-        complexity, words = float(one.offer.rank), f"{one.n_groups} groups"
-        if one.offer.complexity is not None:
-            complexity, words = one.offer.complexity(one.model)
+    for grouping in tried:
+        status = "chosen" if grouping is chosen else "best" if grouping.score == best else "worse"
+        complexity, words = float(grouping.offer.rank), f"{grouping.n_groups} groups"
+        if grouping.offer.complexity is not None:
+            complexity, words = grouping.offer.complexity(grouping.model)
         listed.append(
             Candidate(
-                one.offer.name,
-                one.offer.family,
+                grouping.offer.name,
+                grouping.offer.family,
                 complexity,
                 words,
                 status,
-                one.offer.text,
-                one.score,
-                one.score,
-                one.score,
-                settings=[one.setting],
+                grouping.offer.text,
+                grouping.score,
+                grouping.score,
+                grouping.score,
+                settings=[grouping.setting],
             )
         )
     for name, reason in failed.items():

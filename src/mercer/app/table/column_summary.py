@@ -56,7 +56,6 @@ def _spell_day(moment: Any) -> str:
 
 
 def _summarise_numbers(values: np.ndarray) -> tuple[str, list[int], list[float], list[str]]:
-    """Return the summary and the histogram of numbers."""
     low, high = float(values.min()), float(values.max())
     summary = f"mean {spell_number(float(values.mean()))}, from {spell_number(low)} to {spell_number(high)}"
     # There is no histogram if the range overflows, or if a bin is narrower than the spacing of floats.

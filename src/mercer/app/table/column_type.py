@@ -103,16 +103,16 @@ class Typing:
                 return texts.map(dict(zip(values, dates))).astype("datetime64[s]")
         if share >= _SOME:
             others = quote(*values[np.isnan(numbers)][:2])
-            said = f"Only {share:.0%} of the values are numbers; others are {others}. The column is read as text."
-            self.notices.append(Notice("warning", name, said, f"give --number {name} to count the texts as missing"))
+            text = f"Only {share:.0%} of the values are numbers; others are {others}. The column is read as text."
+            self.notices.append(Notice("warning", name, text, f"give --number {name} to count the texts as missing"))
         return texts
 
     def _say_mixed(self, name: str, wrong: np.ndarray, count: int, n_known: int) -> None:
         """Add a notice that some values of a number column are not numbers."""
         if count:
             verb, suffix = ("is not a number", "s") if count == 1 else ("are not numbers", "")
-            said = f"{count} of {n_known} values {verb} ({quote(*wrong[:3], most=3)}) and count{suffix} as missing."
-            self.notices.append(Notice("warning", name, said, f"correct them, or give --category {name}"))
+            text = f"{count} of {n_known} values {verb} ({quote(*wrong[:3], most=3)}) and count{suffix} as missing."
+            self.notices.append(Notice("warning", name, text, f"correct them, or give --category {name}"))
 
     def _read_dates(
         self, name: str, values: np.ndarray, counts: np.ndarray, given: bool, form: str
@@ -123,13 +123,13 @@ class Typing:
         texts = pandas.Series(values, dtype=object)
         best: Any = None
         best_share, ties = 0.0, 0
-        for one in [form] if form else _list_forms(str(values[0])):
-            parsed = pandas.to_datetime(texts, format=one, errors="coerce")
+        for pattern in [form] if form else _list_forms(str(values[0])):
+            parsed = pandas.to_datetime(texts, format=pattern, errors="coerce")
             share = counts[parsed.notna().to_numpy()].sum() / counts.sum()
             ties += int(share == best_share and share > 0)
             if share > best_share:
                 best, best_share, ties = parsed, share, 0
-                self.forms[name] = one
+                self.forms[name] = pattern
         if form and best is None:
             best = pandas.to_datetime(texts, format=form, errors="coerce")
         elif not form and (best is None or best_share < (_SOME if given else _MOSTLY)):
@@ -137,8 +137,8 @@ class Typing:
             return None
         if ties:
             example = f"{quote(values[0])} was read as {best.iloc[0].day} {best.iloc[0]:%B %Y}"
-            said = f"The dates can be read with the day or the month first; {example}."
-            self.notices.append(Notice("warning", name, said, "write dates as year-month-day"))
+            text = f"The dates can be read with the day or the month first; {example}."
+            self.notices.append(Notice("warning", name, text, "write dates as year-month-day"))
         self._say_out_of_range(name, values[best.isna().to_numpy()], int(counts[best.isna().to_numpy()].sum()))
         return self._drop_far_dates(name, best).to_numpy()
 
@@ -156,8 +156,8 @@ class Typing:
         """Add a notice that some dates are out of range."""
         if count:
             verb, suffix = ("date is", "s") if count == 1 else ("dates are", "")
-            said = f"{count} {verb} out of range ({quote(*values[:3], most=3)}) and count{suffix} as missing."
-            self.notices.append(Notice("warning", name, said, "correct them"))
+            text = f"{count} {verb} out of range ({quote(*values[:3], most=3)}) and count{suffix} as missing."
+            self.notices.append(Notice("warning", name, text, "correct them"))
 
 
 def _list_forms(example: str) -> list[str]:

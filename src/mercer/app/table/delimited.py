@@ -77,16 +77,16 @@ def find_dialect(place: Place, delimiter: str | None, encoding: str | None, comp
     chosen, records = _find_delimiter(place, text, delimiter)
     usual = "\t" if place.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else ","
     if delimiter is None and chosen != usual and len(records[0]) > 1:
-        said = f"The columns are separated by a {_DELIMITERS[chosen]}, by the look of the first lines."
-        notices.append(Notice("note", "the table", said, "give --delimiter if that is wrong"))
+        remark = f"The columns are separated by a {_DELIMITERS[chosen]}, by the look of the first lines."
+        notices.append(Notice("note", "the table", remark, "give --delimiter if that is wrong"))
     names = [name.strip() for name in records[0]]
     headed = not all(_NUMBER.fullmatch(name) for name in names)
     if not headed:
         names = [f"column_{place}" for place in range(1, len(names) + 1)]
-        said = f"The first line holds numbers instead of names. The columns are called {quote(*names, most=3)}."
-        notices.append(Notice("warning", "the table", said, "write the names into the first line"))
+        remark = f"The first line holds numbers instead of names. The columns are called {quote(*names, most=3)}."
+        notices.append(Notice("warning", "the table", remark, "write the names into the first line"))
     check_names(place.name, names)
-    fields_below = [one for record in records[1:200] for one in record]
+    fields_below = [value for record in records[1:200] for value in record]
     decimal = "."
     pointed = any("." in field for field in fields_below if _NUMBER.fullmatch(field))
     if chosen != "," and not pointed and any(map(_DECIMAL_COMMA.fullmatch, fields_below)):
@@ -125,8 +125,8 @@ def guess_old_encoding(sample: bytes) -> tuple[str, list[Notice]]:
     """Return the encoding of bytes that are not UTF-8, and a notice."""
     # Five bytes are undefined in cp1252; latin-1 defines all of them.
     encoding = "latin-1" if any(byte in sample for byte in b"\x81\x8d\x8f\x90\x9d") else "cp1252"
-    said = f"The file is not encoded in UTF-8. It is read as {encoding}."
-    return encoding, [Notice("warning", "the table", said, "give --encoding if letters look wrong")]
+    text = f"The file is not encoded in UTF-8. It is read as {encoding}."
+    return encoding, [Notice("warning", "the table", text, "give --encoding if letters look wrong")]
 
 
 def _read_records(text: str, delimiter: str) -> list[list[str]]:
@@ -142,13 +142,13 @@ def _find_delimiter(place: Place, text: str, given: str | None) -> tuple[str, li
         message = f"{place.name}: --delimiter must be one character; got {given!r}. Leave it out to have it guessed."
         raise DataError(message)
     tried = {}
-    for one in _DELIMITERS if given is None else dict.fromkeys([given, *_DELIMITERS]):
+    for delimiter in _DELIMITERS if given is None else dict.fromkeys([given, *_DELIMITERS]):
         try:
-            tried[one] = _read_records(text, one)
+            tried[delimiter] = _read_records(text, delimiter)
         except csv.Error:
             continue
-    scores = {one: _measure_regularity(records) for one, records in tried.items()}
-    best = max(scores, key=lambda one: scores[one], default=",")
+    scores = {delimiter: _measure_regularity(records) for delimiter, records in tried.items()}
+    best = max(scores, key=lambda delimiter: scores[delimiter], default=",")
     if given is not None:
         if given in tried and len(tried[given][0]) == 1 and scores[best][0] > 0.9 and len(tried[best][0]) > 1:
             message = (
@@ -232,14 +232,14 @@ def read_delimited(place: Place, dialect: Dialect, columns: list[str] | None) ->
     return table, notices
 
 
-def _read_again(place: Place, dialect: Dialect, columns: list[str] | None, said: str) -> tuple[Any, list[Notice]]:
+def _read_again(place: Place, dialect: Dialect, columns: list[str] | None, reason: str) -> tuple[Any, list[Notice]]:
     """Read a file again that pyarrow refused: it has late bytes that are not UTF-8, or quoted line ends."""
-    if "UTF8" in said and dialect.encoding == "utf-8":
+    if "UTF8" in reason and dialect.encoding == "utf-8":
         encoding, notices = guess_old_encoding(b"")
         return read_delimited(place, replace(dialect, encoding=encoding, notices=dialect.notices + notices), columns)
     if not dialect.long_values:
         return read_delimited(place, replace(dialect, long_values=True), columns)
-    message = f"{place.name}: the file cannot be read as a table ({said.splitlines()[0][:160]}). Correct that line."
+    message = f"{place.name}: the file cannot be read as a table ({reason.splitlines()[0][:160]}). Correct that line."
     raise DataError(message)
 
 
@@ -260,15 +260,14 @@ def _describe_ragged(place: Place, n_rows: int, skipped: list[Any]) -> Notice:
         )
         raise DataError(message)
     lines, verb = ("line does", "was") if len(skipped) == 1 else ("lines do", "were")
-    said = (
+    text = (
         f"{len(skipped)} {lines} not have as many fields as the first line ({expected}) and {verb} skipped, such as "
         f"{quote(skipped[0].text)}."
     )
-    return Notice("warning", "the table", said, "correct the file")
+    return Notice("warning", "the table", text, "correct the file")
 
 
 def _open_input(place: Place, dialect: Dialect) -> Any:
-    """Open the file for pyarrow."""
     import pyarrow
 
     if dialect.compressed:

@@ -69,8 +69,8 @@ def report_damage(place: Place) -> Iterator[None]:
     except (MercerError, MemoryError, ModuleNotFoundError):
         raise
     except Exception as error:
-        said = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
-        message = f"{place.name}: the file is damaged ({said}). Write it again."
+        reason = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+        message = f"{place.name}: the file is damaged ({reason}). Write it again."
         raise DataError(message) from None
 
 

@@ -47,21 +47,18 @@ def validate_table(table: Any) -> Any:
 
 
 def _read_parquet(place: Place) -> Any:
-    """Read a Parquet file."""
     from pyarrow import parquet
 
     return parquet.ParquetFile(place.origin).read()
 
 
 def _read_arrow(place: Place) -> Any:
-    """Read an Arrow or Feather file."""
     from pyarrow import feather
 
     return feather.read_table(place.origin)
 
 
 def _read_stream(place: Place) -> Any:
-    """Read an Arrow stream."""
     import pyarrow
 
     with place.open() as file:
@@ -84,7 +81,7 @@ def _read_folder(place: Place) -> Any:
     from pyarrow import parquet
 
     tables = [parquet.ParquetFile(file).read() for file in list_parquet_files(place)]
-    other = next((index for index, one in enumerate(tables) if one.column_names != tables[0].column_names), None)
+    other = next((index for index, part in enumerate(tables) if part.column_names != tables[0].column_names), None)
     if other is not None:
         names = quote(*(list_parquet_files(place)[index].name for index in (0, other)))
         message = f"{place.name}: all files of a folder must have the same columns; {names} differ. Remove one."
@@ -134,7 +131,6 @@ def read_json_blocks(place: Place, columns: list[str] | None, size: int = 2**22)
 
 
 def _read_excel(place: Place, sheet: str | None) -> tuple[Any, list[Notice]]:
-    """Read a sheet of an Excel file."""
     import pandas
 
     try:
@@ -152,8 +148,8 @@ def _read_excel(place: Place, sheet: str | None) -> tuple[Any, list[Notice]]:
         frame = pandas.read_excel(book, sheet_name=sheet or names[0], header=None)
     notices = []
     if sheet is None and len(names) > 1:
-        said = f"The first sheet, {quote(names[0])}, was read; the sheets are {quote(*names)}."
-        notices.append(Notice("note", "the table", said, "give --sheet NAME for another"))
+        text = f"The first sheet, {quote(names[0])}, was read; the sheets are {quote(*names)}."
+        notices.append(Notice("note", "the table", text, "give --sheet NAME for another"))
     return _set_header(place, frame), notices
 
 
@@ -178,8 +174,8 @@ def _connect(place: Place) -> Any:
 
 def _choose_table(place: Place, connection: Any, query: str | None) -> str:
     """Return the table to read: the one asked for, or the only one."""
-    found = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
-    names = sorted(name for (name,) in found if not name.startswith("sqlite_"))
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
+    names = sorted(name for (name,) in tables if not name.startswith("sqlite_"))
     if query is not None and query in names:
         return query
     if query is None and len(names) == 1:
@@ -193,7 +189,6 @@ def _choose_table(place: Place, connection: Any, query: str | None) -> str:
 
 
 def _read_sqlite(place: Place, query: str | None) -> tuple[Any, list[Notice]]:
-    """Read a table of an SQLite database."""
     import pandas
 
     blocks = list(read_sqlite_blocks(place, query, 2**17))
@@ -210,6 +205,6 @@ def read_sqlite_blocks(place: Place, query: str | None, rows: int) -> Iterator[A
         cursor = connection.execute(f'SELECT * FROM "{quoted}"')
         names = [field[0] for field in cursor.description]
         first = True
-        while (found := cursor.fetchmany(rows)) or first:
+        while (fetched := cursor.fetchmany(rows)) or first:
             first = False
-            yield pandas.DataFrame(found, columns=names)
+            yield pandas.DataFrame(fetched, columns=names)

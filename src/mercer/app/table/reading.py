@@ -63,10 +63,10 @@ def read_table(
             with report_damage(place):
                 dialect = find_dialect(place, delimiter, encoding, kind == "gzip")
                 _check_wanted(place.name, dialect.names, columns)
-                found, notices = read_delimited(place, dialect, list(columns) if columns else None)
+                content, notices = read_delimited(place, dialect, list(columns) if columns else None)
         else:
-            found, notices = read_other(kind, place, sheet, query)
-        frame = make_frame(found, place.name, columns)
+            content, notices = read_other(kind, place, sheet, query)
+        frame = make_frame(content, place.name, columns)
         return _make_table(place.name, frame, kinds, notices, digest.result())
 
 
@@ -84,7 +84,6 @@ def _read_frame(source: Any, columns: Sequence[str] | None, kinds: dict[str, str
 
 
 def _make_table(name: str, frame: Any, kinds: dict[str, str] | None, notices: list[Notice], digest: str) -> Table:
-    """Return the table with plain columns."""
     if len(frame) == 0:
         message = f"{name}: the table has column names but no rows. Give a table with rows."
         raise DataError(message)
@@ -97,12 +96,12 @@ def make_frame(given: Any, name: str, columns: Sequence[str] | None = None) -> A
     import pandas
 
     if isinstance(given, pandas.DataFrame):
-        names = [str(one).strip() for one in given.columns]
+        names = [str(column).strip() for column in given.columns]
     elif hasattr(given, "__arrow_c_stream__"):
         import pyarrow
 
         given = pyarrow.table(given)
-        names = [one.strip() for one in given.column_names]
+        names = [column.strip() for column in given.column_names]
     else:
         message = f"{name}: a table must be a path or a frame of pandas, polars or Arrow; got {type(given).__name__}."
         raise DataError(message)
@@ -121,8 +120,8 @@ def _simplify_arrow(table: Any) -> Any:
     import pyarrow
     from pyarrow import compute, types
 
-    for place, one in enumerate(table.schema):
-        kind = one.type
+    for place, field in enumerate(table.schema):
+        kind = field.type
         if types.is_dictionary(kind):
             changed = compute.cast(table.column(place), kind.value_type)
         elif types.is_date(kind) or (types.is_timestamp(kind) and kind.tz is None and kind.unit != "s"):
@@ -136,13 +135,13 @@ def _simplify_arrow(table: Any) -> Any:
             changed = pyarrow.array(texts, pyarrow.string())
         else:
             continue
-        table = table.set_column(place, one.name, changed)
+        table = table.set_column(place, field.name, changed)
     return table
 
 
 def _check_wanted(name: str, names: list[str], columns: Sequence[str] | None) -> None:
     """Raise if the table has not all `columns`."""
-    lacking = [one for one in columns or () if one not in names]
+    lacking = [column for column in columns or () if column not in names]
     if lacking:
         message = f"{name}: there is no column {quote(*lacking)}; the columns are {quote(*names)}. Correct --columns."
         raise DataError(message)

@@ -184,7 +184,6 @@ def _check_without_target(table: Table) -> list[Notice]:
 
 
 def _guess(name: str, column: Any, given: str | None) -> _Guess:
-    """Guess the role of one column."""
     distinct = count_distinct(column)
     if given in (*KINDS, "ignored"):
         return _Guess(given, f"given by --{'ignore' if given == 'ignored' else given}", distinct)
@@ -244,12 +243,12 @@ def _guess_id(name: str, known: Any, distinct: int) -> _Guess | None:
 
 def _guess_repeated_id(name: str, known: Any, distinct: int) -> _Guess:
     """Return the guess that the column identifies things that several rows belong to."""
-    said = (
+    text = (
         f"The column is named like an id, and each of its {distinct} values occurs {len(known) / distinct:.1f} times "
         "on average. It is not used."
     )
     cure = f"give --group {name} if rows with the same value belong together, or --keep {name}"
-    return _Guess("id", "named like an id", distinct, [Notice("warning", name, said, cure)])
+    return _Guess("id", "named like an id", distinct, [Notice("warning", name, text, cure)])
 
 
 def _mark_leaks(
@@ -260,16 +259,16 @@ def _mark_leaks(
         guess = guesses[name]
         if value < limit:
             continue
-        said = f"This column alone predicts {quote(target)} almost perfectly ({value:.3f}, where 1 is perfect)"
+        text = f"This column alone predicts {quote(target)} almost perfectly ({value:.3f}, where 1 is perfect)"
         if keep or name in given:
             notice = Notice(
                 "warning",
                 name,
-                f"{said}. It is used.",
+                f"{text}. It is used.",
                 f"give --ignore {name} if its value is known only after the outcome",
             )
         else:
             guess.role, guess.reason = "leak", f"predicts the target on its own ({value:.3f}, where 1 is perfect)"
-            text = f"{said}, like a column that is recorded after the outcome. It is not used."
+            text = f"{text}, like a column that is recorded after the outcome. It is not used."
             notice = Notice("danger", name, text, f"give --keep {name} if its value is known before the outcome")
         guess.notices.append(notice)

@@ -80,7 +80,6 @@ class Stream:
         return stream
 
     def _find_names(self) -> list[str]:
-        """Return the column names."""
         import pyarrow
         from pyarrow import parquet
 
@@ -113,8 +112,8 @@ class Stream:
                 # SQLite has no booleans: it stores 0 and 1.
                 if kind == "truth" and plain[name].dtype.kind in "if" and not plain[name].isna().any():
                     plain[name] = plain[name].astype(bool)
-            told = {known.subject for known in self.notices}
-            self.notices += [notice for notice in typing.notices if notice.subject not in told]
+            subjects = {known.subject for known in self.notices}
+            self.notices += [notice for notice in typing.notices if notice.subject not in subjects]
             yield plain
 
     @property
@@ -178,25 +177,23 @@ class Stream:
             except pyarrow.ArrowInvalid as error:
                 dialect, types = self._change_reading(dialect, types, str(error))
 
-    def _change_reading(self, dialect: Dialect, types: dict[str, Any], said: str) -> tuple[Dialect, dict[str, Any]]:
+    def _change_reading(self, dialect: Dialect, types: dict[str, Any], reason: str) -> tuple[Dialect, dict[str, Any]]:
         """Return the dialect and the types to read on with, after an error of pyarrow."""
         import pyarrow
 
-        if "UTF8" in said and dialect.encoding == "utf-8":
+        if "UTF8" in reason and dialect.encoding == "utf-8":
             return replace(dialect, encoding=guess_old_encoding(b"")[0]), types
-        found = _COLUMN.search(said)
-        name = dialect.names[int(found.group(1))] if found else None
+        match = _COLUMN.search(reason)
+        name = dialect.names[int(match.group(1))] if match else None
         if name is not None and types.get(name) != pyarrow.string():
             return dialect, types | {name: pyarrow.string()}
         if not dialect.long_values:
             return replace(dialect, long_values=True), types
-        message = (
-            f"{self.place.name}: the rest of the file cannot be read ({said.splitlines()[0][:160]}). Correct that line."
-        )
+        first = reason.splitlines()[0][:160]
+        message = f"{self.place.name}: the rest of the file cannot be read ({first}). Correct that line."
         raise DataError(message)
 
     def _list_arrow_types(self) -> dict[str, Any]:
-        """Return the Arrow type of each column."""
         import pyarrow
 
         known = {

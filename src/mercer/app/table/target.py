@@ -32,7 +32,9 @@ def check_column(table: Table, name: str | None, flag: str) -> None:
     if name is None or name in table.frame.columns:
         return
     names = [str(column) for column in table.frame.columns]
-    close = difflib.get_close_matches(name, names, 1, 0.6) or [one for one in names if one.lower() == name.lower()]
+    close = difflib.get_close_matches(name, names, 1, 0.6) or [
+        column for column in names if column.lower() == name.lower()
+    ]
     hint = f"Did you mean {quote(close[0])}?" if close else f"Give {flag} one of them."
     message = f"{table.name}: there is no column {quote(name)}; the columns are {quote(*names)}. {hint}"
     raise DataError(message)
@@ -68,7 +70,6 @@ def find_task(table: Table, target: str | None, task: str | None) -> tuple[str, 
 
 
 def _guess_task(column: Any, target: str) -> tuple[str, list[Notice]]:
-    """Guess the task from the values of the target."""
     if column.dtype.kind not in "if":
         return "classification", []
     distinct = count_distinct(column)
@@ -77,8 +78,8 @@ def _guess_task(column: Any, target: str) -> tuple[str, list[Notice]]:
         return "regression", []
     if distinct == 2:
         return "classification", []
-    said = f"The target has {distinct} distinct whole numbers, which are taken for classes."
-    return "classification", [Notice("note", target, said, "give --task regression to predict it as a number")]
+    text = f"The target has {distinct} distinct whole numbers, which are taken for classes."
+    return "classification", [Notice("note", target, text, "give --task regression to predict it as a number")]
 
 
 def check_target(table: Table, target: str, task: str) -> list[Notice]:
@@ -103,8 +104,8 @@ def check_target(table: Table, target: str, task: str) -> list[Notice]:
         raise DataError(message)
     notices = []
     if n_missing:
-        said = f"The target is missing in {n_missing} of {len(column)} rows. They are not used."
-        notices.append(Notice("warning", target, said, "fill it in, or remove the rows"))
+        text = f"The target is missing in {n_missing} of {len(column)} rows. They are not used."
+        notices.append(Notice("warning", target, text, "fill it in, or remove the rows"))
     return notices + (_check_classes(table, target, known) if task == "classification" else [])
 
 
@@ -140,16 +141,16 @@ def _check_classes(table: Table, target: str, known: Any) -> list[Notice]:
         raise DataError(message)
     rare = counts.iloc[-1]
     if rare < 10:
-        said = f"The class {quote(counts.index[-1])} has only {rare} rows, so that its scores are very uncertain."
-        return [Notice("warning", target, said, "collect more of them, or merge classes")]
+        text = f"The class {quote(counts.index[-1])} has only {rare} rows, so that its scores are very uncertain."
+        return [Notice("warning", target, text, "collect more of them, or merge classes")]
     share = rare / counts.sum()
     if share < 0.1:
-        said = f"The classes are unbalanced: {quote(counts.index[-1])} has {share:.1%} of the rows."
+        text = f"The classes are unbalanced: {quote(counts.index[-1])} has {share:.1%} of the rows."
         return [
             Notice(
                 "note",
                 target,
-                said,
+                text,
                 "give --costs if some errors cost more than others; by default all classes weigh the same",
             )
         ]

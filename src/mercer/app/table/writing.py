@@ -74,7 +74,6 @@ class Writer:
         self._sink.write_table(table.cast(self._schema))
 
     def _open_sink(self, schema: Any) -> Any:
-        """Open the writer of the format."""
         import pyarrow
         from pyarrow import csv, parquet
 

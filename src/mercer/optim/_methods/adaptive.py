@@ -63,6 +63,7 @@ class RMSprop(FirstOrder):
     def move(self, x: Array, gradient: Array, carried: tuple[Array, ...], t: int) -> tuple[Array, tuple[Array, ...]]:
         xp = namespace_of(x)
         squares = self.decay * carried[0] + (1.0 - self.decay) * gradient**2
+        # Papers differ in whether epsilon is inside the root; inside, sqrt(1e-8) = 1e-4 damps small gradients far more.
         root = xp.sqrt(squares + self.epsilon) if self.epsilon_inside else xp.sqrt(squares) + self.epsilon
         return x - self.rate(t) * gradient / root, (squares,)
 
@@ -156,6 +157,7 @@ class AdamW(Adam):
     rules: ClassVar[dict[str, Rule]] = {**Adam.rules, "weight_decay": Real(0)}
 
     def _move_by(self, x: Array, direction: Array, rate: float) -> Array:
+        # Decay beside the adaptive division: inside it, parameters with large gradients would decay less.
         return x - rate * (direction + self.weight_decay * x)
 
 
@@ -214,11 +216,13 @@ class Rprop(FirstOrder):
             raise ParameterError(message)
 
     def carry(self, x: Array) -> tuple[Array, ...]:
+        # 0.0 * x keeps the library, type and device of x. Sign 0 at first leaves the first lengths unchanged.
         return 0.0 * x, 0.0 * x + self.learning_rate
 
     def move(self, x: Array, gradient: Array, carried: tuple[Array, ...], t: int) -> tuple[Array, tuple[Array, ...]]:
         xp = namespace_of(x)
         sign = xp.sign(gradient)
+        # Equal signs: the step was too short, lengthen it. Opposite signs: it jumped over a minimum, shorten it.
         agreement = sign * carried[0]
         factor = xp.where(agreement > 0, self.growth, xp.where(agreement < 0, self.shrinkage, 1.0 + 0.0 * x))
         length = xp.clip(carried[1] * factor, self.shortest, self.longest)

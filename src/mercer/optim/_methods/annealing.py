@@ -116,6 +116,7 @@ def anneal(
         message = "anneal: factor or depth must be given; got None for both."
         raise ParameterError(message)
 
+    # log(t + 2) / depth is the schedule of Geman and Geman; the geometric one is faster and promises nothing.
     def inverse_temperature(level: int) -> float:
         return beta * float(factor) ** level if depth is None else math.log(level + 2.0) / depth  # type: ignore[arg-type]
 
@@ -184,8 +185,10 @@ def sample_states(
     def walk() -> Generator[Any, Any, Solution]:
         state = start
         if burn_in:
+            # The first states still depend on the start and are thrown away.
             state, _ = yield Walk(state, beta, rule, burn_in)
         for _ in range(n_samples):
+            # Successive states of a walk are correlated; keep every `thin`-th.
             state, _ = yield Walk(state, beta, rule, thin)
             states.append(state.current)
             energies.append(state.energy)
@@ -198,6 +201,7 @@ def sample_states(
 def _levels(
     state: AnnealingState, inverse_temperature: Callable[[int], float], rule: str, n_moves: int
 ) -> Generator[Any, Any, Solution]:
+    # Stopping rules end this loop from outside. One temperature per level lets the walk approach equilibrium.
     while True:
         beta = inverse_temperature(state.n_levels)
         state, accepted = yield Walk(state, beta, rule, n_moves)

@@ -86,13 +86,13 @@ def _conjugate_gradient(
     state = start if isinstance(start, FunctionConjugateState) else (yield from _begun(start))
     period = method.restart or max(10, _size(state.x))
     while True:
-        found = yield from _along(method, state)
-        if found is None and state.n_since == 0:
+        reached = yield from _along(method, state)
+        if reached is None and state.n_since == 0:
             return Solution(state, False, certify_gradient(state.gradient), "no lower point")
-        if found is None:
+        if reached is None:
             state = _restart(state)
             continue
-        before, state = state.x, _turn_direction(state, found, period)
+        before, state = state.x, _turn_direction(state, reached, period)
         yield make_step(state, before, restarted=float(state.n_since == 0))
 
 
@@ -124,17 +124,17 @@ def _along(method: ConjugateGradient, state: FunctionConjugateState) -> Generato
     return (yield Evaluate(state.x + line.step * state.direction)) if line.value < state.value else None
 
 
-def _turn_direction(state: FunctionConjugateState, found: FunctionPoint, period: int) -> FunctionConjugateState:
+def _turn_direction(state: FunctionConjugateState, reached: FunctionPoint, period: int) -> FunctionConjugateState:
     """Return the state at a point found, with its next direction."""
-    moved, change = found.parameters - state.x, found.gradient - state.gradient
+    moved, change = reached.parameters - state.x, reached.gradient - state.gradient
     step = (inner(moved, moved) / inner(state.direction, state.direction)) ** 0.5
     # Polak and Ribiere: beta = g_new . (g_new - g) / g . g; negative values restart ("PR+"), which is globally
     # convergent.
-    beta = inner(found.gradient, change) / inner(state.gradient, state.gradient)
-    direction = beta * state.direction - found.gradient
-    slope = inner(found.gradient, direction)
+    beta = inner(reached.gradient, change) / inner(state.gradient, state.gradient)
+    direction = beta * state.direction - reached.gradient
+    slope = inner(reached.gradient, direction)
     here = FunctionConjugateState(
-        found.parameters, found.objective, found.gradient, direction, step, state.n_steps + 1, state.n_since + 1
+        reached.parameters, reached.objective, reached.gradient, direction, step, state.n_steps + 1, state.n_since + 1
     )
     if beta <= 0 or here.n_since >= period or not slope < 0:
         return _restart(here)

@@ -113,6 +113,7 @@ def _sweep(
 def _order_directions(order: str, count: int, state: CoordinateSearchState) -> Iterator[int]:
     if order == "cyclic":
         return iter(range(count))
+    # The order depends on the seed and the sweep only, so a continued run draws the orders of an unbroken one.
     random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_steps,)))
     return iter(random.permutation(count).tolist())
 
@@ -133,10 +134,11 @@ def _directions(x: np.ndarray, constraint: Any) -> list[np.ndarray]:
     if c.shape != x.shape or not np.all(np.isfinite(c)):
         message = f"CoordinateSearch: constraint must hold {len(x)} finite numbers, one for each parameter; got {c}."
         raise DataError(message)
-    free = [row for row, one in zip(np.eye(len(x), dtype=x.dtype), c) if one == 0]
+    free = [row for row, coefficient in zip(np.eye(len(x), dtype=x.dtype), c) if coefficient == 0]
     tied = np.flatnonzero(c)
     for i, j in ((i, j) for i in tied for j in tied if i < j):
         pair = np.zeros_like(x)
+        # c . (e_i / c_i - e_j / c_j) = 0, so that c . x stays constant along the pair.
         pair[i], pair[j] = 1.0 / c[i], -1.0 / c[j]
         free.append(pair / np.max(np.abs(pair)))
     return free

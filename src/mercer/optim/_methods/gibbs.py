@@ -115,6 +115,7 @@ class GibbsDistribution:
     def log_partition(self) -> float:
         if math.isinf(self.beta):
             return math.inf if self.energies.min() < 0 else -math.inf
+        # log Z = log sum exp(-beta (E - min E)) - beta min E.
         return float(logsumexp(self._log_weights) - self.beta * self.energies.min())
 
     @cached_property
@@ -127,6 +128,7 @@ class GibbsDistribution:
 
     @property
     def entropy(self) -> float:
+        # p log p tends to 0 as p does.
         p = self.probabilities[self.probabilities > 0]
         return float(-np.sum(p * np.log(p)))
 
@@ -169,7 +171,9 @@ class GibbsDistribution:
         if not np.array_equal(linked, linked.T) or counts.min() != counts.max() or linked.diagonal().any():
             message = "transition_matrix: neighbours must be symmetric, alike in number and without loops; got others."
             raise DataError(message)
+        # Symmetric proposals and this acceptance give detailed balance: P(s) T(s, s') = P(s') T(s', s).
         change = self.energies[None, :] - self.energies[:, None]
         matrix = np.where(linked, acceptance_probability(change, self.beta, rule), 0.0) / max(1, counts[0])
+        # A rejected proposal stays where it is.
         matrix[np.diag_indices_from(matrix)] = 1.0 - matrix.sum(axis=1)
         return matrix

@@ -75,21 +75,23 @@ def _lbfgs(memory: int, start: Array | FunctionMemoryState) -> Generator[Any, An
         length = inner(direction, direction) ** 0.5
         first = 1.0 if state.steps or length <= 1.0 else 1.0 / length
         point = FunctionPoint(state.x, state.value, state.gradient)
-        found = yield from search(FunctionProblem(), point, direction, first=first, strong=True)
-        if found is None and not state.steps:
+        reached = yield from search(FunctionProblem(), point, direction, first=first, strong=True)
+        if reached is None and not state.steps:
             return Solution(state, False, certify_gradient(state.gradient), "no lower point")
-        if found is None:
+        if reached is None:
             # The memory misleads: start it afresh from here.
             state = FunctionMemoryState(state.x, state.value, state.gradient, (), (), state.n_steps)
             continue
-        before, state = state.x, _remember(state, found, memory)
+        before, state = state.x, _remember(state, reached, memory)
         yield make_step(state, before)
 
 
-def _remember(state: FunctionMemoryState, found: FunctionPoint, memory: int) -> FunctionMemoryState:
-    step, change = found.parameters - state.x, found.gradient - state.gradient
+def _remember(state: FunctionMemoryState, reached: FunctionPoint, memory: int) -> FunctionMemoryState:
+    step, change = reached.parameters - state.x, reached.gradient - state.gradient
     steps, changes = state.steps, state.changes
     # Only pairs with s . y > 0 keep the approximate inverse Hessian positive definite.
     if is_curved(step, change):
         steps, changes = (*steps, step)[-memory:], (*changes, change)[-memory:]
-    return FunctionMemoryState(found.parameters, found.objective, found.gradient, steps, changes, state.n_steps + 1)
+    return FunctionMemoryState(
+        reached.parameters, reached.objective, reached.gradient, steps, changes, state.n_steps + 1
+    )

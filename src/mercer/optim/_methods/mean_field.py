@@ -133,6 +133,7 @@ class MeanFieldSource:
 
 def update_mean(field: Any, beta: float) -> Any:
     """Return the mean of a variable in a field: a number for spins, a vector for one-of-M variables."""
+    # The mean of exp(-beta s f) / Z: over s = -1, 1 it is -tanh(beta f), over unit vectors the softmax.
     return softmax(-beta * field) if np.ndim(field) else -math.tanh(beta * field)
 
 
@@ -155,6 +156,7 @@ def mean_field_entropy(means: Any) -> float:
     0.693147
     """
     means = np.asarray(means, dtype=np.float64)
+    # A spin of mean m is up with probability (1 + m) / 2.
     shares = means if means.ndim == 2 else np.stack([0.5 * (1.0 + means), 0.5 * (1.0 - means)])
     return float(np.sum(entr(np.clip(shares, 0.0, 1.0))))
 
@@ -230,6 +232,7 @@ def anneal_mean_field(
 def _start(shape: int | tuple[int, int], random_state: Any) -> MeanFieldState:
     """Return means slightly off the symmetric point."""
     size = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    # Equal means can be a fixed point by symmetry, which no sweep would leave.
     noise = 1e-3 * np.random.default_rng(seed_sequence(random_state)).uniform(-1.0, 1.0, size=size)
     return MeanFieldState(softmax(noise, axis=1) if len(size) == 2 else noise, math.nan, None, 0, 0)
 
@@ -237,6 +240,7 @@ def _start(shape: int | tuple[int, int], random_state: Any) -> MeanFieldState:
 def _anneal(state: MeanFieldState, betas: list[float], tol: float, max_sweeps: int) -> Generator[Any, Any, Solution]:
     moved = math.inf
     while True:
+        # The means of one level start the next: slow cooling follows a minimum of the free energy.
         if state.n_sweeps >= max_sweeps or (state.n_sweeps and moved <= tol):
             state = MeanFieldState(state.x, state.value, None, state.level + 1, 0)
         if state.level >= len(betas):
@@ -246,6 +250,7 @@ def _anneal(state: MeanFieldState, betas: list[float], tol: float, max_sweeps: i
         means, energy = yield Sweep(state.x, beta)
         moved = float(np.max(np.abs(means - state.x), initial=0.0))
         state = MeanFieldState(means, energy, None, state.level, state.n_sweeps + 1)
+        # F = <E> - S / beta is the bound that each update lowers at fixed beta.
         free = energy - mean_field_entropy(means) / beta
         certificate = Certificate.of("fixed point", moved, tol, _HEURISTIC)
         yield Step(free, state, certificate, {"beta": beta, "energy": energy, "step_norm": moved})

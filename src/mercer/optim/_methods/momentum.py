@@ -60,7 +60,7 @@ class Momentum(FirstOrder):
 
 
 @dataclass(frozen=True)
-class Nesterov(FirstOrder):
+class Nesterov(Momentum):
     """Nesterov's accelerated gradient: v <- momentum * v + rate * grad f(x - momentum * v), x <- x - v.
 
     The gradient is taken where the velocity is about to lead, which damps the swings of momentum. Each step evaluates
@@ -90,18 +90,10 @@ class Nesterov(FirstOrder):
     8.1e-05
     """
 
-    learning_rate: float | Callable[[int], float] = 0.01
-    momentum: float = 0.9
     name: ClassVar[str] = "nesterov"
-    rules: ClassVar[dict[str, Rule]] = {"learning_rate": RATE, "momentum": _MOMENTUM}
-    n_carried: ClassVar[int] = 1
 
     def place(self, x: Array, carried: tuple[Array, ...]) -> Array:
         return x - self.momentum * carried[0]
-
-    def move(self, x: Array, gradient: Array, carried: tuple[Array, ...], t: int) -> tuple[Array, tuple[Array, ...]]:
-        velocity = self.momentum * carried[0] + self.rate(t) * gradient
-        return x - velocity, (velocity,)
 
     def longest_rate(self, curvature: float) -> float | None:
         # Roots of z^2 - (1 + m) q z + m q with q = 1 - rate h leave the unit circle at z = -1.

@@ -86,13 +86,13 @@ def _newton(damping: float | None, start: np.ndarray | FunctionNewtonState) -> G
         point = FunctionPoint(state.x, state.value, state.gradient)
         direction, reflected = yield from _direct(point)
         if damping is None:
-            found = yield from search(FunctionProblem(), point, direction)
+            reached = yield from search(FunctionProblem(), point, direction)
         else:
-            found = yield Evaluate(state.x + damping * direction)
-        if found is None or not np.isfinite(found.objective):
+            reached = yield Evaluate(state.x + damping * direction)
+        if reached is None or not np.isfinite(reached.objective):
             return Solution(state, False, certify_gradient(state.gradient), "no lower point")
         before = state.x
-        state = FunctionNewtonState(found.parameters, found.objective, found.gradient, state.n_steps + 1)
+        state = FunctionNewtonState(reached.parameters, reached.objective, reached.gradient, state.n_steps + 1)
         yield make_step(state, before, reflected=float(reflected))
 
 

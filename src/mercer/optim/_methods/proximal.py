@@ -120,20 +120,20 @@ def _fista(method: ProximalGradient, start: Array | FunctionProximalState) -> Ge
         value = (yield Value(x)) + (yield PenaltyValue(x))
         state = FunctionProximalState(x, value, None, x, 1.0, method.first_step, 0)
     while True:
-        found = yield from _take_step(state.ahead, state.step)
-        if state.weight > 1.0 and (found is None or found.value > state.value):
+        trial = yield from _take_step(state.ahead, state.step)
+        if state.weight > 1.0 and (trial is None or trial.value > state.value):
             # Momentum overshot: a step from x itself cannot.
-            found = yield from _take_step(state.x, state.step)
+            trial = yield from _take_step(state.x, state.step)
             state = FunctionProximalState(state.x, state.value, None, state.x, 1.0, state.step, state.n_steps)
-        if found is None:
+        if trial is None:
             return Solution(state, False, Certificate.none("No step lowers the function."), "no lower point")
-        before, state = state, _advance(method, state, found)
+        before, state = state, _advance(method, state, trial)
         measures = {
-            "gradient_norm": found.residual,
+            "gradient_norm": trial.residual,
             "step_norm": largest_entry(state.x - before.x),
-            "step": found.step,
+            "step": trial.step,
         }
-        certificate = Certificate.of("proximal gradient norm", found.residual, float("nan"), _STATEMENT)
+        certificate = Certificate.of("proximal gradient norm", trial.residual, float("nan"), _STATEMENT)
         yield Step(state.value, state, certificate, measures)
 
 
@@ -162,14 +162,14 @@ def _take_step(y: Array, step: float) -> Generator[Any, Any, _Trial | None]:
     return None
 
 
-def _advance(method: ProximalGradient, state: FunctionProximalState, found: _Trial) -> FunctionProximalState:
+def _advance(method: ProximalGradient, state: FunctionProximalState, trial: _Trial) -> FunctionProximalState:
     """Accept a step; lengthen the next a little, since the curvature may have fallen on the way."""
     # Momentum that points back from where the proximal step led has outlived its use.
-    turned = inner(state.ahead - found.x, found.x - state.x) > 0
+    turned = inner(state.ahead - trial.x, trial.x - state.x) > 0
     # Nesterov's sequence t_(k+1) = (1 + sqrt(1 + 4 t_k^2)) / 2 gives the rate O(1 / k^2) (Beck and Teboulle, 2009).
     weight = 1.0 if turned else 0.5 * (1.0 + (1.0 + 4.0 * state.weight**2) ** 0.5)
     push = 0.0 if turned or not method.accelerated else (state.weight - 1.0) / weight
-    ahead = found.x + push * (found.x - state.x)
+    ahead = trial.x + push * (trial.x - state.x)
     if not method.accelerated:
         weight = 1.0
-    return FunctionProximalState(found.x, found.value, None, ahead, weight, 1.1 * found.step, state.n_steps + 1)
+    return FunctionProximalState(trial.x, trial.value, None, ahead, weight, 1.1 * trial.step, state.n_steps + 1)

@@ -66,6 +66,7 @@ class SampleSource:
         """Mean value and gradient over some samples."""
         grad = self.grad if self.grad is None or self.grad is True else lambda place: self.grad(place, rows)
         source = FunctionSource("minimize_stochastic", lambda place: self.fun(place, rows), grad)
+        # This source serves one batch: its check of the start is for whole runs. Epochs are checked for divergence.
         source.finite_at_first = False
         point = source.evaluate(x)
         self.n_evaluations += source.n_evaluations
@@ -78,6 +79,7 @@ class SampleSource:
         value, gradient = 0.0, 0.0 * x
         for rows in batches(np.arange(self.n_samples), self.batch_size):
             point = self.on_rows(x, rows)
+            # The last batch may be smaller, so means are weighted by their number of rows.
             share = len(rows) / self.n_samples
             value, gradient = value + share * point.objective, gradient + share * point.gradient
         return FunctionPoint(x, value, gradient)
@@ -166,6 +168,7 @@ def minimize_stochastic(
         callback=callback,
         start=start.x if keep_path else None,
     )
+    # The run saw noisy values of changing parameters; the answer reports value and gradient at the last ones.
     whole = source.over_all(result.x)
     certificate = Certificate.of("gradient norm", largest_entry(whole.gradient), math.nan, _FULL)
     return replace(
@@ -189,6 +192,7 @@ def _descend_in_batches(
 ) -> Generator[Any, Any, Solution]:
     """Descend epoch by epoch, each in a newly drawn order of rows, until a stopping rule holds."""
     while True:
+        # Each epoch has a random stream of its own: a continued run draws the orders of an unbroken one.
         random = np.random.default_rng(np.random.SeedSequence(state.seed, spawn_key=(state.n_epochs,)))
         x, carried, t, total = state.x, state.carried, state.n_updates, 0.0
         for rows in batches(random.permutation(n_samples), batch_size):
@@ -197,6 +201,7 @@ def _descend_in_batches(
             x, carried = method.move(x, point.gradient, carried, t)
             total += len(rows) / n_samples * point.objective
         start_value = total if math.isnan(state.start_value) else state.start_value
+        # No useful run has a mean value a million times that of its first epoch; stop before overflow.
         if not math.isfinite(total) or total > 1e6 * max(abs(start_value), 1e-300):
             return Solution(state, False, divergence(method, t, math.nan), "diverged")
         moved = largest_entry(x - state.x)
