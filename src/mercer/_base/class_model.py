@@ -34,51 +34,55 @@ class SeenClasses:
 class ClassModel(Estimator):
     """The fit of a classifier from sums by class: ``fit`` and ``partial_fit`` are the same pass.
 
-    Subclasses say what to sum (:meth:`_summed`) and what a model is made of it (:meth:`_state`), which may ask for
-    more; the sums must have ``classes`` and ``weights``, and the verbs ``over``, ``present`` and ``plainly``.
+    Subclasses say what to sum (:meth:`_sum_rows`), which state a model is made of (:meth:`_state`, which may ask for
+    more sums) and its attributes (:meth:`_attributes_of`). The sums must have ``classes`` and ``weights``, and the
+    verbs ``over``, ``present`` and ``plainly``.
     """
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
-    # Whether the sums have ``totals`` of every value of the rows: NaN shows there, and the rows need no look before.
+    # Whether the sums have ``totals`` of all values: NaN shows there, so that rows need no check before the pass.
     _totals_show_nan: ClassVar[bool] = False
     classes_: Any
     _seen: SeenClasses | None
 
-    def _summed(self, source: Source) -> Statistic:
-        """What one pass over the rows sums."""
+    def _sum_rows(self, source: Source, additive: bool) -> Statistic:
+        """Return the statistic that one pass sums; later rows may be added to an `additive` one."""
         raise NotImplementedError  # each model sums its own
 
     def _state(self, sums: Any, source: Source) -> Generator[Any, Any, tuple[Any, float]]:
-        """The model's state, and its mean log-likelihood per row; without more passes the state is the sums."""
-        yield from ()
-        return sums, self._mean_log_likelihood(sums)
+        """Return the model's state and the mean log-likelihood of rows and labels."""
+        raise NotImplementedError  # each model makes its own
 
-    def _mean_log_likelihood(self, sums: Any) -> float:
-        """Of rows and labels, from their sums."""
-        raise NotImplementedError  # each model has its own likelihood
+    def _attributes_of(self, state: Any, dtype: str) -> dict[str, Any]:
+        """Return the fitted attributes of a state, as arrays of `dtype`."""
+        raise NotImplementedError  # each model has its own
 
     def _learn(
         self, X: Any, y: Any, weight: Any, *, partial: bool = False, classes: Any = None, **options: Any
     ) -> None:
         """Sum the rows, add what was seen before if the fit is `partial`, and make the model of it."""
         seen = vars(self).get("_seen") if partial else None
-        declared = self._declared(classes, seen) if partial else None
+        declared = self._check_declared(classes, seen) if partial else None
         if self._totals_show_nan and place_of(X, y) == "memory":
             options["ensure_all_finite"] = False
         source = self._open(X, y, weight, targets="labels", reset=seen is None, **options)
         if source.place == "memory":
             check_labels(source.y)
         dtype = source.host_dtype if seen is None else np.promote_types(source.host_dtype, seen.dtype)
-        self._dtype = dtype.name
-        outcome = self._drive(lambda start: self._solve(source, seen, declared), source, max_steps=1)
+        outcome = self._drive(
+            lambda start: self._solve(source, seen, declared),
+            source,
+            fitted=lambda state: self._attributes_of(state, dtype.name),
+            max_steps=1,
+        )
         if outcome.interrupt is None:
             # A closed form is complete after its one step, even if a watch asked to stop there.
             self.converged_ = outcome.converged = True
         self._conclude(outcome)
 
     def _solve(self, source: Source, seen: SeenClasses | None, declared: Any) -> Solver:
-        sums = (yield self._summed(source)).plainly()
+        sums = (yield self._sum_rows(source, additive=declared is not None)).plainly()
         if self._totals_show_nan and source.place == "memory" and not sum_is_finite(sums.totals):
             check_finite(source.X, source.threads, self)
         if declared is None:
@@ -90,8 +94,8 @@ class ClassModel(Estimator):
         yield Step(objective, state, CLOSED_FORM)
         return Solution(state, True, CLOSED_FORM)
 
-    def _declared(self, classes: Any, seen: SeenClasses | None) -> np.ndarray:
-        """The classes that ``partial_fit`` may meet: named in the first call, and the same ever after."""
+    def _check_declared(self, classes: Any, seen: SeenClasses | None) -> np.ndarray:
+        """Return the classes that ``partial_fit`` may meet: those of its first call, which may not change later."""
         name = type(self).__name__
         if seen is None and classes is None:
             message = f"{name}: classes must be passed on the first call to partial_fit; give all labels there will be."
@@ -117,6 +121,6 @@ class ClassModel(Estimator):
             )
             raise DataError(message)
 
-    def _kept(self, sums: Any) -> dict[str, Any]:
-        """The attributes that every such model has."""
-        return {"classes_": sums.classes, "_seen": SeenClasses(sums, self._dtype)}
+    def _list_class_attributes(self, sums: Any, dtype: str) -> dict[str, Any]:
+        """Return the attributes that every such model has."""
+        return {"classes_": sums.classes, "_seen": SeenClasses(sums, dtype)}

@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -134,9 +135,11 @@ class CovarianceEstimator(Estimator):
             warnings.warn(
                 "Only one sample available. You may want to reshape your data array: give more rows.", stacklevel=4
             )
-        self._dtype = source.host_dtype.name
         outcome = self._drive(
-            lambda start: estimate(not self.assume_centered, self._share, self.store_precision), source, max_steps=1
+            lambda start: estimate(not self.assume_centered, self._share, self.store_precision),
+            source,
+            fitted=partial(self._attributes_of, dtype=source.host_dtype.name),
+            max_steps=1,
         )
         if outcome.interrupt is None:
             self.converged_ = outcome.converged = True
@@ -148,12 +151,12 @@ class CovarianceEstimator(Estimator):
         """Return the weight of the identity in the estimate; None without shrinkage."""
         raise NotImplementedError  # each estimate defines its own
 
-    def _fitted(self, state: CovarianceState) -> dict[str, Any]:
-        precision = None if state.precision is None else state.precision.astype(self._dtype)
+    def _attributes_of(self, state: CovarianceState, dtype: str) -> dict[str, Any]:
+        """Return the fitted attributes of a state, as arrays of `dtype`."""
         attributes = {
-            "location_": state.location.astype(self._dtype),
-            "covariance_": state.covariance.astype(self._dtype),
-            "precision_": precision,
+            "location_": state.location.astype(dtype),
+            "covariance_": state.covariance.astype(dtype),
+            "precision_": None if state.precision is None else state.precision.astype(dtype),
             "rank_": state.rank,
             "condition_": state.condition,
         }
@@ -184,9 +187,9 @@ class CovarianceEstimator(Estimator):
             raise DataError(message)
         if self.precision_ is not None:
             return self.precision_
-        placement = Placement.of(self.covariance_)
-        precision = np.linalg.inv(to_numpy(self.covariance_).astype(np.float64)).astype(self._dtype)
-        return placement.put(precision)
+        covariance = to_numpy(self.covariance_)
+        precision = np.linalg.inv(covariance.astype(np.float64)).astype(covariance.dtype)
+        return Placement.of(self.covariance_).put(precision)
 
     def score(self, X_test: Any, y: Any = None) -> float:
         """Mean log-likelihood of rows under the Gaussian of this mean and covariance.

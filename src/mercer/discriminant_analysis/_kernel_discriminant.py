@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -166,10 +167,14 @@ class KernelDiscriminantAnalysis(
             raise DataError(message)
         kernel = self._choose_kernel(rows)
         warn_of_scale(type(self).__name__, kernel, rows)
-        self._dtype = source.host_dtype.name
         known = {"classes_": classes, "kernel_": kernel, "X_fit_": rows}
         member = source.y[:, None] == classes[None]
-        outcome = self._drive(lambda start: self._solver(kernel, rows, member, weight), source, attributes=known)
+        outcome = self._drive(
+            lambda start: self._solver(kernel, rows, member, weight),
+            source,
+            fitted=partial(_list_attributes, dtype=source.host_dtype.name),
+            attributes=known,
+        )
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         self._conclude(outcome)
@@ -214,11 +219,6 @@ class KernelDiscriminantAnalysis(
         spread = scores - roots[:, None] * (member @ means)
         covariance = spread.T @ spread / sizes.sum()
         return KernelDiscriminantState(roots[:, None] * u, values[:count] ** 2, means, covariance, sizes / sizes.sum())
-
-    def _fitted(self, state: KernelDiscriminantState) -> dict[str, Any]:
-        arrays = {"dual_coef_": state.dual, "ratios_": state.ratios, "means_": state.means}
-        arrays |= {"covariance_": state.within, "priors_": state.shares}
-        return {name: np.asarray(value).astype(self._dtype) for name, value in arrays.items()}
 
     def transform(self, X: Any) -> np.ndarray:
         """Project rows on the directions.
@@ -272,3 +272,10 @@ class KernelDiscriminantAnalysis(
     @property
     def _n_features_out(self) -> int:
         return int(self.dual_coef_.shape[1])
+
+
+def _list_attributes(state: KernelDiscriminantState, dtype: str) -> dict[str, Any]:
+    """Return the fitted attributes of a state, as arrays of `dtype`."""
+    arrays = {"dual_coef_": state.dual, "ratios_": state.ratios, "means_": state.means}
+    arrays |= {"covariance_": state.within, "priors_": state.shares}
+    return {name: np.asarray(value).astype(dtype) for name, value in arrays.items()}

@@ -35,9 +35,13 @@ _EPSILON = float(np.finfo(np.float64).eps)
 @plain
 @dataclass(frozen=True, eq=False)
 class DiscriminantState:
-    """Sums by class and the linear scores made of them; what a solver does not find is None."""
+    """Sums by class and the linear scores made of them; what a solver does not find is None.
+
+    Rows are projected to `n_axes` axes at most.
+    """
 
     sums: Any
+    n_axes: int
     priors: Array
     means: Array
     centre: Array

@@ -1,5 +1,6 @@
 """Naive Bayes with binary columns."""
 
+from collections.abc import Generator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer.errors import DataError
 from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
-from mercer.naive_bayes._discrete import DiscreteNB, times
+from mercer.naive_bayes._discrete import DiscreteNB, SmoothedCounts, times
 from mercer.naive_bayes._scores import LinearScores, finite_logarithms, log_of_rest
 
 __all__ = ["BernoulliNB"]
@@ -139,16 +140,19 @@ class BernoulliNB(DiscreteNB):
         model.n_features_in_ = q.shape[1]
         return model
 
-    def _summed(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source, additive: bool) -> Statistic:
         return ClassTotals(None if self.binarize is None else float(self.binarize))
 
-    def _log_probabilities(self, sums: ClassTotalSums) -> Array:
+    def _log_probabilities(self, sums: ClassTotalSums, alpha: Any) -> Array:
+        # Twice alpha in the denominator: 0 and 1 each get one pseudo-count of it.
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(sums.totals + self._alpha) - np.log(sums.weights[:, None] + 2.0 * self._alpha)
+            return np.log(sums.totals + alpha) - np.log(sums.weights[:, None] + 2.0 * alpha)
 
-    def _mean_log_likelihood(self, sums: ClassTotalSums) -> float:
-        rest = times(sums.weights[:, None] - sums.totals, log_of_rest(self._log_probabilities(sums)))
-        return super()._mean_log_likelihood(sums) + rest / float(sums.weights.sum())
+    def _state(self, sums: ClassTotalSums, source: Source) -> Generator[Any, Any, tuple[SmoothedCounts, float]]:
+        state, likelihood = yield from super()._state(sums, source)
+        # So far the columns that are 1 count; those that are 0 add log(1 - q_kj) each.
+        rest = times(sums.weights[:, None] - sums.totals, log_of_rest(state.log_probabilities))
+        return state, likelihood + rest / float(sums.weights.sum())
 
     def _scorer(self) -> LinearScores:
         logarithms, prior = (
