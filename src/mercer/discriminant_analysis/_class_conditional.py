@@ -48,7 +48,7 @@ class _Scores:
 
     def __call__(self, block: Block) -> Array:
         rows = block.dense()
-        return np.stack([log_density(one, rows) for one in self.densities], axis=1) + self.offsets
+        return np.stack([log_density(density, rows) for density in self.densities], axis=1) + self.offsets
 
 
 class ClassConditionalClassifier(JointScores, Estimator):

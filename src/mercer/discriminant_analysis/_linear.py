@@ -195,7 +195,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         LinearDiscriminantAnalysis
             As if fitted.
         """
-        means, covariance = (np.asarray(one, dtype=np.float64) for one in (means, covariance))
+        means, covariance = (np.asarray(array, dtype=np.float64) for array in (means, covariance))
         chosen = class_priors(cls.__name__, priors, np.ones(len(means)), exact=True)
         centre = chosen @ means
         model = cls(solver="lsqr", priors=priors)
@@ -274,6 +274,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     def _state(self, sums: Any, source: Source) -> Generator[Any, Any, tuple[Any, float]]:
         n_axes = self._count_axes(sums)
         priors = class_priors(type(self).__name__, self.priors, sums.weights)
+        # A class without rows so far stands at the common mean, and its prior is zero.
         means = np.where((sums.weights > 0)[:, None], sums.means, sums.mean)
         centre = priors @ means
         if sums.kind == "diagonal":
@@ -295,6 +296,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         heavy = np.ones(source.n_rows) if source.weight is None else source.weight
         numbers = np.clip(np.searchsorted(sums.classes, source.y), 0, len(sums.classes) - 1)
         rows = source.whole().astype(np.float64) - means[numbers]
+        # Rows Z with Z^T Z = S, the covariance within classes: d x d products are never formed.
         rows *= np.sqrt(heavy / sums.weight)[:, None]
         axes, density = yield Dense(lambda: by_rows(rows, sums, means, centre, priors, n_axes, self.tol))
         return _combine_state(sums, n_axes, priors, means, centre, axes, None, density)
@@ -377,5 +379,6 @@ def _combine_state(
 ) -> tuple[DiscriminantState, float]:
     """Return the state, and the mean log-likelihood of rows and labels."""
     parts = (axes.coef, axes.intercept, covariance, axes.scalings, axes.ratio, axes.criterion)
+    # log p(x, k) = log P_k + log p(x | k), averaged over the rows.
     likelihood = float(xlogy(sums.weights, priors).sum()) / sums.weight + density
     return DiscriminantState(sums, n_axes, priors, means, centre, *parts), likelihood

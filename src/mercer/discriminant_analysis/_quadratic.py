@@ -206,7 +206,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         QuadraticDiscriminantAnalysis
             As if fitted.
         """
-        means, covariances = (np.asarray(one, dtype=np.float64) for one in (means, covariances))
+        means, covariances = (np.asarray(array, dtype=np.float64) for array in (means, covariances))
         chosen = class_priors(cls.__name__, priors, np.ones(len(means)), exact=True)
         model = cls(solver="eigen", priors=priors, tol=0.0)
         labels = np.arange(len(means)) if classes is None else np.asarray(classes)
@@ -287,6 +287,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         if weight == 0:
             return np.ones(d), np.eye(d)
         values, vectors = eigh(covariance)
+        # eigh sorts in rising order; the largest variance comes first here.
         values, vectors = values[::-1], vectors[:, ::-1]
         if self.solver == "svd":
             # Shrinking C towards the identity moves its eigenvalues and leaves its eigenvectors.

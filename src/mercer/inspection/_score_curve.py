@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.inspection._axes import make_axes
+
 __all__ = ["ScoreCurveDisplay"]
 
 
@@ -90,10 +92,7 @@ class ScoreCurveDisplay:
         ScoreCurveDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         x = np.asarray(self.curve.x)
         self.lines_ = []
         parts = (

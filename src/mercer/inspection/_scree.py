@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["ScreeDisplay"]
 
@@ -95,10 +96,7 @@ class ScreeDisplay:
         ScreeDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         numbers = np.arange(1, len(self.cumulative_) + 1)
         self.bars_ = ax.bar(numbers, self.explained_variance_ratio, **({"label": "each"} | kwargs))
         (self.line_,) = ax.plot(numbers, self.cumulative_, color="black", marker="o", label="together")

@@ -9,7 +9,6 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
 from mercer._source import Source
-from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer.errors import DataError
 from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
@@ -155,13 +154,13 @@ class BernoulliNB(DiscreteNB):
         return state, likelihood + rest / float(sums.weights.sum())
 
     def _scorer(self) -> LinearScores:
-        logarithms, prior = (
-            to_numpy(one).astype(np.float64) for one in (self.feature_log_prob_, self.class_log_prior_)
-        )
+        logarithms, prior = self._read_logarithms()
+        # log p(x | k) = sum_j x_j (log q_kj - log(1 - q_kj)) + sum_j log(1 - q_kj): linear in a row of zeros and ones.
         ones, no_one = finite_logarithms(logarithms)
         zeros, no_zero = finite_logarithms(log_of_rest(logarithms))
         offsets, threshold = prior + zeros.sum(axis=1), None if self.binarize is None else float(self.binarize)
         if not (no_one.any() or no_zero.any()):
             return LinearScores(ones - zeros, offsets, threshold=threshold)
+        # x . barred + offset counts the columns whose value is impossible in class k: ones where q is 0, zeros where 1.
         barred = no_one.astype(np.float64) - no_zero
         return LinearScores(ones - zeros, offsets, barred, no_zero.sum(axis=1).astype(np.float64), threshold)

@@ -136,14 +136,14 @@ class CategoricalNB(DiscreteNB):
         CategoricalNB
             As if fitted.
         """
-        columns = [np.asarray(one, dtype=np.float64) for one in probabilities]
+        columns = [np.asarray(table, dtype=np.float64) for table in probabilities]
         model = cls(class_prior=priors)
         k, model.n_features_in_ = len(columns[0]), len(columns)
         model.classes_ = np.arange(k) if classes is None else np.asarray(classes)
         with np.errstate(divide="ignore"):
             model.class_log_prior_ = np.log(class_priors(cls.__name__, priors, np.ones(k), exact=True))
-            model.feature_log_prob_ = [np.log(one) for one in columns]
-        model.n_categories_ = np.array([one.shape[1] for one in columns])
+            model.feature_log_prob_ = [np.log(table) for table in columns]
+        model.n_categories_ = np.array([table.shape[1] for table in columns])
         model._scores = _tabulate(model.feature_log_prob_, model.n_categories_, model.class_log_prior_)
         return model
 
@@ -162,6 +162,7 @@ class CategoricalNB(DiscreteNB):
 
     def _sizes(self, totals: Array) -> Array:
         """Return the number of categories of each column: those in the rows, at least ``min_categories``."""
+        # The last category with weight, found from the end, decides the length.
         met = totals.sum(axis=0) > 0
         sizes = np.maximum(met.shape[1] - np.argmax(met[:, ::-1], axis=1), 1)
         if self.min_categories is None:
@@ -218,7 +219,7 @@ class CategoricalNB(DiscreteNB):
 
 def _tabulate(columns: list[Array], sizes: Array, prior: Array) -> CategoryScores:
     """Return the columns' tables side by side, (k, d, m); what is beyond a column's end is never looked up."""
-    table = np.zeros((len(columns[0]), len(columns), max(one.shape[1] for one in columns)))
-    for j, one in enumerate(columns):
-        table[:, j, : one.shape[1]] = one
+    table = np.zeros((len(columns[0]), len(columns), max(column.shape[1] for column in columns)))
+    for j, column in enumerate(columns):
+        table[:, j, : column.shape[1]] = column
     return CategoryScores(table, sizes, prior.astype(np.float64))

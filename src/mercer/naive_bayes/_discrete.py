@@ -11,6 +11,7 @@ import numpy as np
 from mercer._base.priors import class_priors
 from mercer._plain import plain
 from mercer._source import Source
+from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer.errors import DataError, ParameterError
 from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
@@ -44,6 +45,8 @@ class DiscreteNB(NaiveBayes):
     force_alpha: bool
     fit_prior: bool
     class_prior: Any
+    class_log_prior_: Any
+    feature_log_prob_: Any
     # Whether columns are counts, which cannot be negative.
     _counts_rows: ClassVar[bool] = True
 
@@ -106,6 +109,11 @@ class DiscreteNB(NaiveBayes):
     def _log_likelihood(self, state: SmoothedCounts) -> float:
         """Return the log-likelihood of the rows given their labels: sum_kj N_kj log q_kj."""
         return times(state.sums.totals, state.log_probabilities)
+
+    def _read_logarithms(self) -> tuple[Array, Array]:
+        """Return the logarithms of probabilities and priors in float64, from wherever the fitted model is."""
+        tables = (self.feature_log_prob_, self.class_log_prior_)
+        return tuple(to_numpy(table).astype(np.float64) for table in tables)
 
     def _attributes_of(self, state: SmoothedCounts, dtype: str) -> dict[str, Any]:
         return self._list_class_attributes(state.sums, dtype) | {

@@ -119,7 +119,7 @@ class GaussianNB(NaiveBayes):
         GaussianNB
             As if fitted.
         """
-        means, variances = (np.asarray(one, dtype=np.float64) for one in (means, variances))
+        means, variances = (np.asarray(table, dtype=np.float64) for table in (means, variances))
         model = cls(priors=priors, var_smoothing=0.0)
         model.classes_ = np.arange(len(means)) if classes is None else np.asarray(classes)
         model.class_prior_ = class_priors(cls.__name__, priors, np.ones(len(means)), exact=True)
@@ -163,7 +163,7 @@ class GaussianNB(NaiveBayes):
         }
 
     def _scorer(self) -> GaussianScores:
-        means, variances, priors = (to_numpy(one) for one in (self.theta_, self.var_, self.class_prior_))
+        means, variances, priors = (to_numpy(table) for table in (self.theta_, self.var_, self.class_prior_))
         wide = variances.astype(np.float64)
         with np.errstate(divide="ignore"):
             offsets = np.log(priors.astype(np.float64)) - 0.5 * np.sum(np.log(2.0 * math.pi * wide), axis=1)

@@ -7,6 +7,7 @@ from scipy.cluster.hierarchy import dendrogram
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["DendrogramDisplay"]
 
@@ -107,10 +108,7 @@ class DendrogramDisplay:
         """
         from matplotlib.collections import LineCollection
 
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         brackets = list(np.stack([self._across, self._up], axis=2))
         style: dict[str, Any] = {"colors": "black", "linewidths": 0.8} | kwargs
         self.lines_ = ax.add_collection(LineCollection(brackets, **style))
