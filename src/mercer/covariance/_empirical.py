@@ -59,6 +59,7 @@ class _Mahalanobis:
     precision: Array
 
     def __call__(self, block: Block) -> Array:
+        # Differences are taken before products: rows far from zero keep their digits.
         rows = block.centre(self.location)
         precision = block.xp.astype(self.precision, block.wide, copy=False)
         return block.xp.astype(block.xp.sum((rows @ precision) * rows, axis=1), block.X.dtype, copy=False)
@@ -103,6 +104,7 @@ class CovarianceEstimator(Estimator):
         """
         source = self._open(X, None, sample_weight)
         purpose = f"the covariance of {source.n_features} columns"
+        # Six d x d matrices of float64, among them sums, covariance, eigenvectors and precision.
         require_memory(type(self).__name__, 48 * source.n_features**2, purpose, "select columns")
         forget_batches(self)
         self._learn(source)
@@ -209,6 +211,7 @@ class CovarianceEstimator(Estimator):
         source = open_new_rows(self, X_test)
         precision = to_numpy(self.get_precision()).astype(np.float64)
         moments = source.reduce(Moments())
+        # Squares about another mean: the scatter about their own plus the squared distance of the two.
         step = moments.mean - to_numpy(self.location_)
         return log_likelihood(moments.scatter / moments.weight + np.outer(step, step), precision)
 

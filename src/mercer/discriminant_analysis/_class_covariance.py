@@ -13,12 +13,12 @@ from mercer._statistic.fourth_norms import FourthNorms
 from mercer._statistic.shrinkage import compute_ledoit_wolf_weight, shrink_covariance
 from mercer.errors import DataError
 
-__all__ = ["covariances_by", "shrunk_by_class", "shrunk_total"]
+__all__ = ["fit_covariances", "shrink_by_class", "shrink_total"]
 
 Array = Any
 
 
-def shrunk_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
+def shrink_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
     """Return the covariance of each class (k, d, d); 'auto' asks for a pass."""
     # A class without rows has no scatter: any divisor leaves its covariance zero.
     weights = np.where(sums.weights > 0, sums.weights, 1.0)
@@ -33,7 +33,7 @@ def shrunk_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any
     return np.stack([unit.shrink(float(norm), float(weight)) for unit, norm, weight in parts])
 
 
-def shrunk_total(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
+def shrink_total(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
     """Return the covariance of all rows together (d, d); 'auto' asks for a pass."""
     covariance = (sums.within() + sums.between()) / sums.weight
     if shrinkage != "auto":
@@ -65,7 +65,7 @@ class _Standardised:
         return shrink_covariance(self.correlation, share) * self.deviations[:, None] * self.deviations[None, :]
 
 
-def covariances_by(estimator: Any, subject: str, source: Source, classes: Array) -> list[Array]:
+def fit_covariances(estimator: Any, subject: str, source: Source, classes: Array) -> list[Array]:
     """Return the ``covariance_`` of an estimator fitted to the rows of each class, and to all rows, which come last."""
     X, y, weight = source.whole(), source.y, source.weight
     if weight is not None and "sample_weight" not in inspect.signature(estimator.fit).parameters:

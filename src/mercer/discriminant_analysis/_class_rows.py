@@ -36,6 +36,7 @@ class ClassRows:
     def arrays(self) -> tuple[Array, Array]:
         """Return all rows of the class, and their weights or None."""
         if self.source.place != "memory":
+            # Twice: the parts, and the array that they are joined to.
             n_bytes = 2 * self.n_rows * self.source.n_features * self.source.host_dtype.itemsize
             cure = "use a density that is fitted block by block, such as OAS or GaussianMixture"
             require_memory(self.source.subject, n_bytes, f"the rows of class {self.label}", cure)

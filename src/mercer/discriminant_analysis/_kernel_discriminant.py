@@ -199,15 +199,19 @@ class KernelDiscriminantAnalysis(
         roots = np.ones(len(K)) if weight is None else np.sqrt(weight)
         K *= roots[:, None]
         K *= roots[None, :]
+        # Columns of U = `units` are orthonormal indicators of the classes: K U U^T are class means of kernel columns.
         sizes = (roots**2) @ member
         units = member * roots[:, None] / np.sqrt(sizes)
         across = multiply(K, units, threads)
         within = K - across @ units.T
+        # N = K (I - U U^T) K^T, the scatter within classes of kernel columns; the projector is its own square.
         within = multiply(within, np.ascontiguousarray(within.T), threads)
+        # N has rank n - k at most: mu on its diagonal makes the quotient a^T M a / a^T N a bounded.
         within[np.diag_indices(len(within))] += self.mu
         factor(within, threads)
         # Class means of kernel columns from their common mean, times roots of class sizes: columns of the root of M.
         gaps = across - (across @ np.sqrt(sizes))[:, None] * np.sqrt(sizes) / sizes.sum()
+        # With N = L L^T directions are L^-T times the left singular vectors of L^-1 gaps; quotients are squared values.
         turn, values, _ = np.linalg.svd(solve_triangular(within, gaps, lower=True), full_matrices=False)
         u = solve_triangular(within, turn[:, :count], lower=True, trans="T")
         scores = K @ u
@@ -216,6 +220,7 @@ class KernelDiscriminantAnalysis(
         order = np.arange(len(sizes)) - (len(sizes) - 1) / 2.0
         signs = np.where(order @ means < 0, -1.0, 1.0)
         u, scores, means = u * signs, scores * signs, means * signs
+        # Scores about the means of their classes; weights are in the roots.
         spread = scores - roots[:, None] * (member @ means)
         covariance = spread.T @ spread / sizes.sum()
         return KernelDiscriminantState(roots[:, None] * u, values[:count] ** 2, means, covariance, sizes / sizes.sum())

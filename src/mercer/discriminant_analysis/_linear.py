@@ -20,7 +20,7 @@ from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
 from mercer._statistic.shrinkage import shrink_covariance
-from mercer.discriminant_analysis._class_covariance import covariances_by, shrunk_by_class, shrunk_total
+from mercer.discriminant_analysis._class_covariance import fit_covariances, shrink_by_class, shrink_total
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.discriminant_analysis._linear_solvers import (
     Axes,
@@ -330,10 +330,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     ) -> Generator[Any, Any, tuple[Array, Array | None]]:
         """Return the covariance within classes, each weighted by its prior, and that of all rows if it is known."""
         if self.covariance_estimator is not None:
-            *parts, total = covariances_by(self.covariance_estimator, type(self).__name__, source, sums.classes)
+            *parts, total = fit_covariances(self.covariance_estimator, type(self).__name__, source, sums.classes)
             return np.tensordot(priors, np.stack(parts), axes=1), total
         if sums.kind == "own":
-            parts = yield from shrunk_by_class(sums, self.shrinkage)
+            parts = yield from shrink_by_class(sums, self.shrinkage)
             return np.tensordot(priors, parts, axes=1), None
         pooled = sums.within() / sums.weight
         # Shrinkage by one weight is linear: shrinking the pooled covariance shrinks that of each class alike.
@@ -346,7 +346,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         if self.solver == "lsqr":
             return within, (yield Dense(lambda: by_least_squares(means, centre, priors, within, n_axes)))
         if total is None:
-            total = yield from shrunk_total(sums, self.shrinkage)
+            total = yield from shrink_total(sums, self.shrinkage)
         name = type(self).__name__
         return within, (yield Dense(lambda: by_eigenvectors(means, centre, priors, within, total, n_axes, name)))
 

@@ -21,7 +21,7 @@ from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments, number_labels
-from mercer.discriminant_analysis._class_covariance import covariances_by, shrunk_by_class
+from mercer.discriminant_analysis._class_covariance import fit_covariances, shrink_by_class
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.errors import DataError
 
@@ -247,9 +247,9 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         self._check_sums(sums)
         name = type(self).__name__
         if self.covariance_estimator is not None:
-            covariances = np.stack(covariances_by(self.covariance_estimator, name, source, sums.classes)[:-1])
+            covariances = np.stack(fit_covariances(self.covariance_estimator, name, source, sums.classes)[:-1])
         else:
-            covariances = yield from shrunk_by_class(sums, self.shrinkage)
+            covariances = yield from shrink_by_class(sums, self.shrinkage)
         priors = class_priors(name, self.priors, sums.weights)
         axes = []
         for covariance, label, weight in zip(covariances, sums.classes, sums.weights, strict=True):

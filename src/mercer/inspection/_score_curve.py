@@ -109,6 +109,7 @@ class ScoreCurveDisplay:
         gap = abs(self.train_[-1] - self.test_[-1])
         middle = (x[-1], (self.train_[-1] + self.test_[-1]) / 2)
         ax.annotate(f"gap {gap:.2g}", middle, (0, 18), textcoords="offset points", ha="right")
+        # A learning curve leaves nothing to choose; a curve of complexity does.
         if self.curve.label != "training rows":
             ax.axvline(x[self.best_], color="tab:red", linestyle=":")
         ax.set(xlabel=self.curve.label, ylabel="error" if self.negate else "score")

@@ -50,6 +50,7 @@ class ScreeDisplay:
         self.threshold = threshold
         self.cumulative_ = np.cumsum(explained_variance_ratio)
         reached = self.cumulative_ > (np.inf if threshold is None else threshold)
+        # argmax of a mask is its first true entry.
         self.n_reaching_ = int(np.argmax(reached)) + 1 if reached.any() else None
 
     @classmethod

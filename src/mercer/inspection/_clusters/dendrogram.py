@@ -109,6 +109,7 @@ class DendrogramDisplay:
         from matplotlib.collections import LineCollection
 
         ax = make_axes(ax)
+        # Each merge is a bracket of four points; SciPy puts leaves at 5, 15, 25...
         brackets = list(np.stack([self._across, self._up], axis=2))
         style: dict[str, Any] = {"colors": "black", "linewidths": 0.8} | kwargs
         self.lines_ = ax.add_collection(LineCollection(brackets, **style))
@@ -124,6 +125,7 @@ def _count_leaves(Z: Any) -> Any:
     """Return the number of leaves below each merge."""
     n = len(Z) + 1
     counts = np.ones(2 * n - 1)
+    # Merge i makes cluster n + i, of clusters that came before it.
     for i, (left, right) in enumerate(Z[:, :2].astype(np.intp)):
         counts[n + i] = counts[left] + counts[right]
     return counts[n:]

@@ -75,6 +75,7 @@ class KDistanceDisplay:
         KDistanceDisplay
             The display, drawn.
         """
+        # DBSCAN counts the row itself among its min_samples.
         k = max(1, min_samples - 1)
         return cls(k_distances(X, k, metric=metric), k=k).plot(ax=ax, **kwargs)
 

@@ -58,6 +58,7 @@ class KMeansPanelsDisplay:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             for count in iterations:
+                # From one seed each fit repeats the shorter ones and goes on.
                 model = clone(estimator).set_params(max_iter=count, n_init=1).fit(X)
                 panels.append((model.cluster_centers_, model.labels_))
                 if count == max(iterations):

@@ -84,6 +84,7 @@ class MapDisplay:
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "MapDisplay":
         """Draw the display on `ax`, or a new figure; `kwargs` are passed to matplotlib's ``scatter``."""
         ax = make_axes(ax)
+        # Every other row of a hexagonal grid is shifted by half a unit.
         hexagonal = np.any(self.positions[:, 0] % 1.0)
         style = {"marker": "h" if hexagonal else "s", "s": 120.0, "c": self.values} | kwargs
         self.points_ = ax.scatter(*self.positions.T, **style)
