@@ -34,8 +34,9 @@ class SeenClasses:
 class ClassModel(Estimator):
     """The fit of a classifier from sums by class: ``fit`` and ``partial_fit`` are the same pass.
 
-    Subclasses say what to sum (:meth:`_sum_rows`) and what a model is made of it (:meth:`_state`), which may ask for
-    more; the sums must have ``classes`` and ``weights``, and the verbs ``over``, ``present`` and ``plainly``.
+    Subclasses say what to sum (:meth:`_sum_rows`), which state a model is made of (:meth:`_state`, which may ask for
+    more sums) and its attributes (:meth:`_attributes_of`). The sums must have ``classes`` and ``weights``, and the
+    verbs ``over``, ``present`` and ``plainly``.
     """
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
@@ -45,18 +46,17 @@ class ClassModel(Estimator):
     classes_: Any
     _seen: SeenClasses | None
 
-    def _sum_rows(self, source: Source) -> Statistic:
-        """Sum the statistics of the rows in one pass."""
+    def _sum_rows(self, source: Source, additive: bool) -> Statistic:
+        """Return the statistic that one pass sums; later rows may be added to an `additive` one."""
         raise NotImplementedError  # each model sums its own
 
     def _state(self, sums: Any, source: Source) -> Generator[Any, Any, tuple[Any, float]]:
-        """Return the model's state and its mean log-likelihood per row; by default the state is `sums` itself."""
-        yield from ()
-        return sums, self._mean_log_likelihood(sums)
+        """Return the model's state and the mean log-likelihood of rows and labels."""
+        raise NotImplementedError  # each model makes its own
 
-    def _mean_log_likelihood(self, sums: Any) -> float:
-        """Return the mean log-likelihood of rows and labels, from their sums."""
-        raise NotImplementedError  # each model has its own likelihood
+    def _attributes_of(self, state: Any, dtype: str) -> dict[str, Any]:
+        """Return the fitted attributes of a state, as arrays of `dtype`."""
+        raise NotImplementedError  # each model has its own
 
     def _learn(
         self, X: Any, y: Any, weight: Any, *, partial: bool = False, classes: Any = None, **options: Any
@@ -70,15 +70,19 @@ class ClassModel(Estimator):
         if source.place == "memory":
             check_labels(source.y)
         dtype = source.host_dtype if seen is None else np.promote_types(source.host_dtype, seen.dtype)
-        self._dtype = dtype.name
-        outcome = self._drive(lambda start: self._solve(source, seen, declared), source, max_steps=1)
+        outcome = self._drive(
+            lambda start: self._solve(source, seen, declared),
+            source,
+            fitted=lambda state: self._attributes_of(state, dtype.name),
+            max_steps=1,
+        )
         if outcome.interrupt is None:
             # A closed form is complete after its one step, even if a watch asked to stop there.
             self.converged_ = outcome.converged = True
         self._conclude(outcome)
 
     def _solve(self, source: Source, seen: SeenClasses | None, declared: Any) -> Solver:
-        sums = (yield self._sum_rows(source)).plainly()
+        sums = (yield self._sum_rows(source, additive=declared is not None)).plainly()
         if self._totals_show_nan and source.place == "memory" and not sum_is_finite(sums.totals):
             check_finite(source.X, source.threads, self)
         if declared is None:
@@ -117,6 +121,6 @@ class ClassModel(Estimator):
             )
             raise DataError(message)
 
-    def _list_class_attributes(self, sums: Any) -> dict[str, Any]:
+    def _list_class_attributes(self, sums: Any, dtype: str) -> dict[str, Any]:
         """Return the attributes that every such model has."""
-        return {"classes_": sums.classes, "_seen": SeenClasses(sums, self._dtype)}
+        return {"classes_": sums.classes, "_seen": SeenClasses(sums, dtype)}

@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,6 +59,7 @@ class _Mahalanobis:
     precision: Array
 
     def __call__(self, block: Block) -> Array:
+        # Differences are taken before products: rows far from zero keep their digits.
         rows = block.centre(self.location)
         precision = block.xp.astype(self.precision, block.wide, copy=False)
         return block.xp.astype(block.xp.sum((rows @ precision) * rows, axis=1), block.X.dtype, copy=False)
@@ -102,6 +104,7 @@ class CovarianceEstimator(Estimator):
         """
         source = self._open(X, None, sample_weight)
         purpose = f"the covariance of {source.n_features} columns"
+        # Six d x d matrices of float64, among them sums, covariance, eigenvectors and precision.
         require_memory(type(self).__name__, 48 * source.n_features**2, purpose, "select columns")
         forget_batches(self)
         self._learn(source)
@@ -134,9 +137,11 @@ class CovarianceEstimator(Estimator):
             warnings.warn(
                 "Only one sample available. You may want to reshape your data array: give more rows.", stacklevel=4
             )
-        self._dtype = source.host_dtype.name
         outcome = self._drive(
-            lambda start: estimate(not self.assume_centered, self._share, self.store_precision), source, max_steps=1
+            lambda start: estimate(not self.assume_centered, self._share, self.store_precision),
+            source,
+            fitted=partial(self._attributes_of, dtype=source.host_dtype.name),
+            max_steps=1,
         )
         if outcome.interrupt is None:
             self.converged_ = outcome.converged = True
@@ -148,12 +153,12 @@ class CovarianceEstimator(Estimator):
         """Return the weight of the identity in the estimate; None without shrinkage."""
         raise NotImplementedError  # each estimate defines its own
 
-    def _fitted(self, state: CovarianceState) -> dict[str, Any]:
-        precision = None if state.precision is None else state.precision.astype(self._dtype)
+    def _attributes_of(self, state: CovarianceState, dtype: str) -> dict[str, Any]:
+        """Return the fitted attributes of a state, as arrays of `dtype`."""
         attributes = {
-            "location_": state.location.astype(self._dtype),
-            "covariance_": state.covariance.astype(self._dtype),
-            "precision_": precision,
+            "location_": state.location.astype(dtype),
+            "covariance_": state.covariance.astype(dtype),
+            "precision_": None if state.precision is None else state.precision.astype(dtype),
             "rank_": state.rank,
             "condition_": state.condition,
         }
@@ -184,9 +189,9 @@ class CovarianceEstimator(Estimator):
             raise DataError(message)
         if self.precision_ is not None:
             return self.precision_
-        placement = Placement.of(self.covariance_)
-        precision = np.linalg.inv(to_numpy(self.covariance_).astype(np.float64)).astype(self._dtype)
-        return placement.put(precision)
+        covariance = to_numpy(self.covariance_)
+        precision = np.linalg.inv(covariance.astype(np.float64)).astype(covariance.dtype)
+        return Placement.of(self.covariance_).put(precision)
 
     def score(self, X_test: Any, y: Any = None) -> float:
         """Mean log-likelihood of rows under the Gaussian of this mean and covariance.
@@ -206,6 +211,7 @@ class CovarianceEstimator(Estimator):
         source = open_new_rows(self, X_test)
         precision = to_numpy(self.get_precision()).astype(np.float64)
         moments = source.reduce(Moments())
+        # Squares about another mean: the scatter about their own plus the squared distance of the two.
         step = moments.mean - to_numpy(self.location_)
         return log_likelihood(moments.scatter / moments.weight + np.outer(step, step), precision)
 

@@ -79,8 +79,10 @@ class ShrunkCovariance(CovarianceEstimator):
         yield from ()
         return float(self.shrinkage)
 
-    def _fitted(self, state: Any) -> dict[str, Any]:
-        return {name: value for name, value in super()._fitted(state).items() if name != "shrinkage_"}
+    def _attributes_of(self, state: Any, dtype: str) -> dict[str, Any]:
+        attributes = super()._attributes_of(state, dtype)
+        del attributes["shrinkage_"]  # a parameter here, not an estimate
+        return attributes
 
 
 class LedoitWolf(CovarianceEstimator):

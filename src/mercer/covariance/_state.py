@@ -19,7 +19,8 @@ __all__ = ["CovarianceState", "Shrinking", "estimate", "ledoit_wolf_share", "oas
 Array = Any
 # From the moments to a generator that may ask for more and returns the share of the identity, or None.
 Shrinking = Callable[[MomentSums], Generator[Any, Any, float | None]]
-_HEAVY = 400  # columns from which a factorisation takes long enough (some 10 ms) to deserve its own thread
+# Columns from which a factorisation takes long enough (some 10 ms) to deserve its own thread.
+_HEAVY = 400
 _CERTIFICATE = Certificate.none("The covariance is a closed form of sums over the rows, exact to rounding.")
 
 
@@ -44,6 +45,7 @@ def estimate(centre: bool, shrinking: Shrinking, with_precision: bool) -> Solver
     moments = yield Moments(centre)
     share = yield from shrinking(moments)
     covariance = moments.scatter / moments.weight
+    # The likelihood is of the rows, whose covariance is the empirical one; shrinking may overwrite it.
     empirical = covariance if share is None else covariance.copy()
     covariance = covariance if share is None else shrink_covariance(covariance, share)
     values, vectors = yield Dense(
@@ -51,6 +53,7 @@ def estimate(centre: bool, shrinking: Shrinking, with_precision: bool) -> Solver
         heavy=len(covariance) > _HEAVY,
     )
     rank, condition = spectrum(values)
+    # C = V diag(l) V^T has the inverse V diag(1 / l) V^T: the spectrum that gives the rank gives the inverse too.
     precision = None
     if vectors is not None and rank == len(values):
         precision = yield Dense(lambda: (vectors / values) @ vectors.T)
@@ -62,7 +65,8 @@ def estimate(centre: bool, shrinking: Shrinking, with_precision: bool) -> Solver
 
 
 def spectrum(values: Array) -> tuple[int, float]:
-    """Rank and condition from rising eigenvalues; what rounding of the largest can have made counts as zero."""
+    """Return rank and condition from rising eigenvalues; what rounding of the largest can have made counts as zero."""
+    # eigh is accurate to about d eps times the largest eigenvalue.
     largest = max(float(values[-1]), 0.0)
     rank = int(np.sum(values > len(values) * np.finfo(np.float64).eps * largest))
     return rank, largest / float(values[0]) if rank == len(values) else math.inf
@@ -89,8 +93,10 @@ def oas_share(moments: MomentSums) -> Generator[Any, Any, float]:
         return 0.0
     if level <= 0:
         return 1.0
+    # In units of the mean variance m, the formula has a + 1 over (n + 1) (a - 1 / d) with a the mean squared entry.
     relative = moments.scatter / moments.weight / level
     mean_square = float(np.mean(relative * relative))
+    # Zero where the covariance is a multiple of the identity already, so that any weight gives the same.
     below = (moments.weight + 1.0) * (mean_square - 1.0 / d)
     return 1.0 if below <= 0 else min((mean_square + 1.0) / below, 1.0)
 

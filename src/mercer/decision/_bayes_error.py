@@ -78,7 +78,7 @@ class ClassDensities:
         -------
         ndarray of shape (n, n_classes)
         """
-        return log_joint(np.stack([one.logpdf(X) for one in self.densities], axis=-1), self.priors)
+        return log_joint(np.stack([density.logpdf(X) for density in self.densities], axis=-1), self.priors)
 
     def posterior(self, X: Any) -> np.ndarray:
         """Return the posterior probabilities of the classes.
@@ -92,7 +92,7 @@ class ClassDensities:
         -------
         ndarray of shape (n, n_classes)
         """
-        return posterior(np.stack([one.logpdf(X) for one in self.densities], axis=-1), self.priors, log=True)
+        return posterior(np.stack([density.logpdf(X) for density in self.densities], axis=-1), self.priors, log=True)
 
     def decide(self, X: Any) -> np.ndarray:
         """Return the index of the most probable class of each observation."""
@@ -113,9 +113,10 @@ class ClassDensities:
         X : ndarray of shape (n,) or (n, d)
         classes : ndarray of int of shape (n,)
         """
+        # A stream for the classes and one for each density: draws of one do not shift those of another.
         chooser, *others = generators(random_state, 1 + len(self.densities))
         labels = chooser.choice(len(self.densities), size=n, p=self.priors / self.priors.sum())
-        drawn = [one.sample(int((labels == k).sum()), others[k]) for k, one in enumerate(self.densities)]
+        drawn = [density.sample(int((labels == k).sum()), others[k]) for k, density in enumerate(self.densities)]
         X = np.empty((n, *drawn[0].shape[1:]))
         for k, rows in enumerate(drawn):
             X[labels == k] = rows
@@ -159,8 +160,10 @@ class ClassDensities:
         if method not in ("auto", "quadrature", "monte_carlo"):
             message = f"ClassDensities: method must be 'auto', 'quadrature' or 'monte_carlo'; got {method!r}."
             raise ParameterError(message)
+        # Scouts have a fixed seed, so that a quadrature is the same whatever random_state is.
         scouts = self.sample(_SCOUTS, 0)[0]
         d = 1 if scouts.ndim == 1 else scouts.shape[1]
+        # Samples that are all whole numbers are of a discrete variable, which has sums and no integrals.
         whole = bool(np.all(scouts == np.floor(scouts)))
         if method == "monte_carlo" or (method == "auto" and (d > 2 or whole)):
             return self._simulate_risk(matrix, n_samples, random_state)
@@ -170,9 +173,10 @@ class ClassDensities:
                 f"{' of whole numbers' if whole else ''}. Use method='monte_carlo'."
             )
             raise DataError(message)
-        found = self._integrate_risk(matrix, scouts, limits, tol)
-        if limits is not None or self._is_likely(found.value, matrix, scouts):
-            return found
+        risk = self._integrate_risk(matrix, scouts, limits, tol)
+        # Limits that the user gave are trusted; our own may have missed a density.
+        if limits is not None or self._is_likely(risk.value, matrix, scouts):
+            return risk
         if method == "auto":
             return self._simulate_risk(matrix, n_samples, random_state)
         message = (
@@ -203,11 +207,12 @@ class ClassDensities:
         numbers = scouts.ndim == 1
 
         def least(points: np.ndarray) -> np.ndarray:
+            # min_a sum_c cost(a, c) p(x | c) P(c): the factor p(x) of the integrand is in the joint.
             weights = np.exp(self.log_joint(points[:, 0] if numbers else points))
             return (weights @ matrix.T).min(axis=1)
 
-        found = integrate_box(least, *limits, tol=tol, subject="ClassDensities")
-        return Risk(found.value, found.error, "quadrature")
+        integral = integrate_box(least, *limits, tol=tol, subject="ClassDensities")
+        return Risk(integral.value, integral.error, "quadrature")
 
     def _is_likely(self, value: float, matrix: np.ndarray, scouts: np.ndarray) -> bool:
         """Return whether a risk by quadrature agrees with samples.
@@ -215,6 +220,7 @@ class ClassDensities:
         The cells of the quadrature may be wider than a density and so miss it; samples would not.
         """
         risks = (self.posterior(scouts) @ matrix.T).min(axis=1)
+        # Six standard errors: a right quadrature fails once in 5e8; the last term allows for risks that do not vary.
         return bool(abs(value - risks.mean()) <= 6 * risks.std() / np.sqrt(len(risks)) + 1e-3 * np.abs(risks).max())
 
     def _simulate_risk(self, matrix: np.ndarray, n_samples: int, random_state: Any) -> Risk:

@@ -71,10 +71,11 @@ def chernoff_bound(first: Any, second: Any, priors: Any = (0.5, 0.5), *, exponen
     0.303265
     """
     shares = read_probabilities("chernoff_bound", "priors", priors, 2)
-    (mean, covariance), (other, scale) = (_moments(one) for one in (first, second))
+    (mean, covariance), (other, scale) = (_moments(density) for density in (first, second))
     if mean.shape != other.shape:
         message = f"chernoff_bound: both classes must have as many columns; got {len(mean)} and {len(other)}."
         raise DataError(message)
+    # With one class alone there is nothing to confuse, and log P would be minus infinity.
     if not (shares > 0).all():
         return 0.0
     logs, offset = np.log(shares), other - mean
@@ -88,8 +89,9 @@ def chernoff_bound(first: Any, second: Any, priors: Any = (0.5, 0.5), *, exponen
 
     if exponent is not None:
         return float(np.exp(log_bound(float(read_numbers("chernoff_bound", "exponent", exponent, 0, 1)))))
-    found = minimize_scalar(log_bound, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
-    return float(np.exp(min(found.fun, log_bound(0.0), log_bound(1.0))))
+    # The logarithm of the bound is convex in s, so that a bounded search finds its minimum; it never reaches the ends.
+    best = minimize_scalar(log_bound, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
+    return float(np.exp(min(best.fun, log_bound(0.0), log_bound(1.0))))
 
 
 def bhattacharyya_bound(first: Any, second: Any, priors: Any = (0.5, 0.5)) -> float:
@@ -177,6 +179,7 @@ def neighbor_bounds(X: Any, y: Any, *, n_jobs: int | None = None) -> NeighborBou
         raise DataError(message)
     nearest = NearestNeighbors(n_neighbors=1, n_jobs=n_jobs).fit(X).kneighbors(return_distance=False)[:, 0]
     error = float(np.mean(labels != labels[nearest]))
+    # In a finite sample the error may exceed that of guessing, (c - 1) / c; the root would be of a negative number.
     lower = (c - 1) / c * (1 - np.sqrt(max(0.0, 1 - c * error / (c - 1))))
     return NeighborBounds(error, float(lower), min(error, (c - 1) / c), float(np.sqrt(error * (1 - error) / len(y))))
 

@@ -176,6 +176,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         shares = np.asarray(self.estimator_.predict_proba(X))
         if self.priors is None:
             return shares
+        # Probabilities of float32 sum to one only to seven digits; the correction asks for more.
         exact = shares.astype(np.float64)
         corrected = correct_priors(exact / exact.sum(axis=1, keepdims=True), self.trained_priors_, self.priors)
         return corrected.astype(float_type(shares))
@@ -238,6 +239,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         action = self.expected_costs(X, costs).argmin(axis=1)
         y = column_or_1d(y)
         column = np.searchsorted(self.classes_, y).clip(0, len(self.classes_) - 1)
+        # searchsorted gives some column to every label; only an equal one is the label's own.
         known = self.classes_[column] == y
         if costs is None and self.costs is None and self.reject_cost is None:
             return float(np.average(known & (action == column), weights=sample_weight))
@@ -295,6 +297,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         if costs is None:
             return self.costs_
         matrix = read_costs(type(self).__name__, costs, len(self.classes_))
+        # To decline is the last action, whose costs are added here and not given.
         k = len(self.actions_) - (self.reject_cost is not None)
         if matrix.shape != (n, k, len(self.classes_)):
             message = (

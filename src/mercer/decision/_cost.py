@@ -196,6 +196,7 @@ def correct_priors(posteriors: Any, old: Any, new: Any) -> np.ndarray:
     if not (before > 0).all():
         message = f"correct_priors: old must be positive in every class; got {before}. Drop the classes never seen."
         raise ParameterError(message)
+    # p(x | c) does not change: P(c | x) / P(c) is proportional to it, and the new prior times it to the new posterior.
     weighed = shares * (after / before)
     total = weighed.sum(axis=-1, keepdims=True)
     if not (total > 0).all():

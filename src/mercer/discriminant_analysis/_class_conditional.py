@@ -19,7 +19,7 @@ from mercer._source.namespace import to_numpy
 from mercer._statistic.labels import Labels
 from mercer.covariance import OAS
 from mercer.discriminant_analysis._class_rows import ClassRows
-from mercer.discriminant_analysis._densities import learns_in_parts, learnt, log_density
+from mercer.discriminant_analysis._densities import fit_density, learns_in_parts, log_density
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["ClassConditionalClassifier"]
@@ -48,7 +48,7 @@ class _Scores:
 
     def __call__(self, block: Block) -> Array:
         rows = block.dense()
-        return np.stack([log_density(one, rows) for one in self.densities], axis=1) + self.offsets
+        return np.stack([log_density(density, rows) for density in self.densities], axis=1) + self.offsets
 
 
 class ClassConditionalClassifier(JointScores, Estimator):
@@ -249,8 +249,9 @@ class ClassConditionalClassifier(JointScores, Estimator):
             rows = ClassRows(source, label, counts.n_rows)
             before = None if seen is None else seen.densities[k]
             densities.append(
-                learnt(before or self._choose_density(k, label), rows, weight, partial=declared is not None)
+                fit_density(before or self._choose_density(k, label), rows, weight, partial=declared is not None)
             )
+            # Rows of the first block that has some, a thousand at most: all rows would cost another pass.
             if weight > 0:
                 likely = float(np.mean(log_density(densities[-1], rows.first(1000))))
                 mean += weight / float(weights.sum()) * (likely + float(np.log(priors[k])))
@@ -292,6 +293,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
 
     def _choose_density(self, number: int, label: Any) -> Any:
         """Return the density of a class, as it was given."""
+        # A Gaussian whose covariance can be inverted also where a class has fewer rows than columns.
         if self.density is None:
             return OAS(n_jobs=self.n_jobs)
         if isinstance(self.density, list):

@@ -13,55 +13,59 @@ from mercer._statistic.fourth_norms import FourthNorms
 from mercer._statistic.shrinkage import compute_ledoit_wolf_weight, shrink_covariance
 from mercer.errors import DataError
 
-__all__ = ["covariances_by", "shrunk_by_class", "shrunk_total"]
+__all__ = ["fit_covariances", "shrink_by_class", "shrink_total"]
 
 Array = Any
 
 
-def shrunk_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
+def shrink_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
     """Return the covariance of each class (k, d, d); 'auto' asks for a pass."""
+    # A class without rows has no scatter: any divisor leaves its covariance zero.
     weights = np.where(sums.weights > 0, sums.weights, 1.0)
     covariances = sums.scatter / weights[:, None, None]
     if shrinkage is None:
         return covariances
     if shrinkage != "auto":
         return shrink_covariance(covariances, shrinkage)
-    units = [_Standardised(one, mean) for one, mean in zip(covariances, sums.means, strict=True)]
-    fourth = yield FourthNorms(sums.means, np.stack([one.scales for one in units]), sums.classes)
+    units = [_Standardised(covariance, mean) for covariance, mean in zip(covariances, sums.means, strict=True)]
+    fourth = yield FourthNorms(sums.means, np.stack([unit.scales for unit in units]), sums.classes)
     parts = zip(units, fourth, weights, strict=True)
-    return np.stack([one.shrunk(float(norm), float(weight)) for one, norm, weight in parts])
+    return np.stack([unit.shrink(float(norm), float(weight)) for unit, norm, weight in parts])
 
 
-def shrunk_total(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
+def shrink_total(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:
     """Return the covariance of all rows together (d, d); 'auto' asks for a pass."""
     covariance = (sums.within() + sums.between()) / sums.weight
     if shrinkage != "auto":
         return covariance if shrinkage is None else shrink_covariance(covariance, shrinkage)
     unit = _Standardised(covariance, sums.mean)
     fourth = yield FourthNorms(sums.mean[None, :], unit.scales[None, :])
-    return unit.shrunk(float(fourth[0]), sums.weight)
+    return unit.shrink(float(fourth[0]), sums.weight)
 
 
 class _Standardised:
     """A covariance in units of its columns' standard deviations, in which no column outweighs another."""
 
     def __init__(self, covariance: Array, mean: Array) -> None:
+        # A constant column has no scale; a deviation of one leaves its zeros as they are.
         variances = np.diag(covariance)
         flat = flat_columns(variances, mean)
         self.deviations = np.where(flat, 1.0, np.sqrt(np.where(flat, 1.0, variances)))
         self.correlation = covariance / self.deviations[:, None] / self.deviations[None, :]
         self.level = max(float(np.trace(self.correlation)) / len(variances), np.finfo(np.float64).tiny)
+        # Fourth powers of rows in these units neither overflow nor vanish: their mean variance is one.
         self.scales = 1.0 / (self.deviations * np.sqrt(self.level))
 
-    def shrunk(self, fourth: float, weight: float) -> Array:
+    def shrink(self, fourth: float, weight: float) -> Array:
         """Return Ledoit and Wolf's estimate, in the units of the rows."""
+        # One column has one variance: there is no structure to shrink.
         share = 0.0
         if len(self.correlation) > 1:
             share = compute_ledoit_wolf_weight(self.correlation / self.level, fourth, weight)
         return shrink_covariance(self.correlation, share) * self.deviations[:, None] * self.deviations[None, :]
 
 
-def covariances_by(estimator: Any, subject: str, source: Source, classes: Array) -> list[Array]:
+def fit_covariances(estimator: Any, subject: str, source: Source, classes: Array) -> list[Array]:
     """Return the ``covariance_`` of an estimator fitted to the rows of each class, and to all rows, which come last."""
     X, y, weight = source.whole(), source.y, source.weight
     if weight is not None and "sample_weight" not in inspect.signature(estimator.fit).parameters:
@@ -70,7 +74,7 @@ def covariances_by(estimator: Any, subject: str, source: Source, classes: Array)
             f"{type(estimator).__name__}. Leave the weights out, or use an estimator of mercer.covariance."
         )
         raise DataError(message)
-    found = []
+    covariances = []
     for chosen in (*(y == label for label in classes), slice(None)):
         model = copy.deepcopy(estimator)
         weights = {} if weight is None else {"sample_weight": weight[chosen]}
@@ -78,5 +82,5 @@ def covariances_by(estimator: Any, subject: str, source: Source, classes: Array)
         if not hasattr(model, "covariance_"):
             message = f"{subject}: {type(model).__name__} does not have a covariance_ attribute; give one that has."
             raise DataError(message)
-        found.append(np.atleast_2d(np.asarray(model.covariance_, dtype=np.float64)))
-    return found
+        covariances.append(np.atleast_2d(np.asarray(model.covariance_, dtype=np.float64)))
+    return covariances

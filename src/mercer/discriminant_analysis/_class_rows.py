@@ -36,12 +36,13 @@ class ClassRows:
     def arrays(self) -> tuple[Array, Array]:
         """Return all rows of the class, and their weights or None."""
         if self.source.place != "memory":
+            # Twice: the parts, and the array that they are joined to.
             n_bytes = 2 * self.n_rows * self.source.n_features * self.source.host_dtype.itemsize
             cure = "use a density that is fitted block by block, such as OAS or GaussianMixture"
             require_memory(self.source.subject, n_bytes, f"the rows of class {self.label}", cure)
         parts = list(self._parts())
-        rows = np.concatenate([one for one, _ in parts])
-        return rows, None if parts[0][1] is None else np.concatenate([one for _, one in parts])
+        rows = np.concatenate([part for part, _ in parts])
+        return rows, None if parts[0][1] is None else np.concatenate([weight for _, weight in parts])
 
     def first(self, count: int) -> Array:
         """Return at most `count` rows of the class."""

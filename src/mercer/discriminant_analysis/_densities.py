@@ -11,7 +11,7 @@ from mercer.covariance import OAS
 from mercer.discriminant_analysis._class_rows import ClassRows
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["learns_in_parts", "learnt", "log_density"]
+__all__ = ["fit_density", "learns_in_parts", "log_density"]
 
 Array = Any
 _NAME = "ClassConditionalClassifier"
@@ -26,6 +26,7 @@ def log_density(density: Any, X: Array) -> Array:
         method = getattr(density, name, None)
         if method is not None:
             values = np.asarray(_call_density(method, X, name), dtype=np.float64)
+            # A density of numbers gives a value for each column, of columns taken as independent: their logs add up.
             return values.sum(axis=1) if values.ndim == 2 else values.reshape(-1)
     message = (
         f"ClassConditionalClassifier: a density must have score_samples, logpdf or logpmf; got "
@@ -55,10 +56,11 @@ def learns_in_parts(estimator: Any) -> bool:
     return True
 
 
-def learnt(density: Any, rows: ClassRows, weight: float, *, partial: bool) -> Any:
+def fit_density(density: Any, rows: ClassRows, weight: float, *, partial: bool) -> Any:
     """Return a copy of the density, fitted; a known one itself, and one that gets no rows as it was."""
     if not hasattr(density, "fit") or weight == 0:
         return density
+    # A fitted estimator goes on from its state; clone would forget it.
     goes_on = partial and hasattr(density, "n_features_in_")
     copied = clone(density) if isinstance(density, BaseEstimator) and not goes_on else copy.deepcopy(density)
     X, heavy = rows.for_density(copied)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -166,10 +167,14 @@ class KernelDiscriminantAnalysis(
             raise DataError(message)
         kernel = self._choose_kernel(rows)
         warn_of_scale(type(self).__name__, kernel, rows)
-        self._dtype = source.host_dtype.name
         known = {"classes_": classes, "kernel_": kernel, "X_fit_": rows}
         member = source.y[:, None] == classes[None]
-        outcome = self._drive(lambda start: self._solver(kernel, rows, member, weight), source, attributes=known)
+        outcome = self._drive(
+            lambda start: self._solver(kernel, rows, member, weight),
+            source,
+            fitted=partial(_list_attributes, dtype=source.host_dtype.name),
+            attributes=known,
+        )
         if outcome.interrupt is None:
             outcome.converged, outcome.reason, self.converged_ = True, "converged", True
         self._conclude(outcome)
@@ -194,15 +199,19 @@ class KernelDiscriminantAnalysis(
         roots = np.ones(len(K)) if weight is None else np.sqrt(weight)
         K *= roots[:, None]
         K *= roots[None, :]
+        # Columns of U = `units` are orthonormal indicators of the classes: K U U^T are class means of kernel columns.
         sizes = (roots**2) @ member
         units = member * roots[:, None] / np.sqrt(sizes)
         across = multiply(K, units, threads)
         within = K - across @ units.T
+        # N = K (I - U U^T) K^T, the scatter within classes of kernel columns; the projector is its own square.
         within = multiply(within, np.ascontiguousarray(within.T), threads)
+        # N has rank n - k at most: mu on its diagonal makes the quotient a^T M a / a^T N a bounded.
         within[np.diag_indices(len(within))] += self.mu
         factor(within, threads)
         # Class means of kernel columns from their common mean, times roots of class sizes: columns of the root of M.
         gaps = across - (across @ np.sqrt(sizes))[:, None] * np.sqrt(sizes) / sizes.sum()
+        # With N = L L^T directions are L^-T times the left singular vectors of L^-1 gaps; quotients are squared values.
         turn, values, _ = np.linalg.svd(solve_triangular(within, gaps, lower=True), full_matrices=False)
         u = solve_triangular(within, turn[:, :count], lower=True, trans="T")
         scores = K @ u
@@ -211,14 +220,10 @@ class KernelDiscriminantAnalysis(
         order = np.arange(len(sizes)) - (len(sizes) - 1) / 2.0
         signs = np.where(order @ means < 0, -1.0, 1.0)
         u, scores, means = u * signs, scores * signs, means * signs
+        # Scores about the means of their classes; weights are in the roots.
         spread = scores - roots[:, None] * (member @ means)
         covariance = spread.T @ spread / sizes.sum()
         return KernelDiscriminantState(roots[:, None] * u, values[:count] ** 2, means, covariance, sizes / sizes.sum())
-
-    def _fitted(self, state: KernelDiscriminantState) -> dict[str, Any]:
-        arrays = {"dual_coef_": state.dual, "ratios_": state.ratios, "means_": state.means}
-        arrays |= {"covariance_": state.within, "priors_": state.shares}
-        return {name: np.asarray(value).astype(self._dtype) for name, value in arrays.items()}
 
     def transform(self, X: Any) -> np.ndarray:
         """Project rows on the directions.
@@ -272,3 +277,10 @@ class KernelDiscriminantAnalysis(
     @property
     def _n_features_out(self) -> int:
         return int(self.dual_coef_.shape[1])
+
+
+def _list_attributes(state: KernelDiscriminantState, dtype: str) -> dict[str, Any]:
+    """Return the fitted attributes of a state, as arrays of `dtype`."""
+    arrays = {"dual_coef_": state.dual, "ratios_": state.ratios, "means_": state.means}
+    arrays |= {"covariance_": state.within, "priors_": state.shares}
+    return {name: np.asarray(value).astype(dtype) for name, value in arrays.items()}

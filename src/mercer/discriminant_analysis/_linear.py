@@ -20,7 +20,7 @@ from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
 from mercer._statistic.shrinkage import shrink_covariance
-from mercer.discriminant_analysis._class_covariance import covariances_by, shrunk_by_class, shrunk_total
+from mercer.discriminant_analysis._class_covariance import fit_covariances, shrink_by_class, shrink_total
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.discriminant_analysis._linear_solvers import (
     Axes,
@@ -195,17 +195,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         LinearDiscriminantAnalysis
             As if fitted.
         """
-        means, covariance = (np.asarray(one, dtype=np.float64) for one in (means, covariance))
+        means, covariance = (np.asarray(array, dtype=np.float64) for array in (means, covariance))
         chosen = class_priors(cls.__name__, priors, np.ones(len(means)), exact=True)
         centre = chosen @ means
         model = cls(solver="lsqr", priors=priors)
-        model._most_axes = min(len(means) - 1, means.shape[1])
-        axes = by_least_squares(means, centre, chosen, covariance, model._most_axes)
+        n_axes = min(len(means) - 1, means.shape[1])
+        axes = by_least_squares(means, centre, chosen, covariance, n_axes)
         parts = (axes.coef, axes.intercept, covariance, axes.scalings, axes.ratio, axes.criterion)
-        model._dtype, model.n_features_in_ = "float64", means.shape[1]
         labels = np.arange(len(means)) if classes is None else np.asarray(classes)
-        attributes = model._of(DiscriminantState(None, chosen, means, centre, *parts), labels)
-        model.__dict__.update(attributes)
+        state = DiscriminantState(None, n_axes, chosen, means, centre, *parts)
+        model.__dict__.update(model._describe(state, labels, "float64") | {"n_features_in_": means.shape[1]})
         return model
 
     def transform(self, X: Any) -> Any:
@@ -249,14 +248,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             )
             raise ParameterError(message)
 
-    def _learn(self, X: Any, y: Any, weight: Any, *, partial: bool = False, **options: Any) -> None:
-        self._adds = partial
-        super()._learn(X, y, weight, partial=partial, **options)
-
     def _is_wide(self, source: Source) -> bool:
         """Return whether to work with n x n products of rows: all rows are in memory and fewer than the columns."""
-        here = source.place == "memory" and not self._adds
-        return here and self.solver == "svd" and not self.store_covariance and source.n_rows < source.n_features
+        needs_products = self.solver != "svd" or self.store_covariance
+        return source.place == "memory" and not needs_products and source.n_rows < source.n_features
 
     @property
     def _kind(self) -> str:
@@ -264,8 +259,9 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         weighs = self.priors is not None and (self.solver != "svd" or self.store_covariance)
         return "own" if self.shrinkage == "auto" or weighs else "pooled"
 
-    def _sum_rows(self, source: Source) -> Statistic:
-        if self._is_wide(source):
+    def _sum_rows(self, source: Source, additive: bool) -> Statistic:
+        # Products of rows cannot be added to: later rows would need products with these.
+        if self._is_wide(source) and not additive:
             n_bytes = 16.0 * source.n_rows * source.n_features
             require_memory(type(self).__name__, n_bytes, "a copy of the centred rows", "select columns")
             return ClassMoments("diagonal")
@@ -276,35 +272,37 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         return ClassMoments(self._kind)
 
     def _state(self, sums: Any, source: Source) -> Generator[Any, Any, tuple[Any, float]]:
-        self._check_sums(sums)
+        n_axes = self._count_axes(sums)
         priors = class_priors(type(self).__name__, self.priors, sums.weights)
+        # A class without rows so far stands at the common mean, and its prior is zero.
         means = np.where((sums.weights > 0)[:, None], sums.means, sums.mean)
         centre = priors @ means
         if sums.kind == "diagonal":
-            return (yield from self._wide_state(sums, priors, means, centre, source))
+            return (yield from self._wide_state(sums, priors, means, centre, n_axes, source))
         within = covariance = sums.within() / sums.weight
         if self.solver == "svd":
-            axes = yield Dense(lambda: by_spectrum(sums, means, centre, priors, self._most_axes, self.tol))
+            axes = yield Dense(lambda: by_spectrum(sums, means, centre, priors, n_axes, self.tol))
             if self.store_covariance:
                 covariance, _ = yield from self._estimate_covariances(sums, priors, source)
         else:
-            covariance, axes = yield from self._solve_axes(sums, priors, means, centre, source)
+            covariance, axes = yield from self._solve_axes(sums, priors, means, centre, n_axes, source)
         stored = covariance if self.solver != "svd" or self.store_covariance else None
         density = yield Dense(lambda: mean_log_density(within, covariance))
-        return _combine_state(sums, priors, means, centre, axes, stored, density)
+        return _combine_state(sums, n_axes, priors, means, centre, axes, stored, density)
 
     def _wide_state(
-        self, sums: Any, priors: Array, means: Array, centre: Array, source: Source
+        self, sums: Any, priors: Array, means: Array, centre: Array, n_axes: int, source: Source
     ) -> Generator[Any, Any, tuple[Any, float]]:
         heavy = np.ones(source.n_rows) if source.weight is None else source.weight
         numbers = np.clip(np.searchsorted(sums.classes, source.y), 0, len(sums.classes) - 1)
         rows = source.whole().astype(np.float64) - means[numbers]
+        # Rows Z with Z^T Z = S, the covariance within classes: d x d products are never formed.
         rows *= np.sqrt(heavy / sums.weight)[:, None]
-        count = self._most_axes
-        axes, density = yield Dense(lambda: by_rows(rows, sums, means, centre, priors, count, self.tol))
-        return _combine_state(sums, priors, means, centre, axes, None, density)
+        axes, density = yield Dense(lambda: by_rows(rows, sums, means, centre, priors, n_axes, self.tol))
+        return _combine_state(sums, n_axes, priors, means, centre, axes, None, density)
 
-    def _check_sums(self, sums: Any) -> None:
+    def _count_axes(self, sums: Any) -> int:
+        """Check that the sums suffice, and return the number of axes: k class means span k - 1 directions."""
         n_classes, n_features = sums.means.shape
         if int((sums.weights > 0).sum()) < 2:
             message = (
@@ -325,43 +323,43 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
                 f"be an integer in [1, {most}]; got {self.n_components}."
             )
             raise DataError(message)
-        self._most_axes = self.n_components or most
+        return self.n_components or most
 
     def _estimate_covariances(
         self, sums: Any, priors: Array, source: Source
     ) -> Generator[Any, Any, tuple[Array, Array | None]]:
         """Return the covariance within classes, each weighted by its prior, and that of all rows if it is known."""
         if self.covariance_estimator is not None:
-            *parts, total = covariances_by(self.covariance_estimator, type(self).__name__, source, sums.classes)
+            *parts, total = fit_covariances(self.covariance_estimator, type(self).__name__, source, sums.classes)
             return np.tensordot(priors, np.stack(parts), axes=1), total
         if sums.kind == "own":
-            shrunk = yield from shrunk_by_class(sums, self.shrinkage)
-            return np.tensordot(priors, shrunk, axes=1), None
+            parts = yield from shrink_by_class(sums, self.shrinkage)
+            return np.tensordot(priors, parts, axes=1), None
         pooled = sums.within() / sums.weight
         # Shrinkage by one weight is linear: shrinking the pooled covariance shrinks that of each class alike.
         return pooled if self.shrinkage is None else shrink_covariance(pooled, self.shrinkage), None
 
     def _solve_axes(
-        self, sums: Any, priors: Array, means: Array, centre: Array, source: Source
+        self, sums: Any, priors: Array, means: Array, centre: Array, n_axes: int, source: Source
     ) -> Generator[Any, Any, tuple[Array, Axes]]:
         within, total = yield from self._estimate_covariances(sums, priors, source)
-        count, name = self._most_axes, type(self).__name__
         if self.solver == "lsqr":
-            return within, (yield Dense(lambda: by_least_squares(means, centre, priors, within, count)))
+            return within, (yield Dense(lambda: by_least_squares(means, centre, priors, within, n_axes)))
         if total is None:
-            total = yield from shrunk_total(sums, self.shrinkage)
-        return within, (yield Dense(lambda: by_eigenvectors(means, centre, priors, within, total, count, name)))
+            total = yield from shrink_total(sums, self.shrinkage)
+        name = type(self).__name__
+        return within, (yield Dense(lambda: by_eigenvectors(means, centre, priors, within, total, n_axes, name)))
 
-    def _fitted(self, state: DiscriminantState) -> dict[str, Any]:
-        return self._list_class_attributes(state.sums) | self._of(state, state.sums.classes)
+    def _attributes_of(self, state: DiscriminantState, dtype: str) -> dict[str, Any]:
+        return self._list_class_attributes(state.sums, dtype) | self._describe(state, state.sums.classes, dtype)
 
-    def _of(self, state: DiscriminantState, classes: Array) -> dict[str, Any]:
+    def _describe(self, state: DiscriminantState, classes: Array, dtype: str) -> dict[str, Any]:
         """Return the attributes of a state; two classes have one score, that of the second less that of the first."""
         coef, intercept = state.coef, state.intercept
         if len(classes) == 2:
             with np.errstate(invalid="ignore"):
                 coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        found = {
+        arrays = {
             "coef_": coef,
             "intercept_": intercept,
             "means_": state.means,
@@ -372,14 +370,15 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             "fisher_criterion_": state.criterion,
             "xbar_": None if self.solver == "eigen" else state.centre,
         }
-        kept = {name: value.astype(self._dtype) for name, value in found.items() if value is not None}
-        return kept | {"classes_": classes}
+        known = {name: value.astype(dtype) for name, value in arrays.items() if value is not None}
+        return known | {"classes_": classes, "_most_axes": state.n_axes}
 
 
 def _combine_state(
-    sums: Any, priors: Array, means: Array, centre: Array, axes: Axes, covariance: Array, density: float
+    sums: Any, n_axes: int, priors: Array, means: Array, centre: Array, axes: Axes, covariance: Array, density: float
 ) -> tuple[DiscriminantState, float]:
     """Return the state, and the mean log-likelihood of rows and labels."""
     parts = (axes.coef, axes.intercept, covariance, axes.scalings, axes.ratio, axes.criterion)
+    # log p(x, k) = log P_k + log p(x | k), averaged over the rows.
     likelihood = float(xlogy(sums.weights, priors).sum()) / sums.weight + density
-    return DiscriminantState(sums, priors, means, centre, *parts), likelihood
+    return DiscriminantState(sums, n_axes, priors, means, centre, *parts), likelihood

@@ -35,9 +35,13 @@ _EPSILON = float(np.finfo(np.float64).eps)
 @plain
 @dataclass(frozen=True, eq=False)
 class DiscriminantState:
-    """Sums by class and the linear scores made of them; what a solver does not find is None."""
+    """Sums by class and the linear scores made of them; what a solver does not find is None.
+
+    Rows are projected to `n_axes` axes at most.
+    """
 
     sums: Any
+    n_axes: int
     priors: Array
     means: Array
     centre: Array
@@ -97,9 +101,11 @@ def by_rows(
     `rows` are centred on their classes' means and times the square roots of their shares of the weight; they are
     overwritten.
     """
+    # Z Z^T has the positive eigenvalues of Z^T Z = S: the density within the span of the rows needs no more.
     spans = np.maximum(np.linalg.eigvalsh(rows @ rows.T), 0.0)
     flat, deviations = _deviations(sums.within() / sums.weight, centre)
     rows /= deviations
+    # What a constant column holds about its class means is rounding.
     rows[:, flat] = 0.0
     values, vectors = eigh(rows @ rows.T)
     floor = math.sqrt(len(values) * _EPSILON * max(float(values[-1]), 0.0))
@@ -141,6 +147,7 @@ def by_least_squares(means: Array, centre: Array, priors: Array, covariance: Arr
     The axes are combinations of the c_k: of S-length one and at right angles in S where U diag(J) U^T are the
     eigenvectors of the k x k matrix sqrt(P_k P_l) (m_k - m)^T c_l.
     """
+    # Least squares, not a solve: a singular S has many solutions, and the one of least norm ignores its null space.
     coef = lstsq(covariance, (means - centre).T)[0].T
     roots = np.sqrt(priors)[:, None]
     products = (roots * coef) @ ((means - centre) * roots).T
@@ -181,9 +188,11 @@ def mean_log_density(within: Array, covariance: Array) -> float:
 
     Of a singular covariance, within its span.
     """
+    # Cholesky is several times cheaper than the eigenvectors that a singular covariance needs.
     try:
         factor = cholesky(covariance, lower=True)
         logarithm = 2.0 * float(np.sum(np.log(np.diag(factor))))
+        # tr(C^-1 W) = tr(L^-1 W L^-T) with C = L L^T.
         half = solve_triangular(factor, within, lower=True)
         trace, rank = float(np.trace(solve_triangular(factor, half.T, lower=True))), len(factor)
     except LinAlgError:

@@ -21,7 +21,7 @@ from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments, number_labels
-from mercer.discriminant_analysis._class_covariance import covariances_by, shrunk_by_class
+from mercer.discriminant_analysis._class_covariance import fit_covariances, shrink_by_class
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.errors import DataError
 
@@ -206,14 +206,15 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         QuadraticDiscriminantAnalysis
             As if fitted.
         """
-        means, covariances = (np.asarray(one, dtype=np.float64) for one in (means, covariances))
+        means, covariances = (np.asarray(array, dtype=np.float64) for array in (means, covariances))
         chosen = class_priors(cls.__name__, priors, np.ones(len(means)), exact=True)
         model = cls(solver="eigen", priors=priors, tol=0.0)
-        model._dtype, model.n_features_in_ = "float64", means.shape[1]
         labels = np.arange(len(means)) if classes is None else np.asarray(classes)
-        axes = [model._principal(one, label, 2.0) for one, label in zip(covariances, labels, strict=True)]
+        # Any positive weight: zero would mean a class without rows.
+        axes = [model._principal(C, label, 2.0) for C, label in zip(covariances, labels, strict=True)]
         scalings, rotations = (np.stack(part) for part in zip(*axes, strict=True))
-        model.__dict__.update(model._of(QuadraticState(None, chosen, means, scalings, rotations, None), labels))
+        state = QuadraticState(None, chosen, means, scalings, rotations, None)
+        model.__dict__.update(model._describe(state, labels, "float64") | {"n_features_in_": means.shape[1]})
         return model
 
     def decision_function(self, X: Any) -> Any:
@@ -232,7 +233,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         scores = self._map(X, as_scores)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def _sum_rows(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source, additive: bool) -> Statistic:
         n_classes = len(number_labels(source.y)[0]) if source.place == "memory" else 2
         # Each thread holds a few of the sums that it merges.
         n_bytes = 8.0 * n_classes * source.n_features**2 * (4 + 6 * source.threads)
@@ -246,9 +247,9 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         self._check_sums(sums)
         name = type(self).__name__
         if self.covariance_estimator is not None:
-            covariances = np.stack(covariances_by(self.covariance_estimator, name, source, sums.classes)[:-1])
+            covariances = np.stack(fit_covariances(self.covariance_estimator, name, source, sums.classes)[:-1])
         else:
-            covariances = yield from shrunk_by_class(sums, self.shrinkage)
+            covariances = yield from shrink_by_class(sums, self.shrinkage)
         priors = class_priors(name, self.priors, sums.weights)
         axes = []
         for covariance, label, weight in zip(covariances, sums.classes, sums.weights, strict=True):
@@ -286,6 +287,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         if weight == 0:
             return np.ones(d), np.eye(d)
         values, vectors = eigh(covariance)
+        # eigh sorts in rising order; the largest variance comes first here.
         values, vectors = values[::-1], vectors[:, ::-1]
         if self.solver == "svd":
             # Shrinking C towards the identity moves its eigenvalues and leaves its eigenvectors.
@@ -305,27 +307,28 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         parameter = "shrinkage" if self.solver == "eigen" else "reg_param"
         return message + f"Increase the value of `{parameter}` to reduce the collinearity."
 
-    def _fitted(self, state: QuadraticState) -> dict[str, Any]:
-        return self._list_class_attributes(state.sums) | self._of(state, state.sums.classes)
+    def _attributes_of(self, state: QuadraticState, dtype: str) -> dict[str, Any]:
+        return self._list_class_attributes(state.sums, dtype) | self._describe(state, state.sums.classes, dtype)
 
-    def _of(self, state: QuadraticState, classes: Array) -> dict[str, Any]:
+    def _describe(self, state: QuadraticState, classes: Array, dtype: str) -> dict[str, Any]:
+        """Return the attributes of a state; `classes` are its labels."""
         with np.errstate(divide="ignore"):
             # log P_k - log det(C_k) / 2; the constant d log(2 pi) / 2 is the same for all classes.
             offsets = np.log(state.priors) - 0.5 * np.sum(np.log(state.scalings), axis=1)
-        found = {
+        attributes = {
             "classes_": classes,
-            "means_": state.means.astype(self._dtype),
-            "priors_": state.priors.astype(self._dtype),
-            "scalings_": list(state.scalings.astype(self._dtype)),
-            "rotations_": list(state.rotations.astype(self._dtype)),
+            "means_": state.means.astype(dtype),
+            "priors_": state.priors.astype(dtype),
+            "scalings_": list(state.scalings.astype(dtype)),
+            "rotations_": list(state.rotations.astype(dtype)),
             # Kept, so that one row is scored in microseconds.
             "_scores": QuadraticScores(
-                state.means.astype(self._dtype), state.rotations / np.sqrt(state.scalings)[:, None, :], offsets
+                state.means.astype(dtype), state.rotations / np.sqrt(state.scalings)[:, None, :], offsets
             ),
         }
         if state.covariances is not None:
-            found["covariance_"] = list(state.covariances.astype(self._dtype))
-        return found
+            attributes["covariance_"] = list(state.covariances.astype(dtype))
+        return attributes
 
     def _scorer(self) -> QuadraticScores:
         return self._scores

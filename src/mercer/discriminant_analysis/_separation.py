@@ -41,6 +41,7 @@ def mean_separation(X: Any, y: Any) -> tuple[np.ndarray, float]:
     means, _ = _two_classes("mean_separation", X, y)
     step = means[1] - means[0]
     distance = float(np.linalg.norm(step))
+    # Equal means have no direction: zeros, and no division by zero.
     return step / (distance or 1.0), distance
 
 
@@ -88,6 +89,7 @@ def fisher_criterion(X: Any, y: Any, direction: Any = None) -> float:
     """
     means, covariances = _two_classes("fisher_criterion", X, y)
     step, spread = means[1] - means[0], covariances.sum(axis=0)
+    # The maximum of J is along (C_1 + C_2)^-1 (m_2 - m_1), by the Cauchy-Schwarz inequality.
     w = np.linalg.solve(spread, step) if direction is None else np.asarray(direction, dtype=np.float64)
     return float((w @ step) ** 2 / (w @ spread @ w))
 

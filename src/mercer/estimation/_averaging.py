@@ -21,6 +21,7 @@ from mercer.estimation._comparison import bayesian_criterion, model_probabilitie
 
 __all__ = ["ModelAveragingClassifier", "ModelAveragingRegressor"]
 
+# A variance or probability at least: the logarithm of zero would make every comparison NaN.
 _TINY = float(np.finfo(np.float64).tiny)
 
 
@@ -53,26 +54,44 @@ class _ModelAveraging(Estimator):
         if self.priors is not None:
             read_probabilities(name, "priors", self.priors, len(members))
         weight = check_weight(self, sample_weight, len(y))
-        self.estimators_ = fit_members(self, [member for _, member in members], X, y, weight)
-        note_columns(self, self.estimators_[-1])
+        fitted = fit_members(self, [member for _, member in members], X, y, weight)
+        note_columns(self, fitted[-1])
         weight = np.ones(len(y)) if weight is None else weight
-        self.log_likelihoods_ = np.array([self._log_likelihood(one, X, y, weight) for one in self.estimators_])
-        self.log_evidences_ = self._log_evidences(float(weight.sum())) if given is None else given
-        self.weights_ = model_probabilities(self.log_evidences_, self.priors)
-        self._precision = float_type(X).__name__
+        likelihoods = np.array([self._log_likelihood(member, X, y, weight) for member in fitted])
+        evidences = given
+        if evidences is None:
+            # Schwarz's approximation: log p(D | M) = log L - (parameters / 2) log n, up to terms bounded in n.
+            counts = np.array([self._count_parameters(member) for member in fitted])
+            evidences = -0.5 * bayesian_criterion(likelihoods, counts, float(weight.sum()))
         prior = np.full(len(members), 1 / len(members)) if self.priors is None else np.asarray(self.priors, dtype=float)
-        objective = float(logsumexp(self.log_evidences_, b=prior))
+        # The evidence of the whole committee, log sum_i P(M_i) p(D | M_i).
+        objective = float(logsumexp(evidences, b=prior))
         statement = (
             "Averages are as good as the evidences they are weighed by; nothing bounds their distance from best."
         )
-        for attribute, value in one_step_record(objective, begun, statement).items():
+        attributes = one_step_record(objective, begun, statement) | {
+            "estimators_": fitted,
+            "log_likelihoods_": likelihoods,
+            "log_evidences_": evidences,
+            "weights_": model_probabilities(evidences, self.priors),
+            # Predictions have the precision of the rows of fit.
+            "_precision": float_type(X).__name__,
+        }
+        for attribute, value in attributes.items():
             setattr(self, attribute, value)
         return self
+
+    def _average(self, method: str, X: Any) -> np.ndarray:
+        """Return the mean of what a method of the members gives, each weighted by its probability."""
+        check_is_fitted(self)
+        # From the last to the first: the default's first member is a constant, which checks no rows; the last does.
+        answers = [np.asarray(getattr(member, method)(X), dtype=np.float64) for member in reversed(self.estimators_)]
+        return np.tensordot(self.weights_[::-1], np.stack(answers), axes=1).astype(self._precision)
 
     def _members(self) -> list[tuple[str, Any]]:
         members = self._default_members() if self.estimators is None else self.estimators
         name = type(self).__name__
-        if not members or not all(isinstance(one, tuple) and len(one) == 2 for one in members):
+        if not members or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in members):
             message = (
                 f"{name}: estimators must be a list of pairs of a name and an estimator, not empty; got {members!r}."
             )
@@ -83,16 +102,12 @@ class _ModelAveraging(Estimator):
                 raise ParameterError(message)
         return members
 
-    def _log_evidences(self, n: float) -> np.ndarray:
-        counts = np.array([self._count_parameters(one) for one in self.estimators_])
-        return -0.5 * bayesian_criterion(self.log_likelihoods_, counts, n)
-
     def _count_parameters(self, member: Any) -> int:
         last = member[-1] if hasattr(member, "steps") else member
         if isinstance(last, DummyRegressor):
             return 1 + self._noise_parameters
         if isinstance(last, DummyClassifier):
-            return len(self.classes_) - 1
+            return len(last.classes_) - 1
         if not hasattr(last, "coef_"):
             message = (
                 f"{type(self).__name__}: cannot count the parameters of {type(last).__name__}, which has no coef_. "
@@ -105,7 +120,7 @@ class _ModelAveraging(Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         members = self._default_members() if self.estimators is None else self.estimators
-        if isinstance(members, list) and all(isinstance(one, tuple) and len(one) == 2 for one in members):
+        if isinstance(members, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in members):
             tags.input_tags.sparse = all(get_tags(member).input_tags.sparse for _, member in members)
         return tags
 
@@ -196,14 +211,12 @@ class ModelAveragingRegressor(RegressorMixin, _ModelAveraging):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
-        # The last member looks at the rows most closely by convention of the default; all are asked.
-        answers = [np.asarray(member.predict(X), dtype=np.float64) for member in reversed(self.estimators_)]
-        return np.tensordot(self.weights_[::-1], np.stack(answers), axes=1).astype(self._precision)
+        return self._average("predict", X)
 
     def _log_likelihood(self, member: Any, X: Any, y: np.ndarray, weight: np.ndarray) -> float:
         squares = np.square(y - np.asarray(member.predict(X), dtype=np.float64))
         total = weight.sum()
+        # At the variance of maximum likelihood the squares over it sum to the weight, hence the 1 below.
         variance = max(float(weight @ squares) / total, _TINY)
         return -0.5 * total * (np.log(2 * np.pi * variance) + 1)
 
@@ -307,9 +320,7 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        answers = [np.asarray(member.predict_proba(X), dtype=np.float64) for member in reversed(self.estimators_)]
-        return np.tensordot(self.weights_[::-1], np.stack(answers), axes=1).astype(self._precision)
+        return self._average("predict_proba", X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of the highest average probability.

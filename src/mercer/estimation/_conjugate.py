@@ -4,41 +4,24 @@ A conjugate prior keeps its form when data come in, so a posterior is the same o
 broadcast: one object can hold the beliefs about a million groups, and one update moves them all.
 """
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mercer._base.randomness import generators
-from mercer._base.reading import read_numbers, read_weight
+from mercer._base.reading import read_weight
 from mercer._plain import plain
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError
+from mercer.estimation._family import Family
 
 __all__ = ["Conjugate", "PredictiveDensity"]
 
 Own = TypeVar("Own", bound="Conjugate")
 
 
-class Conjugate:
-    """A belief about the parameter of a family of densities; a frozen dataclass whose fields broadcast."""
-
-    # Per field: low, high, and which ends belong.
-    _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {}
-    # What an observation may be: low, high, and whether it is a whole number.
-    _support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    _whole: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        for name, (low, high, closed) in self._ranges.items():
-            value = read_numbers(
-                type(self).__name__, name, getattr(self, name), low, high, closed=closed, error=ParameterError
-            )
-            object.__setattr__(self, name, value if value.ndim else float(value))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the groups."""
-        return np.broadcast_shapes(*(np.shape(getattr(self, part.name)) for part in fields(self)))  # type: ignore[arg-type]
+class Conjugate(Family):
+    """A belief about the parameter of a family of densities; its ``shape`` is that of the groups."""
 
     def update(self: Own, X: Any, sample_weight: Any = None) -> Own:
         """Return the posterior after some observations, from which the next update goes on.
@@ -120,6 +103,7 @@ class Conjugate:
         x = np.asarray(X, dtype=np.float64)
         inside = self._inside(x)
         x = np.where(inside, x, np.clip(0.0, *self._support))
+        # p(x | D) = h(x) Z(D, x) / Z(D): the ratio of the posterior's normaliser after x to that before.
         logs = self._log_base(x) + self.update_sums(1.0, x)._log_normaliser() - self._log_normaliser()
         return np.where(inside, logs, -np.inf)
 
@@ -139,6 +123,7 @@ class Conjugate:
             A number for each group.
         """
         x, weight = self._read_observations(X, sample_weight)
+        # p(D) = prod_i h(x_i) Z(after) / Z(before), by the same ratio for all observations at once.
         after = self.update_sums(weight.sum(axis=0), (weight * x).sum(axis=0))
         return (weight * self._log_base(x)).sum(axis=0) + after._log_normaliser() - self._log_normaliser()
 
@@ -195,6 +180,7 @@ class Conjugate:
         -------
         ndarray of shape (n, ...)
         """
+        # Two streams: the parameters do not depend on how many values an observation takes from its stream.
         first, second = generators(random_state, 2)
         return self._density(self.sample(n, first)).sample(1, second)[0]
 
@@ -229,11 +215,6 @@ class Conjugate:
     def _log_normaliser(self) -> Any:
         """Return the log of the integral of the belief before it is normalised."""
         raise NotImplementedError  # each family defines its own
-
-    def _inside(self, x: np.ndarray) -> np.ndarray:
-        low, high = self._support
-        inside = (x >= low) & (x <= high)
-        return inside & (x == np.floor(x)) if self._whole else inside
 
     def _are_inside(self, x: np.ndarray, whole: bool) -> bool:
         """Return whether all observations are inside the support, by their minimum and maximum alone.

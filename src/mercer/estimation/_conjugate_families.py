@@ -283,6 +283,7 @@ class DirichletCategorical(Conjugate):
     @property
     def mode(self) -> np.ndarray:
         """The probabilities of highest density; NaN where a concentration is below one."""
+        # (c_k - 1) / sum (c - 1): below one the density is unbounded at an edge and has no mode.
         less = self.concentration - 1
         mode = less / np.maximum(less.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
         return np.where((less < 0).any(axis=-1, keepdims=True), np.nan, mode)
@@ -326,12 +327,14 @@ class DirichletCategorical(Conjugate):
     def logpdf(self, parameter: Any) -> np.ndarray:
         """Return the log-density of the belief at some probabilities, along the last axis."""
         with np.errstate(divide="ignore", invalid="ignore"):
+            # A concentration of one is a flat factor, also where a probability is zero.
             logs = np.where(self.concentration == 1, 0.0, (self.concentration - 1) * np.log(parameter))
         return logs.sum(axis=-1) - self._log_normaliser()
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         """Draw probabilities from their distribution."""
         random = np.random.default_rng(seed_sequence(random_state))
+        # Independent gammas over their sum are Dirichlet.
         draws = random.standard_gamma(np.broadcast_to(self.concentration, (n, *self.concentration.shape)))
         return draws / draws.sum(axis=-1, keepdims=True)
 

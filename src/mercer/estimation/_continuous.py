@@ -106,6 +106,7 @@ class LaplaceDensity(NumberDensity):
         return 2 * np.square(self.scale)
 
     def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "LaplaceDensity":
+        # The median minimises the sum of absolute distances; then their mean is the most likely scale.
         location = np.quantile(x, 0.5, axis=0, weights=weight.ravel(), method="inverted_cdf")
         scale = (weight * np.abs(x - location)).sum(axis=0) / weight.sum()
         if not np.all(scale > 0):
@@ -165,6 +166,7 @@ class UniformDensity(NumberDensity):
         return (self.high - self.low) ** 2 / 12
 
     def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "UniformDensity":
+        # The likelihood falls with the width of the interval: the smallest that holds all observations of weight.
         present = x[weight.ravel() > 0]
         return UniformDensity(present.min(axis=0), present.max(axis=0))
 
@@ -264,6 +266,7 @@ class GammaDensity(NumberDensity):
 
     def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "GammaDensity":
         mean = (weight * x).sum(axis=0) / weight.sum()
+        # The likelihood equation in the concentration: log a - psi(a) = log mean - mean log, positive by Jensen.
         with np.errstate(divide="ignore", invalid="ignore"):
             gap = np.log(mean) - (weight * np.log(x)).sum(axis=0) / weight.sum()
         if not np.all((gap > 0) & np.isfinite(gap)):

@@ -5,16 +5,17 @@ variables are one object. A density of rows takes matrices (n, d) and gives a nu
 makes one of any density of numbers. What has `fit`, `logpdf` and `sample` is a density wherever mercer asks for one.
 """
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from scipy.special import logsumexp
 
 from mercer._base.randomness import generators, seed_sequence
-from mercer._base.reading import read_numbers, read_probabilities, read_weight
+from mercer._base.reading import read_probabilities, read_weight
 from mercer._plain import plain
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError
+from mercer.estimation._family import Family, read_rows
 
 __all__ = ["Density", "IndependentDensity", "MixtureDensity", "NumberDensity", "log_likelihood"]
 
@@ -39,29 +40,11 @@ class Density(Protocol):
         """Draw `n` independent observations."""
 
 
-class NumberDensity:
+class NumberDensity(Family):
     """A family of densities of one number; a frozen dataclass whose fields are the parameters, arrays that broadcast.
 
     Subclasses give the support and the formulas; what users hand over is checked here.
     """
-
-    # The smallest and largest observation, and whether observations are whole numbers.
-    _support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    _whole: ClassVar[bool] = False
-    # Per parameter: low, high, and which ends belong.
-    _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {}
-
-    def __post_init__(self) -> None:
-        for name, (low, high, closed) in self._ranges.items():
-            value = read_numbers(
-                type(self).__name__, name, getattr(self, name), low, high, closed=closed, error=ParameterError
-            )
-            object.__setattr__(self, name, value if value.ndim else float(value))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the parameters, broadcast."""
-        return np.broadcast_shapes(*(np.shape(getattr(self, part.name)) for part in fields(self)))  # type: ignore[arg-type]
 
     def fit(self: Own, X: Any, sample_weight: Any = None) -> Own:
         """Fit by maximum likelihood along the first axis.
@@ -100,6 +83,7 @@ class NumberDensity:
         """
         x = np.asarray(X, dtype=np.float64)
         inside = self._inside(x)
+        # Formulas are evaluated inside the support alone: outside they may raise, or give a finite value.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             value = self._logpdf(np.where(inside, x, self._somewhere()))
         return np.where(inside, value, np.where(np.isnan(x), np.nan, -np.inf))
@@ -143,13 +127,9 @@ class NumberDensity:
         -------
         ndarray of shape (..., n_parameters, n_parameters)
         """
+        # A zero of the shape of the parameters makes entries that are constants broadcast with the others.
         rows = [np.stack(np.broadcast_arrays(*row, np.zeros(self.shape))[:-1], axis=-1) for row in self._information()]
         return np.stack(rows, axis=-2)
-
-    def _inside(self, x: np.ndarray) -> np.ndarray:
-        low, high = self._support
-        inside = (x >= low) & (x <= high)
-        return inside & (x == np.floor(x)) if self._whole else inside
 
     def _somewhere(self) -> Any:
         """Return a number inside the support, to stand in for those outside."""
@@ -211,11 +191,11 @@ class IndependentDensity:
 
     def fit(self, X: Any, sample_weight: Any = None) -> "IndependentDensity":
         """Fit each column."""
-        return replace(self, density=self.density.fit(_rows("IndependentDensity", X), sample_weight))
+        return replace(self, density=self.density.fit(read_rows("IndependentDensity", X), sample_weight))
 
     def logpdf(self, X: Any) -> np.ndarray:
         """Return the log-density of each row."""
-        return self.density.logpdf(_rows("IndependentDensity", X)).sum(axis=-1)
+        return self.density.logpdf(read_rows("IndependentDensity", X)).sum(axis=-1)
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         """Draw `n` rows."""
@@ -260,15 +240,17 @@ class MixtureDensity:
 
     def logpdf(self, X: Any) -> np.ndarray:
         """Return the log-density of each observation."""
-        logs = np.stack([one.logpdf(X) for one in self.densities])
+        logs = np.stack([density.logpdf(X) for density in self.densities])
         weights = self.weights.reshape((-1,) + (1,) * (logs.ndim - 1))
+        # log sum_k w_k p_k(x) with the largest term taken out: no density underflows.
         return logsumexp(logs, axis=0, b=np.broadcast_to(weights, logs.shape))
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         """Draw `n` observations."""
+        # A stream for the choice and one for each member: draws of one do not shift those of another.
         chooser, *others = generators(random_state, 1 + len(self.densities))
         member = chooser.choice(len(self.densities), size=n, p=self.weights / self.weights.sum())
-        drawn = [one.sample(int((member == k).sum()), others[k]) for k, one in enumerate(self.densities)]
+        drawn = [density.sample(int((member == k).sum()), others[k]) for k, density in enumerate(self.densities)]
         mixed = np.empty((n, *drawn[0].shape[1:]))
         for k, values in enumerate(drawn):
             mixed[member == k] = values
@@ -305,11 +287,3 @@ def log_likelihood(density: Any, X: Any, sample_weight: Any = None) -> float:
         return float(logs.sum())
     # A row of weight zero is absent, even where its density is zero.
     return float(np.where(weight > 0, weight * np.where(weight > 0, logs, 0.0), 0.0).sum())
-
-
-def _rows(subject: str, X: Any) -> np.ndarray:
-    rows = np.asarray(X, dtype=np.float64)
-    if rows.ndim != 2:
-        message = f"{subject}: rows must be a matrix of shape (n, d); got shape {rows.shape}. Reshape them."
-        raise DataError(message)
-    return rows

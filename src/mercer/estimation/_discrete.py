@@ -52,6 +52,7 @@ class BernoulliDensity(NumberDensity):
         return BernoulliDensity((weight * x).sum(axis=0) / weight.sum())
 
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
+        # xlogy and xlog1py make 0 log 0 zero, so that probabilities of zero and one are allowed.
         return xlogy(x, self.probability) + xlog1py(1 - x, -np.asarray(self.probability))
 
     def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
@@ -112,6 +113,7 @@ class BinomialDensity(NumberDensity):
 
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
         m, p = np.asarray(self.trials), np.asarray(self.probability)
+        # Logarithms of factorials: the binomial coefficient itself overflows from about 1030 trials.
         ways = gammaln(m + 1) - gammaln(x + 1) - gammaln(m - x + 1)
         return ways + xlogy(x, p) + xlog1py(m - x, -p)
 
@@ -167,6 +169,7 @@ class GeometricDensity(NumberDensity):
         return xlog1py(x, -np.asarray(self.probability)) + np.log(self.probability)
 
     def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        # NumPy counts the trials up to the success; here its failures are counted.
         return random.geometric(self.probability, shape) - 1.0
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
@@ -270,6 +273,8 @@ class CategoricalDensity(NumberDensity):
         return np.take_along_axis(spread, np.broadcast_to(category, shape)[..., None], axis=-1)[..., 0]
 
     def _draw(self, random: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        # Inversion: a uniform draw falls into category k between the running sums up to k - 1 and k. Divided by the
+        # last, so that rounding leaves no draw beyond it.
         edges = np.cumsum(self.probabilities, axis=-1)
         edges = edges / edges[..., -1:]
         return (random.random(shape)[..., None] >= edges).sum(axis=-1).astype(np.float64)

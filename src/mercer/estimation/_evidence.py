@@ -78,16 +78,18 @@ def quadrature_evidence(
     if not np.isfinite(top):
         message = "quadrature_evidence: likelihood times prior is zero between the limits. Move them."
         raise DataError(message)
-    found = integrate_box(
+    # Between the points of the first look the integrand may exceed its largest value there, but not overflow.
+    integral = integrate_box(
         lambda at: np.exp(np.minimum(joint(at) - top, 600.0)), low, high, tol=tol, subject="quadrature_evidence"
     )
-    if not found.error <= max(1e-6, 10 * tol) * found.value:
+    if not integral.error <= max(1e-6, 10 * tol) * integral.value:
         message = (
             f"quadrature_evidence: the integral of likelihood times prior does not settle (relative error "
-            f"{found.error / found.value:.2g}); the posterior may be improper. Use a proper prior, or move the limits."
+            f"{integral.error / integral.value:.2g}); the posterior may be improper. Use a proper prior, or move the "
+            f"limits."
         )
         raise DataError(message)
-    return Evidence(float(top + np.log(found.value)), found.error / found.value, "quadrature")
+    return Evidence(float(top + np.log(integral.value)), integral.error / integral.value, "quadrature")
 
 
 def laplace_evidence(
@@ -132,6 +134,7 @@ def laplace_evidence(
         )
         raise DataError(message)
     p = len(mode.parameters)
+    # Second order about the mode: p(D | t) p(t) (2 pi)^(p/2) det(H)^(-1/2), with H minus the Hessian of the logarithm.
     value = mode.log_likelihood + mode.log_prior + 0.5 * (p * np.log(2 * np.pi) - determinant)
     return Evidence(float(value), float("nan"), "Laplace")
 
@@ -183,7 +186,8 @@ def monte_carlo_evidence(
     seeds = seed_sequence(random_state).spawn(n_parameters)
     draws = [np.asarray(prior.sample(n_samples, np.random.default_rng(seed))) for seed in seeds]
     theta = draws[0] if draws[0].ndim == 2 else np.column_stack(draws)
-    logs = np.array([_log_joint(log_density, None, X, one) for one in theta])
+    logs = np.array([_log_joint(log_density, None, X, parameters) for parameters in theta])
+    # The mean of likelihoods that underflow one by one is taken in log space.
     value = float(logsumexp(logs) - np.log(n_samples))
     spread = np.exp(logs - value).std(ddof=1) / np.sqrt(n_samples)
     return Evidence(value, float(spread), "Monte Carlo")

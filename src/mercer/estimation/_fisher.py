@@ -67,6 +67,7 @@ def fisher_information(
     if method == "exact":
         message = f"fisher_information: {type(density).__name__} has no closed form. Use method='monte_carlo'."
         raise DataError(message)
+    # The expected outer product of the score, as its mean over draws from the density itself.
     scores = _numerical_scores(density, chosen, density.sample(n_samples, random_state))
     return n * (scores.T @ scores) / n_samples
 

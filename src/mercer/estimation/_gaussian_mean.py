@@ -7,10 +7,10 @@ import numpy as np
 
 from mercer._base.reading import read_covariance, read_numbers, read_weight
 from mercer._plain import plain
-from mercer.errors import DataError, ParameterError
+from mercer.errors import ParameterError
 from mercer.estimation._conjugate import Conjugate, PredictiveDensity
 from mercer.estimation._continuous import GaussianDensity
-from mercer.estimation._density import _rows
+from mercer.estimation._family import read_rows
 from mercer.estimation._multivariate import MultivariateGaussianDensity
 
 __all__ = ["GaussianMean", "GaussianVectorMean"]
@@ -87,6 +87,7 @@ class GaussianMean(Conjugate):
         mean = (weight * x).sum(axis=0) / np.where(n > 0, n, 1.0)
         scatter = (weight * (x - mean) ** 2).sum(axis=0)
         shared = self.noise + n * self.spread
+        # (s2 I + v0 11')^-1 by Sherman and Morrison: the scatter about the mean, and the mean about its prior.
         quadratic = scatter / self.noise + n * (mean - self.location) ** 2 / shared
         return -0.5 * (n * np.log(2 * np.pi) + (n - 1) * np.log(self.noise) + np.log(shared) + quadratic)
 
@@ -166,7 +167,7 @@ class GaussianVectorMean:
         -------
         GaussianVectorMean
         """
-        rows = self._check_rows(X)
+        rows = read_rows(type(self).__name__, X, len(self.location))
         weight = read_weight(type(self).__name__, sample_weight, len(rows)) if len(rows) else np.zeros(0)
         return self.update_sums(weight.sum(), weight @ rows)
 
@@ -190,6 +191,7 @@ class GaussianVectorMean:
         noise = self.noise / count
         gain = np.linalg.solve(self.spread + noise, self.spread).T
         location = self.location + gain @ (np.asarray(total) / count - self.location)
+        # Symmetric in exact arithmetic; averaging with the transpose removes what rounding leaves.
         spread = gain @ noise
         return GaussianVectorMean(location, (spread + spread.T) / 2, self.noise)
 
@@ -220,7 +222,7 @@ class GaussianVectorMean:
         float
         """
         # p(D) = p(D | mu) p(mu) / p(mu | D) for every mu; the posterior mean loses the fewest digits.
-        rows = self._check_rows(X)
+        rows = read_rows(type(self).__name__, X, len(self.location))
         after = self.update(rows)
         mu = after.location
         likelihood = MultivariateGaussianDensity(mu, self.noise).logpdf(rows).sum()
@@ -241,10 +243,3 @@ class GaussianVectorMean:
     def sample_predictive(self, n: int, random_state: Any = None) -> np.ndarray:
         """Draw rows from the predictive distribution."""
         return MultivariateGaussianDensity(self.location, self.noise + self.spread).sample(n, random_state)
-
-    def _check_rows(self, X: Any) -> np.ndarray:
-        rows = _rows(type(self).__name__, X)
-        if rows.shape[1] != len(self.location):
-            message = f"{type(self).__name__}: rows must have {len(self.location)} columns; got {rows.shape[1]}."
-            raise DataError(message)
-        return rows

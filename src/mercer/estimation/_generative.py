@@ -90,6 +90,7 @@ class GenerativeRegression:
         ndarray of shape (n,)
         """
         logs = self.noise.logpdf(self._residuals(X, y))
+        # y = f (1 + e) stretches the noise by |f|, so that its density is divided by it.
         return logs - np.log(np.abs(self.predict(X))) if self.multiplicative else logs
 
     def log_likelihood(self, X: Any, y: Any) -> float:

@@ -86,6 +86,7 @@ class GridPosterior:
         """
         read_numbers("GridPosterior", "level", level, 0, 1, closed="neither")
         axis, density = self.axes[number], self.marginal(number)
+        # The distribution function by trapezoids, inverted by linear interpolation.
         rising = np.concatenate([[0.0], np.cumsum(np.diff(axis) * (density[1:] + density[:-1]) / 2)])
         low, high = np.interp([(1 - level) / 2, (1 + level) / 2], rising / rising[-1], axis)
         return float(low), float(high)
@@ -120,7 +121,7 @@ class GridPosterior:
         -------
         ndarray of shape (m,)
         """
-        return np.array([self.expect(lambda *parameters, x=one: density(x, *parameters)) for one in np.asarray(x)])
+        return np.array([self.expect(lambda *parameters, x=value: density(x, *parameters)) for value in np.asarray(x)])
 
     def _grids(self) -> list[np.ndarray]:
         return list(np.meshgrid(*self.axes, indexing="ij"))
@@ -171,6 +172,7 @@ def grid_posterior(
     logs = np.empty(points.shape[:-1])
     for at in np.ndindex(logs.shape):
         logs[at] = _log_joint(log_density, prior, X, weight, points[at])
+    # The integral of likelihood times prior by trapezoids, in log space: with many observations it underflows.
     total = float(logsumexp(logs, b=_cell_sizes(grid)))
     if not np.isfinite(total):
         message = "grid_posterior: likelihood times prior is zero, or not a number, on all of the grid. Widen it."
@@ -183,9 +185,10 @@ def _log_joint(log_density: Any, prior: Any, X: np.ndarray, weight: np.ndarray, 
         own = np.asarray(log_density(X, *theta), dtype=np.float64)
     except ParameterError:
         return -np.inf  # a density refuses parameters outside its range
+    # An observation of weight zero is absent, even where its density is zero: zero times infinity must not count.
     likelihood = float(np.where(weight > 0, weight * np.where(weight > 0, own, 0.0), 0.0).sum()) if len(X) else 0.0
     if isinstance(prior, list | tuple):
-        belief = sum(log_prior(one, np.atleast_1d(value)) for one, value in zip(prior, theta, strict=True))
+        belief = sum(log_prior(part, np.atleast_1d(value)) for part, value in zip(prior, theta, strict=True))
     elif prior is None or hasattr(prior, "logpdf"):
         belief = log_prior(prior, theta)
     else:

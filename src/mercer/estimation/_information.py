@@ -109,6 +109,7 @@ def mutual_information(joint: Any, *, base: float | None = None) -> Any:
         message = f"mutual_information: joint must be a table with a positive entry; got shape {table.shape}."
         raise DataError(message)
     table = table / table.sum(axis=(-2, -1), keepdims=True)
+    # The divergence of the joint table from the product of its margins: H(X) + H(Y) - H(X, Y) without cancellation.
     product = table.sum(axis=-1, keepdims=True) * table.sum(axis=-2, keepdims=True)
     return rel_entr(table, product).sum(axis=(-2, -1)) / _unit("mutual_information", base)
 
@@ -133,11 +134,12 @@ def gaussian_divergence(first: Any, second: Any) -> float:
     >>> gaussian_divergence(GaussianDensity(0.0, 1.0), GaussianDensity(2.0, 1.0))
     2.0
     """
-    (mean, covariance), (other, scale) = (_moments(one) for one in (first, second))
+    (mean, covariance), (other, scale) = (_moments(density) for density in (first, second))
     if mean.shape != other.shape:
         message = f"gaussian_divergence: both must have as many columns; got {len(mean)} and {len(other)}."
         raise DataError(message)
     offset = other - mean
+    # KL(p | q) = (tr(S_q^-1 S_p) + d' S_q^-1 d - k + log det S_q - log det S_p) / 2 with d the gap of the means.
     trace = np.trace(np.linalg.solve(scale, covariance))
     determinants = np.linalg.slogdet(scale)[1] - np.linalg.slogdet(covariance)[1]
     return float(0.5 * (trace + offset @ np.linalg.solve(scale, offset) - len(mean) + determinants))
@@ -156,6 +158,7 @@ def _pair(subject: str, p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _unit(subject: str, base: float | None) -> float:
+    """Return the natural logarithm of `base`, by which nats are divided; 1 for None."""
     if base is None:
         return 1.0
     if not base > 0 or base == 1:

@@ -59,6 +59,7 @@ def james_stein(X: Any, variance: Any = None, *, target: Any = 0.0, positive: bo
     distance = float(offset @ offset)
     if distance == 0:
         return mean
+    # 1 - (d - 2) v / |m|^2; beyond one it would point away from the target, which the positive part forbids.
     shrinkage = (d - 2) * _mean_variance(rows, variance) / distance
     return mean - (min(shrinkage, 1.0) if positive else shrinkage) * offset
 

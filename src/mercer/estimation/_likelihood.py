@@ -93,8 +93,8 @@ def maximum_likelihood(
     Examples
     --------
     >>> from mercer.estimation import GeometricDensity, maximum_likelihood
-    >>> found = maximum_likelihood(lambda x, theta: GeometricDensity(*theta).logpdf(x), [0, 2, 0, 1], [0.5])
-    >>> round(float(found.parameters[0]), 6)  # 4 / 7
+    >>> estimate = maximum_likelihood(lambda x, theta: GeometricDensity(*theta).logpdf(x), [0, 2, 0, 1], [0.5])
+    >>> round(float(estimate.parameters[0]), 6)  # 4 / 7
     0.571429
     """
     return _climb("maximum_likelihood", log_density, None, X, start, score, sample_weight, method, options)
@@ -143,8 +143,8 @@ def maximum_a_posteriori(
     --------
     >>> from mercer.estimation import BetaDensity, GeometricDensity, maximum_a_posteriori
     >>> logpdf = lambda x, theta: GeometricDensity(*theta).logpdf(x)
-    >>> found = maximum_a_posteriori(logpdf, BetaDensity(2, 2), [0, 2, 0, 1], [0.5])
-    >>> round(float(found.parameters[0]), 6)  # the mode of Beta(6, 5)
+    >>> estimate = maximum_a_posteriori(logpdf, BetaDensity(2, 2), [0, 2, 0, 1], [0.5])
+    >>> round(float(estimate.parameters[0]), 6)  # the mode of Beta(6, 5)
     0.555556
     """
     return _climb("maximum_a_posteriori", log_density, prior, X, start, score, sample_weight, method, options)

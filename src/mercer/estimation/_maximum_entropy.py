@@ -83,8 +83,9 @@ def maximum_entropy(features: Any, targets: Any, *, sizes: Any = None, tol: floa
     # Features are centred at their targets and scaled, so that the same tolerance suits all.
     scale = high - low
     g = (f - m) / scale
-    found = _multipliers(g, size, tol)
-    answer = _describe_constraints(g @ found + np.log(size), f, m, size, found / scale)
+    multipliers = _multipliers(g, size, tol)
+    answer = _describe_constraints(g @ multipliers + np.log(size), f, m, size, multipliers / scale)
+    # A thousand times the tolerance of the solver: beyond it the targets are at fault, not rounding.
     if answer.residual > 1e3 * tol * scale.max():
         message = (
             f"{subject}: no distribution on these points has the expected values {m}; the nearest found is off by "
@@ -120,9 +121,9 @@ def _multipliers(g: np.ndarray, size: np.ndarray, tol: float) -> np.ndarray:
 
 
 def _describe_constraints(
-    logs: np.ndarray, f: np.ndarray, m: np.ndarray, size: np.ndarray, found: np.ndarray
+    logs: np.ndarray, f: np.ndarray, m: np.ndarray, size: np.ndarray, multipliers: np.ndarray
 ) -> MaximumEntropy:
     logs = logs - logsumexp(logs)
     p = np.exp(logs)
     residual = float(np.abs(p @ f - m).max(initial=0.0))
-    return MaximumEntropy(p, found, float(-(p * (logs - np.log(size))).sum()), residual)
+    return MaximumEntropy(p, multipliers, float(-(p * (logs - np.log(size))).sum()), residual)

@@ -11,7 +11,7 @@ from mercer._base.randomness import seed_sequence
 from mercer._base.reading import read_covariance, read_numbers, read_weight
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._density import _rows
+from mercer.estimation._family import read_rows
 
 __all__ = ["MultivariateGaussianDensity"]
 
@@ -105,7 +105,7 @@ class MultivariateGaussianDensity:
         -------
         MultivariateGaussianDensity
         """
-        X = self._check_rows(X)
+        X = read_rows(type(self).__name__, X, len(self.mean))
         weight = read_weight(type(self).__name__, sample_weight, len(X))
         total, d = weight.sum(), len(self.mean)
         mean = self.mean if self.known == "mean" else weight @ X / total
@@ -113,6 +113,7 @@ class MultivariateGaussianDensity:
         if self.known == "covariance":
             return MultivariateGaussianDensity(mean, self.covariance, *options)
         offset = X - mean
+        # A mean that is known takes no degree of freedom from the rows.
         divisor = total if self.known == "mean" else total - self.ddof
         if divisor <= 0:
             message = f"{type(self).__name__}: the unbiased covariance needs total weight above 1; got {total:g}."
@@ -133,6 +134,7 @@ class MultivariateGaussianDensity:
         ndarray of shape (n,)
         """
         d = len(self.mean)
+        # log det C is twice the sum of the logarithms of the factor's diagonal.
         constant = d * np.log(2 * np.pi) + 2 * np.log(np.diag(self._factor)).sum()
         return -0.5 * (constant + self.squared_distance(X))
 
@@ -148,7 +150,9 @@ class MultivariateGaussianDensity:
         -------
         ndarray of shape (n,)
         """
-        white = solve_triangular(self._factor, (self._check_rows(X) - self.mean).T, lower=True)
+        # With C = L L', (x - m)' C^-1 (x - m) = |L^-1 (x - m)|^2: one triangular solve, and no inverse.
+        rows = read_rows(type(self).__name__, X, len(self.mean))
+        white = solve_triangular(self._factor, (rows - self.mean).T, lower=True)
         return np.square(white).sum(axis=0)
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
@@ -228,9 +232,10 @@ class MultivariateGaussianDensity:
         """
         given = self._columns(columns)
         wanted = np.setdiff1d(np.arange(len(self.mean)), given)
+        # m_a + C_ab C_bb^-1 (x_b - m_b) and C_aa - C_ab C_bb^-1 C_ba, both from one factor L L' = C_bb.
         factor = np.linalg.cholesky(self.covariance[np.ix_(given, given)])
         half = solve_triangular(factor, self.covariance[np.ix_(given, wanted)], lower=True)
-        white = solve_triangular(factor, (_rows(type(self).__name__, values) - self.mean[given]).T, lower=True)
+        white = solve_triangular(factor, (read_rows(type(self).__name__, values) - self.mean[given]).T, lower=True)
         return self.mean[wanted] + white.T @ half, self.covariance[np.ix_(wanted, wanted)] - half.T @ half
 
     def _columns(self, columns: Any) -> np.ndarray:
@@ -240,10 +245,3 @@ class MultivariateGaussianDensity:
             message = f"{type(self).__name__}: columns must be different integers in [0, {d - 1}]; got {columns!r}."
             raise DataError(message)
         return chosen
-
-    def _check_rows(self, X: Any) -> np.ndarray:
-        X = _rows(type(self).__name__, X)
-        if X.shape[1] != len(self.mean):
-            message = f"{type(self).__name__}: rows must have {len(self.mean)} columns; got {X.shape[1]}."
-            raise DataError(message)
-        return X

@@ -87,11 +87,11 @@ def _quantiles(outcomes: np.ndarray, share: np.ndarray, level: float) -> np.ndar
 
 def _modes(outcomes: np.ndarray, share: np.ndarray) -> np.ndarray:
     """Return the outcome with the most weight, where equal outcomes are one; the smallest of equals."""
-    found = np.empty(outcomes.shape[:-1])
-    for at in np.ndindex(found.shape):
+    modes = np.empty(outcomes.shape[:-1])
+    for at in np.ndindex(modes.shape):
         distinct, which = np.unique(outcomes[at], return_inverse=True)
-        found[at] = distinct[np.bincount(which.ravel(), weights=share[at]).argmax()]
-    return found
+        modes[at] = distinct[np.bincount(which.ravel(), weights=share[at]).argmax()]
+    return modes
 
 
 def _search_minimum(outcomes: np.ndarray, share: np.ndarray, loss: Callable[[Any, Any], Any], candidates: Any) -> float:
@@ -106,6 +106,8 @@ def _search_minimum(outcomes: np.ndarray, share: np.ndarray, loss: Callable[[Any
     best = int(np.nanargmin(risks))
     if candidates is not None or points[0] == points[-1]:
         return float(points[best])
+    # The least risk of the even points lies between the neighbours of the best, if the risk has one minimum there.
     low, high = points[max(best - 1, 0)], points[min(best + 1, len(points) - 1)]
     refined = minimize_scalar(risk, bounds=(low, high), method="bounded", options={"xatol": 1e-10 * (1 + abs(low))})
+    # A refinement that is no better, as of a risk with jumps, is dropped.
     return float(refined.x if refined.fun <= risks[best] else points[best])

@@ -191,6 +191,7 @@ def simulate_large_samples(
             random_state=np.random.default_rng(seed),
         )
         errors.append(np.sqrt(risk.mean_squared_error))
+        # n times the variance of an efficient estimator tends to one over the information of an observation.
         scaled.append(n * risk.variance[0])
     limit = 1 / fisher_information(density, parameters=[parameter])[0, 0]
     return LargeSamples(sizes, np.array(errors), np.array(scaled), float(limit))

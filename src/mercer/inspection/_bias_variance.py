@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["BiasVarianceDisplay", "BullseyeDisplay"]
 
@@ -55,9 +56,9 @@ class BiasVarianceDisplay:
         self.parts = parts
         self.x = x
         self.label = label
-        self.bias_ = np.array([one.bias for one in parts])
-        self.variance_ = np.array([one.variance for one in parts])
-        self.noise_ = np.array([one.noise for one in parts])
+        self.bias_ = np.array([part.bias for part in parts])
+        self.variance_ = np.array([part.variance for part in parts])
+        self.noise_ = np.array([part.noise for part in parts])
         self.total_ = self.bias_ + self.variance_ + self.noise_
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "BiasVarianceDisplay":
@@ -75,10 +76,7 @@ class BiasVarianceDisplay:
         BiasVarianceDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         drawn = [("squared bias", self.bias_, "--"), ("variance", self.variance_, ":"), ("sum", self.total_, "-")]
         if self.noise_.any():
             drawn.insert(2, ("noise", self.noise_, "-."))
@@ -134,6 +132,7 @@ class BullseyeDisplay:
         self.spread = spread
         self.n_shots = n_shots
         self.random_state = random_state
+        # Shots are bias times the unit vector (0.8, 0.6) plus spread times normal draws, for each pair of the two.
         draws = np.random.default_rng(random_state).normal(size=(2, 2, n_shots, 2))
         away = np.array([0.0, bias])[:, None, None, None] * np.array([0.8, 0.6])
         self.shots_ = away + draws * np.array([0.2 * spread, spread])[None, :, None, None]
@@ -156,10 +155,7 @@ class BullseyeDisplay:
         BullseyeDisplay
             The display itself.
         """
-        if axes is None:
-            from matplotlib import pyplot
-
-            axes = pyplot.subplots(2, 2)[1]
+        axes = make_axes(axes, 2, 2)
         reach = 1.1 * float(np.abs(self.shots_).max())
         angle = np.linspace(0, 2 * np.pi, 200)
         for row, biased in enumerate(("little bias", "much bias")):

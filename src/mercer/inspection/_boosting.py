@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer.ensemble import margin_distribution, margins
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 from mercer.theory import training_error_bound
 
 __all__ = ["BoostingErrorDisplay", "BoostingRoundsDisplay", "MarginDisplay"]
@@ -65,12 +66,13 @@ class BoostingRoundsDisplay:
         -------
         ndarray of shape (n_rounds, n_samples)
         """
-        y, weight, found = np.asarray(y), np.full(len(y), 1 / len(y)), []
+        y, weight, weights = np.asarray(y), np.full(len(y), 1 / len(y)), []
         for member, size in zip(model.estimators_, model.estimator_weights_, strict=True):
-            found.append(weight)
+            weights.append(weight)
+            # AdaBoost multiplies the weight of a row in error by e^alpha, then makes all weights sum to one.
             weight = weight * np.exp(size * (member.predict(X) != y))
             weight = weight / weight.sum()
-        return np.array(found)
+        return np.array(weights)
 
     @classmethod
     def from_estimator(
@@ -99,9 +101,9 @@ class BoostingRoundsDisplay:
         if X.shape[1] != 2:
             message = f"BoostingRoundsDisplay: X must have two columns; got {X.shape[1]}. Fit the model to two columns."
             raise DataError(message)
-        numbers = [one for one in rounds if one <= len(model.estimators_)]
-        weights = cls.weights_of(model, X, y)[[one - 1 for one in numbers]]
-        members = [model.estimators_[one - 1] for one in numbers]
+        numbers = [number for number in rounds if number <= len(model.estimators_)]
+        weights = cls.weights_of(model, X, y)[[number - 1 for number in numbers]]
+        members = [model.estimators_[number - 1] for number in numbers]
         labels = np.searchsorted(model.classes_, y)
         return cls(X, labels, weights, members, numbers).plot(axes=axes)
 
@@ -128,6 +130,7 @@ class BoostingRoundsDisplay:
             said = member.predict(np.column_stack([across.ravel(), up.ravel()]))
             codes = np.unique(said, return_inverse=True)[1].reshape(across.shape)
             ax.contourf(across, up, codes, levels=1, cmap="viridis", alpha=0.2)
+            # Marker areas: 30 square points for a row of average weight 1 / n.
             size = 30 * weight * len(weight)
             self.points_.append(ax.scatter(*self.X.T, s=size, c=self.labels, cmap="viridis", edgecolor="black", lw=0.3))
             ax.set(title=f"round {number}", xticks=[], yticks=[])
@@ -185,8 +188,8 @@ class MarginDisplay:
         -------
         MarginDisplay
         """
-        numbers = sorted({min(one, len(model.estimators_)) for one in rounds})
-        return cls({one: margins(model, X, y, n_members=one) for one in numbers}).plot(ax=ax, **kwargs)
+        numbers = sorted({min(number, len(model.estimators_)) for number in rounds})
+        return cls({number: margins(model, X, y, n_members=number) for number in numbers}).plot(ax=ax, **kwargs)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "MarginDisplay":
         """Draw the display.
@@ -202,13 +205,10 @@ class MarginDisplay:
         -------
         MarginDisplay
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         self.lines_ = []
-        for number, found in self.found.items():
-            values, shares = margin_distribution(found)
+        for number, row_margins in self.found.items():
+            values, shares = margin_distribution(row_margins)
             (line,) = ax.step(values, shares, where="post", **({"label": f"{number} members"} | kwargs))
             self.lines_.append(line)
         ax.axvline(0.0, color="grey", linestyle=":")
@@ -266,6 +266,7 @@ class BoostingErrorDisplay:
             np.array([1 - score for score in model.staged_score(rows, labels)])
             for rows, labels in ((X, y), (X_test, y_test))
         )
+        # The bound holds for the exponential loss of two-class discrete boosting alone.
         two = model.n_classes_ == 2 and getattr(model, "algorithm", "") == "SAMME"
         bound = training_error_bound(model.estimator_errors_) if two else None
         return cls(training, test, bound).plot(ax=ax)
@@ -282,10 +283,7 @@ class BoostingErrorDisplay:
         -------
         BoostingErrorDisplay
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         rounds = np.arange(1, len(self.training) + 1)
         ax.plot(rounds, self.training, label="training error")
         ax.plot(rounds, self.test, label="test error")

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["ClassDensityDisplay"]
 
@@ -60,7 +61,8 @@ class ClassDensityDisplay:
 
     def _boundaries(self) -> np.ndarray:
         decided = self.joint_.argmax(axis=1)
-        found = []
+        boundaries = []
+        # A change of the decided class between two points brackets a root of the difference of log-joints.
         for i in np.flatnonzero(np.diff(decided)):
             first, second = decided[i], decided[i + 1]
 
@@ -68,8 +70,8 @@ class ClassDensityDisplay:
                 logs = self.model.log_joint(np.array([x]))[0]
                 return float(logs[first] - logs[second])
 
-            found.append(brentq(difference, self.x[i], self.x[i + 1]))
-        return np.array(found)
+            boundaries.append(brentq(difference, self.x[i], self.x[i + 1]))
+        return np.array(boundaries)
 
     def plot(self, *, axes: Any = None, **kwargs: Any) -> "ClassDensityDisplay":
         """Draw the display.
@@ -86,18 +88,16 @@ class ClassDensityDisplay:
         ClassDensityDisplay
             The display itself.
         """
-        if axes is None:
-            from matplotlib import pyplot
-
-            axes = pyplot.subplots(2, 1, sharex=True)[1]
+        axes = make_axes(axes, 2, 1, sharex=True)
         for k, name in enumerate(self.names):
             axes[0].plot(self.x, self.joint_[:, k], label=name, **kwargs)
             axes[1].plot(self.x, self.posterior_[:, k], label=name, **kwargs)
+        # The probability of all classes but the one decided: its integral is the Bayes error.
         wrong = self.joint_.sum(axis=1) - self.joint_.max(axis=1)
         axes[0].fill_between(self.x, wrong, color="grey", alpha=0.4, label="error")
-        for one in axes:
+        for ax in axes:
             for boundary in self.boundaries_:
-                one.axvline(boundary, color="grey", linestyle=":")
+                ax.axvline(boundary, color="grey", linestyle=":")
         axes[0].set(ylabel="p(x | c) P(c)")
         axes[1].set(xlabel="x", ylabel="P(c | x)", ylim=(0, 1.02))
         axes[0].legend()

@@ -7,6 +7,7 @@ from sklearn.metrics import roc_curve
 from sklearn.utils.validation import column_or_1d
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["CostCurveDisplay"]
 
@@ -56,6 +57,7 @@ class CostCurveDisplay:
         self.conditions_ = (
             np.linspace(0.0, 1.0, 201) if conditions is None else np.asarray(conditions, dtype=np.float64)
         )
+        # A threshold has the cost (1 - c) false alarms + c misses, a line in the condition c; the curve is the least.
         lines = np.outer(1 - self.conditions_, self.false_alarms) + np.outer(self.conditions_, self.misses)
         self.costs_ = lines.min(axis=1)
         self.area_ = float(np.trapezoid(self.costs_, self.conditions_))
@@ -128,11 +130,9 @@ class CostCurveDisplay:
         CostCurveDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         (self.line_,) = ax.plot(self.conditions_, self.costs_, **({"label": f"area {self.area_:.3f}"} | kwargs))
+        # Always deciding for the cheaper class costs min(c, 1 - c): what a score must beat.
         ax.plot([0.0, 0.5, 1.0], [0.0, 0.5, 0.0], color="grey", linestyle=":", label="without looking")
         ax.set(xlabel="share of the cost of misses", ylabel="normalised cost", ylim=(0, 0.55))
         ax.legend()

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["DecisionBoundaryDisplay"]
 
@@ -104,6 +105,7 @@ class DecisionBoundaryDisplay:
             message = f"DecisionBoundaryDisplay: X must have two columns; got shape {rows.shape}. Select two."
             raise DataError(message)
         low, high = rows.min(axis=0), rows.max(axis=0)
+        # A constant column has no range to take a share of.
         room = margin * np.where(high > low, high - low, 1.0)
         x, y = (np.linspace(low[j] - room[j], high[j] + room[j], resolution) for j in (0, 1))
         points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
@@ -125,10 +127,10 @@ class DecisionBoundaryDisplay:
 
     def plot(self, *, X: Any = None, y: Any = None, ax: Any = None, **kwargs: Any) -> "DecisionBoundaryDisplay":
         """Draw the display on `ax`, or a new figure; `kwargs` are passed to matplotlib's ``pcolormesh``."""
-        from matplotlib import colormaps, pyplot
+        from matplotlib import colormaps
         from matplotlib.colors import ListedColormap
 
-        ax = pyplot.subplots()[1] if ax is None else ax
+        ax = make_axes(ax)
         count = int(self.classes.max()) + 1 if self.names is None else len(self.names)
         palette = ListedColormap(colormaps["tab10"](np.arange(count) % 10))
         style = {"cmap": palette, "vmin": -0.5, "vmax": count - 0.5, "alpha": 0.25, "shading": "nearest"} | kwargs
@@ -138,6 +140,7 @@ class DecisionBoundaryDisplay:
             dashes = ["solid" if level == 0 else "dashed" for level in self.levels]
             self.lines_ = ax.contour(self.x, self.y, self.scores, self.levels, colors="black", linestyles=dashes)
         elif count > 1:
+            # Class indices jump by one at a boundary, so that contours halfway between them follow it.
             halves = np.arange(count - 1) + 0.5
             self.lines_ = ax.contour(self.x, self.y, self.classes, halves, colors="black", linewidths=0.8)
         if X is not None:

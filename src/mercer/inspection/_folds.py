@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.inspection._axes import make_axes
+
 __all__ = ["FoldsDisplay"]
 
 
@@ -62,10 +64,7 @@ class FoldsDisplay:
         """
         from matplotlib.colors import ListedColormap
 
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         colours = ListedColormap(["white", "0.85", "tab:blue"])
         ax.imshow(self.layout_, aspect="auto", interpolation="nearest", cmap=colours, vmin=0, vmax=2)
         ax.set(xlabel="row", ylabel="fold", yticks=range(len(self.splits)))

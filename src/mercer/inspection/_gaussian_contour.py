@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["GaussianContourDisplay"]
 
@@ -43,12 +44,12 @@ class GaussianContourDisplay:
 
     def __init__(self, density: Any, *, deviations: Any = (1.0, 2.0)) -> None:
         members = getattr(density, "densities", (density,))
-        if not all(np.shape(getattr(one, "covariance", 0.0)) == (2, 2) for one in members):
+        if not all(np.shape(getattr(member, "covariance", 0.0)) == (2, 2) for member in members):
             message = "GaussianContourDisplay: members must be Gaussians of rows with two columns. Take marginals."
             raise DataError(message)
         self.density, self.deviations = density, tuple(deviations)
-        self.means_ = np.array([one.mean for one in members])
-        spectra = [np.linalg.eigh(one.covariance) for one in members]
+        self.means_ = np.array([member.mean for member in members])
+        spectra = [np.linalg.eigh(member.covariance) for member in members]
         self.half_axes_ = np.sqrt([values for values, _ in spectra])
         self.directions_ = np.array([vectors for _, vectors in spectra])
 
@@ -69,12 +70,10 @@ class GaussianContourDisplay:
         GaussianContourDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         if X is not None:
             ax.plot(*np.asarray(X).T, ".", color="grey", markersize=2, zorder=0)
+        # The unit circle, stretched by the deviations along the eigenvectors of the covariance and rotated to them.
         angle = np.linspace(0, 2 * np.pi, 181)
         circle = np.stack([np.cos(angle), np.sin(angle)])
         self.lines_ = []

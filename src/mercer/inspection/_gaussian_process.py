@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["KernelSelectionDisplay", "ProcessDisplay"]
 
@@ -70,6 +71,7 @@ class ProcessDisplay:
         samples = estimator.sample_y(grid[:, None], n_samples, random_state)
         if rows is None:
             return cls(grid, mean, std, samples)
+        # Targets were standardised for the fit; they are drawn in their own units.
         targets = estimator.y_train_ * estimator._y_train_std + estimator._y_train_mean
         return cls(grid, mean, std, samples, rows[:, 0], targets)
 
@@ -95,7 +97,7 @@ class ProcessDisplay:
         ProcessDisplay
             The display itself.
         """
-        ax = _axes(ax)
+        ax = make_axes(ax)
         low, high = self.mean - 2 * self.std, self.mean + 2 * self.std
         self.band_ = ax.fill_between(self.grid, low, high, color="0.85", label="two deviations")
         ax.plot(self.grid, self.samples, linewidth=0.7)
@@ -140,31 +142,23 @@ class KernelSelectionDisplay:
         KernelSelectionDisplay
             The display itself.
         """
-        ax, found = _axes(ax), self.selection
+        ax, selection = make_axes(ax), self.selection
         if kind == "table":
-            self.image_ = ax.imshow(found.scores, aspect="auto")
-            ax.set_yticks(range(len(found.kernels)), found.kernels)
-            ax.set_xticks(range(len(found.widths)), [f"{width:.2g}" for width in found.widths])
-            ax.figure.colorbar(self.image_, ax=ax, label=found.criterion)
+            self.image_ = ax.imshow(selection.scores, aspect="auto")
+            ax.set_yticks(range(len(selection.kernels)), selection.kernels)
+            ax.set_xticks(range(len(selection.widths)), [f"{width:.2g}" for width in selection.widths])
+            ax.figure.colorbar(self.image_, ax=ax, label=selection.criterion)
         else:
             self.lines_ = [
-                ax.semilogx(found.widths, scores, marker="o", label=name)[0]
-                for name, scores in zip(found.kernels, found.scores, strict=True)
+                ax.semilogx(selection.widths, scores, marker="o", label=name)[0]
+                for name, scores in zip(selection.kernels, selection.scores, strict=True)
             ]
-            if found.criterion != "evidence":
-                for line, training in zip(self.lines_, found.training_scores, strict=True):
-                    ax.semilogx(found.widths, training, color=line.get_color(), linestyle=":")
-            ax.axvline(found.best_width, color="grey", linestyle=":")
-            ax.set_ylabel(found.criterion)
+            if selection.criterion != "evidence":
+                for line, training in zip(self.lines_, selection.training_scores, strict=True):
+                    ax.semilogx(selection.widths, training, color=line.get_color(), linestyle=":")
+            ax.axvline(selection.best_width, color="grey", linestyle=":")
+            ax.set_ylabel(selection.criterion)
             ax.legend(fontsize="small")
         ax.set_xlabel("width")
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots()[1]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import ParameterError
+from mercer.inspection._axes import make_axes
 from mercer.tree import impurity
 
 __all__ = ["ImpurityDisplay"]
@@ -99,10 +100,7 @@ class ImpurityDisplay:
         -------
         ImpurityDisplay
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         self.lines_ = [ax.plot(self.shares, values, label=name)[0] for name, values in self.curves.items()]
         ax.set(xlabel="share p of one of two classes", ylabel="impurity", title="pure nodes at both ends")
         ax.legend(fontsize=7)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["FeatureLiftDisplay", "KernelComponentDisplay", "SmoothnessFilterDisplay"]
 
@@ -169,6 +170,7 @@ class FeatureLiftDisplay:
                 f"{len(np.unique(y))} classes."
             )
             raise DataError(message)
+        # With the factor sqrt(2) inner products of features are (x . y)^2, the homogeneous quadratic kernel.
         features = np.column_stack([X[:, 0] ** 2, np.sqrt(2.0) * X[:, 0] * X[:, 1], X[:, 1] ** 2])
         targets = 2.0 * (y == np.unique(y)[-1]) - 1.0
         plane = np.linalg.lstsq(np.column_stack([features, np.ones(len(X))]), targets, rcond=None)[0]
@@ -197,6 +199,7 @@ class FeatureLiftDisplay:
         side, height = np.meshgrid(
             np.linspace(first[0], last[0], 9), np.linspace(-1.0, 1.0, 9) * np.ptp(self.features[:, 1]) / 2
         )
+        # A plane parallel to the third axis is no function of the other two.
         if abs(self.normal[2]) > 1e-9:
             plane = -(self.offset + self.normal[0] * side + self.normal[1] * height) / self.normal[2]
             ax.plot_surface(side, height, plane, alpha=0.3, color="grey")
@@ -273,11 +276,9 @@ class SmoothnessFilterDisplay:
         SmoothnessFilterDisplay
             The display itself.
         """
-        if axes is None:
-            from matplotlib import pyplot
-
-            axes = pyplot.subplots(1, 3)[1]
+        axes = make_axes(axes, 1, 3)
         spectrum, bump, fit = axes
+        # The bump is the Fourier transform of the filter: its width is in units of one over the bandwidth.
         frequencies = np.linspace(0.0, 4.0 * self.model.bandwidth, 200)
         response = self.model.response(frequencies)
         spectrum.plot(frequencies, response, label="filter G")

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.inspection._axes import make_axes
 from mercer.optim import classify_learning_rate
 
 __all__ = ["LearningRateDisplay"]
@@ -44,6 +45,7 @@ class LearningRateDisplay:
     def __init__(self, learning_rate: float, *, curvature: float = 1.0, x0: float = 1.0, n_steps: int = 8) -> None:
         self.learning_rate, self.curvature, self.x0, self.n_steps = learning_rate, curvature, x0, n_steps
         self.regime_ = classify_learning_rate(learning_rate, curvature)
+        # x <- x - rate curvature x multiplies x by the same factor in every step.
         self.path_ = x0 * (1.0 - learning_rate * curvature) ** np.arange(n_steps + 1)
 
     @classmethod
@@ -84,10 +86,7 @@ class LearningRateDisplay:
         LearningRateDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         reach = 1.15 * float(np.max(np.abs(self.path_)))
         x = np.linspace(-reach, reach, 200)
         ax.plot(x, 0.5 * self.curvature * x**2, color="lightgrey")

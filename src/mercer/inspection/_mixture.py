@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["EMPanelsDisplay", "MixtureDisplay"]
 
@@ -63,17 +64,19 @@ class MixtureDisplay:
 
     def plot(self, *, ax: Any = None, colors: Any = None, **kwargs: Any) -> "MixtureDisplay":
         """Draw the display on `ax`, or a new figure; `kwargs` are passed to matplotlib's ``Ellipse``."""
-        from matplotlib import colormaps, pyplot
+        from matplotlib import colormaps
         from matplotlib.colors import to_rgb
         from matplotlib.patches import Ellipse
 
-        ax = pyplot.subplots()[1] if ax is None else ax
+        ax = make_axes(ax)
         k = len(self.means)
-        palette = np.array([to_rgb(one) for one in colors or colormaps["tab10"](np.arange(k) % 10)])
+        palette = np.array([to_rgb(color) for color in colors or colormaps["tab10"](np.arange(k) % 10)])
         self.points_ = None
         if self.rows is not None:
+            # A row's colour is the mean of the components' colours, weighted by its responsibilities.
             shades = "0.5" if self.responsibilities is None else np.clip(self.responsibilities @ palette, 0, 1)
             self.points_ = ax.scatter(*self.rows.T, s=5, c=shades, alpha=0.7, linewidths=0)
+        # The first eigenvector's direction turns the ellipse; the second is at right angles to it.
         angles = np.degrees(np.arctan2(self._vectors[:, 1, 0], self._vectors[:, 0, 0]))
         self.ellipses_ = []
         for q in range(k):
@@ -122,6 +125,7 @@ class EMPanelsDisplay:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             for count in iterations:
+                # EM from one seed is deterministic, so that each fit repeats the shorter ones and goes on.
                 model = clone(estimator).set_params(max_iter=count, tol=0.0, n_init=1).fit(X)
                 part = model.marginal([0, 1])
                 panels.append(MixtureDisplay(part.means_, part.covariances_, X, model.predict_proba(X)))
@@ -130,10 +134,8 @@ class EMPanelsDisplay:
 
     def plot(self, *, axes: Any = None) -> "EMPanelsDisplay":
         """Draw the display on `axes`, one more than panels, or a new figure."""
-        from matplotlib import pyplot
-
-        if axes is None:
-            axes = pyplot.subplots(1, len(self.panels) + 1, figsize=(2.6 * (len(self.panels) + 1), 2.6))[1]
+        n_panels = len(self.panels) + 1
+        axes = make_axes(axes, 1, n_panels, figsize=(2.6 * n_panels, 2.6))
         self.axes_ = np.ravel(axes)
         for ax, panel, count in zip(self.axes_, self.panels, self.iterations):
             panel.plot(ax=ax)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["ParameterPosteriorDisplay"]
 
@@ -98,10 +99,7 @@ class ParameterPosteriorDisplay:
         ParameterPosteriorDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         curves = {"prior": self.prior, "likelihood": self.likelihood, "posterior": self.posterior}
         self.lines_ = [ax.plot(self.parameter, curve, label=name, **kwargs)[0] for name, curve in curves.items()]
         marks = {"most likely": self.most_likely_, "posterior mode": self.mode_, "posterior mean": self.mean_}

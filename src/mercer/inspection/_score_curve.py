@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.inspection._axes import make_axes
+
 __all__ = ["ScoreCurveDisplay"]
 
 
@@ -90,10 +92,7 @@ class ScoreCurveDisplay:
         ScoreCurveDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         x = np.asarray(self.curve.x)
         self.lines_ = []
         parts = (
@@ -110,6 +109,7 @@ class ScoreCurveDisplay:
         gap = abs(self.train_[-1] - self.test_[-1])
         middle = (x[-1], (self.train_[-1] + self.test_[-1]) / 2)
         ax.annotate(f"gap {gap:.2g}", middle, (0, 18), textcoords="offset points", ha="right")
+        # A learning curve leaves nothing to choose; a curve of complexity does.
         if self.curve.label != "training rows":
             ax.axvline(x[self.best_], color="tab:red", linestyle=":")
         ax.set(xlabel=self.curve.label, ylabel="error" if self.negate else "score")

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["ScreeDisplay"]
 
@@ -49,6 +50,7 @@ class ScreeDisplay:
         self.threshold = threshold
         self.cumulative_ = np.cumsum(explained_variance_ratio)
         reached = self.cumulative_ > (np.inf if threshold is None else threshold)
+        # argmax of a mask is its first true entry.
         self.n_reaching_ = int(np.argmax(reached)) + 1 if reached.any() else None
 
     @classmethod
@@ -95,10 +97,7 @@ class ScreeDisplay:
         ScreeDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         numbers = np.arange(1, len(self.cumulative_) + 1)
         self.bars_ = ax.bar(numbers, self.explained_variance_ratio, **({"label": "each"} | kwargs))
         (self.line_,) = ax.plot(numbers, self.cumulative_, color="black", marker="o", label="together")

@@ -8,6 +8,7 @@ from sklearn.utils.validation import column_or_1d
 from mercer._base.reading import read_costs
 from mercer.decision import accuracy_costs
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["ThresholdCurveDisplay"]
 
@@ -118,10 +119,11 @@ class ThresholdCurveDisplay:
             raise DataError(message)
         thresholds = np.unique(np.concatenate([[0.0], shares, [1.0]]))
         order = np.sort(shares[labels]), np.sort(shares[~labels])
-        above = [len(one) - np.searchsorted(one, thresholds, side="right") for one in order]
-        hits, alarms = above[0], above[1]
+        # Rows with a probability above each threshold, from the sorted probabilities of either class.
+        hits, alarms = (len(ranked) - np.searchsorted(ranked, thresholds, side="right") for ranked in order)
         counts = np.array([[len(order[1]) - alarms, len(order[0]) - hits], [alarms, hits]])
         mean = (counts * matrix[:, :, None]).sum(axis=(0, 1)) / len(labels)
+        # Acting costs less than not acting where p (miss - hit) > (1 - p) (alarm - pass): p above their break-even.
         price = matrix[1, 0] - matrix[0, 0] + matrix[0, 1] - matrix[1, 1]
         optimal = float((matrix[1, 0] - matrix[0, 0]) / price) if price > 0 else None
         return cls(thresholds, mean, optimal_threshold=optimal).plot(ax=ax, **kwargs)
@@ -141,10 +143,7 @@ class ThresholdCurveDisplay:
         ThresholdCurveDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         settings = {"drawstyle": "steps-post", "label": "mean cost"} | kwargs
         (self.line_,) = ax.plot(self.thresholds, self.mean_costs, **settings)
         ax.axvline(self.best_threshold_, color="black", linewidth=1, label="cheapest here")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["TrajectoryDisplay"]
 
@@ -104,10 +105,7 @@ class TrajectoryDisplay:
         TrajectoryDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         left, right, bottom, top = self.window or self._find_window()
         grid = np.array(np.meshgrid(np.linspace(left, right, 200), np.linspace(bottom, top, 200)))
         height = np.asarray(self.fun(grid), dtype=np.float64)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 from mercer.tree import leaf_regions, tree_svg
 
 __all__ = ["LeafRegionsDisplay", "StepRegressionDisplay", "TreeDisplay"]
@@ -112,10 +113,11 @@ class LeafRegionsDisplay:
         if X.ndim != 2 or X.shape[1] != 2:
             message = f"LeafRegionsDisplay: X must have two columns; got shape {X.shape}. Fit a tree to two columns."
             raise DataError(message)
+        # Outer leaves reach to infinity: they are cut off 5 % beyond the rows.
         room = 0.05 * np.ptp(X, axis=0)
         low, high, value = leaf_regions(estimator)
         answer = value[:, 0] if value.shape[1] == 1 else value.argmax(axis=1)
-        low, high = (np.clip(one, X.min(axis=0) - room, X.max(axis=0) + room) for one in (low, high))
+        low, high = (np.clip(corner, X.min(axis=0) - room, X.max(axis=0) + room) for corner in (low, high))
         return cls(low, high, answer)
 
     @classmethod
@@ -161,7 +163,7 @@ class LeafRegionsDisplay:
         from matplotlib import colormaps
         from matplotlib.patches import Rectangle
 
-        ax = _axes(ax)
+        ax = make_axes(ax)
         span = max(float(np.ptp(self.value)), 1e-12)
         self.limits_ = {"vmin": float(np.min(self.value)), "vmax": float(np.min(self.value)) + span}
         self.patches_ = []
@@ -200,11 +202,12 @@ class StepRegressionDisplay:
     """
 
     def __init__(self, x: Any, y: Any, edges: Any, levels: Any) -> None:
-        self.x, self.y = (np.asarray(one, dtype=np.float64) for one in (x, y))
+        self.x, self.y = (np.asarray(values, dtype=np.float64) for values in (x, y))
         self.edges, self.levels = np.asarray(edges, dtype=np.float64), np.asarray(levels, dtype=np.float64)
+        # Halfway between neighbours, as the tree splits: every threshold in between divides the rows alike.
         values = np.unique(self.x)
         self.thresholds_ = (values[1:] + values[:-1]) / 2
-        self.losses_ = np.array([self._loss(one) for one in self.thresholds_])
+        self.losses_ = np.array([self._loss(threshold) for threshold in self.thresholds_])
 
     def _loss(self, threshold: float) -> float:
         left = self.x <= threshold
@@ -246,10 +249,7 @@ class StepRegressionDisplay:
         -------
         StepRegressionDisplay
         """
-        if axes is None:
-            from matplotlib import pyplot
-
-            axes = pyplot.subplots(2, 1, sharex=True)[1]
+        axes = make_axes(axes, 2, 1, sharex=True)
         axes[0].scatter(self.x, self.y, s=14, color="grey")
         ends = np.concatenate([[self.x.min()], self.edges, [self.x.max()]])
         axes[0].stairs(self.levels, ends, baseline=None, color="black", linewidth=1.5)
@@ -258,11 +258,3 @@ class StepRegressionDisplay:
         axes[1].set(xlabel="threshold", ylabel="sum of squares")
         self.ax_, self.figure_ = axes[0], axes[0].figure
         return self
-
-
-def _axes(ax: Any) -> Any:
-    if ax is None:
-        from matplotlib import pyplot
-
-        ax = pyplot.subplots()[1]
-    return ax

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from mercer.metrics._groups import table_of
+from mercer.metrics._groups import count_pairs
 
 __all__ = ["conditional_entropy", "pair_f_score", "purity_score"]
 
@@ -29,7 +29,7 @@ def purity_score(labels_true: Any, labels_pred: Any) -> float:
     >>> purity_score(["a", "a", "b", "b"], [0, 0, 0, 1])
     0.75
     """
-    table = table_of("purity_score", labels_true, labels_pred)
+    table = count_pairs("purity_score", labels_true, labels_pred)
     return float(table.max(axis=0).sum() / table.sum())
 
 
@@ -52,7 +52,7 @@ def conditional_entropy(labels_true: Any, labels_pred: Any) -> float:
     >>> round(conditional_entropy(["a", "a", "b", "b"], [0, 1, 0, 1]), 6)
     0.693147
     """
-    table = table_of("conditional_entropy", labels_true, labels_pred)
+    table = count_pairs("conditional_entropy", labels_true, labels_pred)
     share = table / table.sum(axis=0)
     return float(np.sum(table.sum(axis=0) * -xlogy(share, share).sum(axis=0)) / table.sum())
 
@@ -78,12 +78,15 @@ def pair_f_score(labels_true: Any, labels_pred: Any, *, beta: float = 1.0) -> fl
     >>> pair_f_score(["a", "a", "b", "b"], [0, 0, 0, 0])
     0.5
     """
-    table = table_of("pair_f_score", labels_true, labels_pred)
-    together, found, true = (_pairs(counts) for counts in (table, table.sum(axis=0), table.sum(axis=1)))
-    if found == true == 0:
+    table = count_pairs("pair_f_score", labels_true, labels_pred)
+    together, clustered, true = (_pairs(counts) for counts in (table, table.sum(axis=0), table.sum(axis=1)))
+    # Without any pair both partitions are single rows, and equal.
+    if clustered == true == 0:
         return 1.0
-    return float((1.0 + beta**2) * together / (beta**2 * true + found))
+    # (1 + beta^2) P R / (beta^2 P + R) with precision P = together / clustered and recall R = together / true.
+    return float((1.0 + beta**2) * together / (beta**2 * true + clustered))
 
 
 def _pairs(counts: Any) -> float:
+    """Return the number of pairs within groups of these sizes, sum c (c - 1) / 2."""
     return float(np.sum(counts * (counts - 1.0)) / 2.0)

@@ -10,8 +10,9 @@ from mercer.metrics._groups import Grouping, group_rows
 __all__ = ["calinski_harabasz_score", "davies_bouldin_score", "dunn_index", "within_scatter"]
 
 Array = Any
-# Rows in a work item, and rows that they are compared with at a time: their products stay in the cache.
+# Rows of a work item.
 _ROWS = 256
+# Rows that a work item meets at a time: the table of their distances takes 8 MiB per thread.
 _COLUMNS = 4096
 
 
@@ -34,7 +35,7 @@ def within_scatter(X: Any, labels: Any) -> float:
     1.0
     """
     X, groups = group_rows("within_scatter", X, labels)
-    return float(np.sum(_gaps(X, groups) ** 2))
+    return float(np.sum(_subtract_means(X, groups) ** 2))
 
 
 def calinski_harabasz_score(X: Any, labels: Any) -> float:
@@ -61,9 +62,10 @@ def calinski_harabasz_score(X: Any, labels: Any) -> float:
     200.0
     """
     X, groups = group_rows("calinski_harabasz_score", X, labels)
-    within = float(np.sum(_gaps(X, groups) ** 2))
+    within = float(np.sum(_subtract_means(X, groups) ** 2))
     gaps = groups.means(X) - np.mean(X, axis=0, dtype=np.float64)
     between = float(np.sum(groups.counts[:, None] * gaps**2))
+    # k group means have k - 1 degrees of freedom about their common mean, n rows n - k about theirs.
     k = groups.n_groups
     return 1.0 if within == 0.0 else between * (len(X) - k) / (within * (k - 1))
 
@@ -94,12 +96,13 @@ def davies_bouldin_score(X: Any, labels: Any) -> float:
     0.1
     """
     X, groups = group_rows("davies_bouldin_score", X, labels)
-    lengths = _gaps(X, groups, squared=False)
-    spread = np.bincount(groups.labels, lengths) / groups.counts
+    gaps = _subtract_means(X, groups)
+    spread = np.bincount(groups.labels, np.sqrt(np.einsum("ij,ij->i", gaps, gaps))) / groups.counts
     means = groups.means(X)
     apart = np.sqrt(np.sum((means[:, None] - means[None]) ** 2, axis=2))
     if np.allclose(spread, 0.0) or np.allclose(apart, 0.0):
         return 0.0
+    # A group at distance zero, as each is from itself, has no ratio: it must not be the largest.
     apart[apart == 0.0] = np.inf
     return float(np.mean(np.max((spread[:, None] + spread[None]) / apart, axis=1)))
 
@@ -135,14 +138,16 @@ def dunn_index(X: Any, labels: Any, *, n_jobs: int | None = None) -> float:
     """
     X, groups = group_rows("dunn_index", X, labels)
     rows = X[groups.order].astype(np.float64)
+    # Distances do not depend on the origin; about the mean, |x|^2 + |y|^2 - 2 x.y cancels least.
     rows -= rows.mean(axis=0)
     labels, norms = groups.labels[groups.order], np.einsum("ij,ij->i", rows, rows)
     ends: list[tuple[float, float]] = []
 
-    def extremes(number: int) -> tuple[float, float]:
-        """Return the least squared distance of rows to later rows of other groups, and the largest to their own.
+    def find_extremes(number: int) -> tuple[float, float]:
+        """Find the least squared distance to rows of other groups and the largest to rows of the same group.
 
-        Near rows cancel in products: the nearest pair is measured again, directly.
+        Work item `number` compares its rows with themselves and all later ones. Products of near rows cancel, so the
+        nearest pair is measured again, directly.
         """
         mine = slice(number * _ROWS, (number + 1) * _ROWS)
         least, most = np.inf, 0.0
@@ -157,12 +162,11 @@ def dunn_index(X: Any, labels: Any, *, n_jobs: int | None = None) -> float:
                 least = min(least, float(np.sum((rows[mine][i] - rows[theirs][j]) ** 2)))
         return least, most
 
-    run_numbered(extremes, -(-len(rows) // _ROWS), n_threads(n_jobs), ends.append)
-    least, most = min(one[0] for one in ends), max(one[1] for one in ends)
+    run_numbered(find_extremes, -(-len(rows) // _ROWS), n_threads(n_jobs), ends.append)
+    least, most = min(low for low, _ in ends), max(high for _, high in ends)
     return float(np.sqrt(least / most)) if most > 0 else float("inf")
 
 
-def _gaps(X: Array, groups: Grouping, squared: bool = True) -> Array:
-    """Return each row less the mean of its group, or its length."""
-    gaps = X - groups.means(X)[groups.labels]
-    return gaps if squared else np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
+def _subtract_means(X: Array, groups: Grouping) -> Array:
+    """Return each row less the mean of its group."""
+    return X - groups.means(X)[groups.labels]

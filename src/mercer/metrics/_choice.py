@@ -65,15 +65,17 @@ def gap_statistic(
     X = check_array(X, dtype=np.float64)
     own, *streams = generators(random_state, n_references + 1)
     seed = int(own.integers(2**31))
-    logs = np.array([_log_scatter(_labels(estimator, X, k, seed), X) for k in numbers])
+    logs = np.array([_log_scatter(_find_labels(estimator, X, k, seed), X) for k in numbers])
     centred = X - X.mean(axis=0)
+    # Rows without clusters keep the shape of the data: a box along its principal axes, rotated back afterwards.
     axes = np.linalg.svd(centred, full_matrices=False)[2]
     corners = centred @ axes.T
     low, high = corners.min(axis=0), corners.max(axis=0)
     reference = []
     for stream in streams:
         rows = stream.uniform(low, high, size=corners.shape) @ axes
-        reference.append([_log_scatter(_labels(estimator, rows, k, seed), rows) for k in numbers])
+        reference.append([_log_scatter(_find_labels(estimator, rows, k, seed), rows) for k in numbers])
+    # The root adds the simulation error of the mean over the references to their spread.
     errors = np.std(reference, axis=0) * np.sqrt(1.0 + 1.0 / n_references)
     return np.mean(reference, axis=0) - logs, errors
 
@@ -122,15 +124,15 @@ def cluster_stability(
     numbers = _check("cluster_stability", n_clusters, checked)
     X = check_array(X, dtype=np.float64)
     size = max(int(share * len(X)), 1)
-    found = np.zeros((n_pairs, len(numbers)))
+    agreement = np.zeros((n_pairs, len(numbers)))
     for pair, stream in enumerate(generators(random_state, n_pairs)):
         first, second = (np.sort(stream.choice(len(X), size, replace=False)) for _ in range(2))
         _, here, there = np.intersect1d(first, second, return_indices=True)
         seed = int(stream.integers(2**31))
         for place, k in enumerate(numbers):
-            labels = [_labels(estimator, X[part], k, seed) for part in (first, second)]
-            found[pair, place] = adjusted_rand_score(labels[0][here], labels[1][there])
-    return found.mean(axis=0)
+            labels = [_find_labels(estimator, X[part], k, seed) for part in (first, second)]
+            agreement[pair, place] = adjusted_rand_score(labels[0][here], labels[1][there])
+    return agreement.mean(axis=0)
 
 
 @dataclass(frozen=True)
@@ -197,8 +199,8 @@ def choose_n_clusters(
     >>> from mercer.cluster import KMeans
     >>> from mercer.metrics import choose_n_clusters
     >>> X = np.random.default_rng(0).normal(size=(300, 2)) + 9.0 * np.repeat(np.eye(3, 2), 100, axis=0)
-    >>> found = choose_n_clusters(KMeans(n_init=3), X, range(1, 6), random_state=0)
-    >>> found.n_clusters, found.choices["gap"], found.choices["stability"]
+    >>> choice = choose_n_clusters(KMeans(n_init=3), X, range(1, 6), random_state=0)
+    >>> choice.n_clusters, choice.choices["gap"], choice.choices["stability"]
     (3, 3, 3)
     """
     values = {"criterion": criterion, "sample_size": sample_size, "random_state": random_state}
@@ -206,10 +208,11 @@ def choose_n_clusters(
     check_parameters("choose_n_clusters", rules, values)
     numbers = _check("choose_n_clusters", n_clusters, {"n_references": n_references, "n_pairs": n_pairs})
     X = check_array(X, dtype=np.float64)
+    # A seed of its own for each purpose: what one of them draws does not change the others.
     seeds = [int(seed.generate_state(1)[0] % 2**31) for seed in seed_sequence(random_state).spawn(4)]
     curves = {name: np.full(len(numbers), np.nan) for name in ("silhouette", "calinski_harabasz", "davies_bouldin")}
     for place, k in enumerate(numbers):
-        labels = _labels(estimator, X, k, seeds[0])
+        labels = _find_labels(estimator, X, k, seeds[0])
         if 2 <= len(np.unique(labels)) < len(X):
             estimate = silhouette_interval(X, labels, sample_size=sample_size, random_state=seeds[1])
             curves["silhouette"][place] = estimate.score
@@ -219,12 +222,14 @@ def choose_n_clusters(
         estimator, X, numbers, n_references=n_references, random_state=seeds[2]
     )
     stability = cluster_stability(estimator, X, numbers, n_pairs=n_pairs, random_state=seeds[3])
+    # One cluster is always stable and says nothing.
     curves["stability"] = np.where(np.array(numbers) > 1, stability, np.nan)
     choices = {name: _choose(name, np.array(numbers), curves) for name in _CRITERIA}
     return ClusterNumberChoice(choices[criterion], criterion, np.array(numbers), curves, choices)
 
 
 def _choose(name: str, numbers: Array, curves: dict[str, Array]) -> int:
+    """Return the number of clusters that the criterion `name` chooses from its curve."""
     curve = curves[name]
     if name == "gap":
         good = curve[:-1] >= curve[1:] - curves["gap_error"][1:]
@@ -237,6 +242,7 @@ def _choose(name: str, numbers: Array, curves: dict[str, Array]) -> int:
 
 
 def _check(subject: str, n_clusters: Sequence[int], values: dict[str, Any]) -> list[int]:
+    """Check the parameters, and return the numbers of clusters to try."""
     rules = {
         "n_references": Integer(1),
         "n_pairs": Integer(1),
@@ -251,7 +257,7 @@ def _check(subject: str, n_clusters: Sequence[int], values: dict[str, Any]) -> l
     return numbers
 
 
-def _labels(estimator: Any, X: Array, k: int, seed: int) -> Array:
+def _find_labels(estimator: Any, X: Array, k: int, seed: int) -> Array:
     model = clone(estimator).set_params(n_clusters=k)
     if "random_state" in model.get_params():
         model.set_params(random_state=seed)
@@ -264,4 +270,5 @@ def _log_scatter(labels: Array, X: Array) -> float:
     sums = np.zeros((len(counts), X.shape[1]))
     np.add.at(sums, numbers, X)
     scatter = float(np.sum((X - (sums / counts[:, None])[numbers]) ** 2))
+    # Where every row is a cluster the scatter is zero, and its logarithm must stay finite.
     return float(np.log(max(scatter, np.finfo(np.float64).tiny)))

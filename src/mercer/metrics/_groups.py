@@ -9,14 +9,14 @@ from sklearn.utils import check_X_y, column_or_1d
 
 from mercer.errors import DataError
 
-__all__ = ["Grouping", "check_pair", "group_rows", "table_of"]
+__all__ = ["Grouping", "count_pairs", "group_rows"]
 
 Array = Any
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Labels as numbers from zero, and how many rows each has."""
+    """Labels as indices from zero, and the number of rows of each."""
 
     labels: Array
     counts: Array
@@ -25,6 +25,7 @@ class Grouping:
     def of(cls, subject: str, labels: Any, most: int | None = None) -> "Grouping":
         """Check labels: at least two groups, and fewer than rows, or at most `most`."""
         _, numbers, counts = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)
+        # With one row per group nothing is left to measure within groups.
         limit = len(numbers) - 1 if most is None else most
         if not 2 <= len(counts) <= limit:
             message = (
@@ -49,7 +50,8 @@ class Grouping:
         return np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
 
     def means(self, X: Array) -> Array:
-        """Return the mean of each group's rows."""
+        """Return the mean of each group's rows, (n_groups, d)."""
+        # Rows in the order of their groups make each sum one run, in one order whatever the labels are called.
         ordered = np.asarray(X, dtype=np.float64)[self.order]
         return np.add.reduceat(ordered, self.starts[:-1], axis=0) / self.counts[:, None]
 
@@ -60,7 +62,7 @@ def group_rows(subject: str, X: Any, labels: Any) -> tuple[Array, Grouping]:
     return X, Grouping.of(subject, labels)
 
 
-def check_pair(subject: str, labels_true: Any, labels_pred: Any) -> tuple[Array, Array]:
+def _check_pair(subject: str, labels_true: Any, labels_pred: Any) -> tuple[Array, Array]:
     """Check two labellings of the same rows."""
     pair = [column_or_1d(np.asarray(labels)) for labels in (labels_true, labels_pred)]
     if len(pair[0]) != len(pair[1]) or not len(pair[0]):
@@ -72,8 +74,11 @@ def check_pair(subject: str, labels_true: Any, labels_pred: Any) -> tuple[Array,
     return pair[0], pair[1]
 
 
-def table_of(subject: str, labels_true: Any, labels_pred: Any) -> Array:
-    """Return how many rows have each pair of labels: a row for each true label, a column for each other."""
-    true, pred = (np.unique(labels, return_inverse=True)[1] for labels in check_pair(subject, labels_true, labels_pred))
+def count_pairs(subject: str, labels_true: Any, labels_pred: Any) -> Array:
+    """Count the rows with each pair of labels: a row of the table per true label, a column per other label."""
+    true, pred = (
+        np.unique(labels, return_inverse=True)[1] for labels in _check_pair(subject, labels_true, labels_pred)
+    )
+    # The pair (i, j) has the index i * n_columns + j in the flat table.
     shape = (true.max() + 1, pred.max() + 1)
     return np.bincount(true * shape[1] + pred, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)

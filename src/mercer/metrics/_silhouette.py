@@ -26,13 +26,13 @@ from mercer.metrics._groups import Grouping
 __all__ = ["SilhouetteEstimate", "silhouette_interval", "silhouette_samples", "silhouette_score"]
 
 Array = Any
-# Rows in a work item.
+# Rows of a work item: together with a tile of others, products of 64 x 256 float64 that a second-level cache holds.
 _ROWS = 64
-# Rows that a work item is compared with at a time: their products fill the first-level cache.
+# Rows that a work item meets at a time.
 _TILE = 256
-# Rows in a native call.
+# Rows of one native call: Python regains control between calls, and sees Ctrl-C.
 _CALL = 2**18
-# Below this share of the norms a squared distance has lost half its digits.
+# Below this share of the squared norms a squared distance from products has lost about half its 16 digits.
 _DOUBT = 1e-9
 
 
@@ -69,8 +69,8 @@ def silhouette_samples(
     >>> silhouette_samples([[0.0], [1.0], [10.0], [11.0]], [0, 0, 1, 1]).round(4)
     array([0.9048, 0.8947, 0.8947, 0.9048])
     """
-    X, groups = _check("silhouette_samples", X, labels, metric)
-    return _silhouettes(X, groups, np.arange(len(groups.labels)), metric, n_jobs, kwds)
+    X, groups = _check_rows("silhouette_samples", X, labels, metric)
+    return _compute_silhouettes(X, groups, np.arange(len(groups.labels)), metric, n_jobs, kwds)
 
 
 def silhouette_score(
@@ -168,25 +168,26 @@ def silhouette_interval(
     >>> import numpy as np
     >>> from mercer.metrics import silhouette_interval
     >>> X = np.random.default_rng(0).normal(size=(5000, 2)) + np.repeat([[0.0], [8.0]], 2500, axis=0)
-    >>> found = silhouette_interval(X, np.repeat([0, 1], 2500), sample_size=200, random_state=0)
-    >>> found.low < 0.85 < found.high
+    >>> estimate = silhouette_interval(X, np.repeat([0, 1], 2500), sample_size=200, random_state=0)
+    >>> estimate.low < 0.85 < estimate.high
     True
     """
     rules = {"sample_size": Integer(2), "confidence": Real(0, 1, closed="neither"), "random_state": Seed()}
     values = {"sample_size": sample_size, "confidence": confidence, "random_state": random_state}
     check_parameters("silhouette_interval", rules | {"n_jobs": Integer() | Nothing()}, values | {"n_jobs": n_jobs})
-    X, groups = _check("silhouette_interval", X, labels, metric)
+    X, groups = _check_rows("silhouette_interval", X, labels, metric)
     n = len(groups.labels)
     size = min(sample_size, n)
     drawn = np.sort(np.random.default_rng(seed_sequence(random_state)).choice(n, size, replace=False))
-    silhouettes = _silhouettes(X, groups, drawn, metric, n_jobs, kwds)
+    silhouettes = _compute_silhouettes(X, groups, drawn, metric, n_jobs, kwds)
     mean = float(np.mean(silhouettes))
+    # Without replacement the variance of a mean is s^2 / m (1 - m / n): zero when all n rows are drawn.
     error = float(np.std(silhouettes, ddof=1)) * math.sqrt((1.0 - size / n) / size)
     reach = float(norm.ppf(0.5 + 0.5 * confidence)) * error
     return SilhouetteEstimate(mean, mean - reach, mean + reach, size)
 
 
-def _check(subject: str, X: Any, labels: Any, metric: Any) -> tuple[Any, Grouping]:
+def _check_rows(subject: str, X: Any, labels: Any, metric: Any) -> tuple[Any, Grouping]:
     X, labels = check_X_y(X, labels, accept_sparse=["csr"], estimator=subject)
     if _is_precomputed(metric):
         tolerance = 100.0 * float(np.finfo(X.dtype).eps) if X.dtype.kind == "f" else 0.0
@@ -203,28 +204,30 @@ def _is_precomputed(metric: Any) -> bool:
     return isinstance(metric, str) and metric == "precomputed"
 
 
-def _silhouettes(
+def _compute_silhouettes(
     X: Any, groups: Grouping, wanted: Array, metric: Any, n_jobs: int | None, options: dict[str, Any]
 ) -> Array:
-    """Return the silhouettes of some rows against all, a tile of rows at a time."""
+    """Return the silhouettes of the rows `wanted`, each against all rows."""
     euclidean = isinstance(metric, str) and metric in ("euclidean", "l2") and not options and not issparse(X)
     summing = _euclidean_sums(X, groups) if euclidean else _other_sums(X, groups, metric, options)
-    found = np.empty(len(wanted))
+    silhouettes = np.empty(len(wanted))
 
     def fill(number: int) -> None:
         part = slice(number * _ROWS, (number + 1) * _ROWS)
-        found[part] = _from_sums(summing(wanted[part]), groups, wanted[part])
+        silhouettes[part] = _from_sums(summing(wanted[part]), groups, wanted[part])
 
     run_numbered(fill, -(-len(wanted) // _ROWS), n_threads(n_jobs))
-    return found
+    return silhouettes
 
 
 def _from_sums(sums: Array, groups: Grouping, rows: Array) -> Array:
-    """Compute silhouettes from the sums of distances to every group."""
+    """Compute (b - a) / max(a, b) for `rows`, from their sums of distances to every group, (n_rows, n_groups)."""
     place, own = np.arange(len(rows)), groups.labels[rows]
+    # The distance of a row to itself is zero and does not count: a is a mean over the others of its group.
     others = groups.counts[own] - 1
     within = sums[place, own] / np.maximum(others, 1)
     means = sums / groups.counts
+    # Infinity keeps a row's own group out of the least mean b.
     means[place, own] = np.inf
     between = means.min(axis=1)
     largest = np.maximum(within, between)
@@ -233,6 +236,7 @@ def _from_sums(sums: Array, groups: Grouping, rows: Array) -> Array:
 
 
 def _euclidean_sums(X: Array, groups: Grouping) -> Callable[[Array], Array]:
+    """Return a function from rows to their sums of Euclidean distances to every group, by compiled tiles."""
     size = 8.0 * X.size
     require_memory("silhouette", size, "a copy of the rows in the order of their groups", "use silhouette_interval")
     # About the mean, products keep more digits of the distances.
@@ -255,6 +259,7 @@ def _euclidean_sums(X: Array, groups: Grouping) -> Callable[[Array], Array]:
 
 
 def _other_sums(X: Any, groups: Grouping, metric: Any, options: dict[str, Any]) -> Callable[[Array], Array]:
+    """Return a function from rows to their sums of distances by any metric to every group."""
     norms = None
     if issparse(X) and metric in ("euclidean", "l2"):
         X = X.astype(np.float64)
@@ -265,6 +270,7 @@ def _other_sums(X: Any, groups: Grouping, metric: Any, options: dict[str, Any]) 
             distances = X[wanted].toarray() if issparse(X) else X[wanted]
         else:
             distances = pairwise_distances(X[wanted], X, metric=metric, n_jobs=1, **options)
+            # A row is at distance zero from itself, whatever rounding makes of it.
             distances[np.arange(len(wanted)), wanted] = 0.0
             if norms is not None:
                 _refine(distances, X, wanted, norms)
@@ -275,7 +281,7 @@ def _other_sums(X: Any, groups: Grouping, metric: Any, options: dict[str, Any]) 
 
 
 def _refine(distances: Array, X: Any, wanted: Array, norms: Array) -> None:
-    """Take distances of sparse rows that products have cancelled again, directly."""
+    """Replace distances of sparse rows in which products have cancelled by distances from differences."""
     i, j = np.nonzero(distances**2 <= _DOUBT * (norms[wanted, None] + norms[None, :]))
     apart = i[wanted[i] != j], j[wanted[i] != j]
     step = X[wanted[apart[0]]] - X[apart[1]]

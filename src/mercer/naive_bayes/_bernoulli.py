@@ -1,5 +1,6 @@
 """Naive Bayes with binary columns."""
 
+from collections.abc import Generator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,11 +9,10 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
 from mercer._source import Source
-from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer.errors import DataError
 from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
-from mercer.naive_bayes._discrete import DiscreteNB, times
+from mercer.naive_bayes._discrete import DiscreteNB, SmoothedCounts, times
 from mercer.naive_bayes._scores import LinearScores, finite_logarithms, log_of_rest
 
 __all__ = ["BernoulliNB"]
@@ -139,25 +139,28 @@ class BernoulliNB(DiscreteNB):
         model.n_features_in_ = q.shape[1]
         return model
 
-    def _sum_rows(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source, additive: bool) -> Statistic:
         return ClassTotals(None if self.binarize is None else float(self.binarize))
 
-    def _log_probabilities(self, sums: ClassTotalSums) -> Array:
+    def _log_probabilities(self, sums: ClassTotalSums, alpha: Any) -> Array:
+        # Twice alpha in the denominator: 0 and 1 each get one pseudo-count of it.
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(sums.totals + self._alpha) - np.log(sums.weights[:, None] + 2.0 * self._alpha)
+            return np.log(sums.totals + alpha) - np.log(sums.weights[:, None] + 2.0 * alpha)
 
-    def _mean_log_likelihood(self, sums: ClassTotalSums) -> float:
-        rest = times(sums.weights[:, None] - sums.totals, log_of_rest(self._log_probabilities(sums)))
-        return super()._mean_log_likelihood(sums) + rest / float(sums.weights.sum())
+    def _state(self, sums: ClassTotalSums, source: Source) -> Generator[Any, Any, tuple[SmoothedCounts, float]]:
+        state, likelihood = yield from super()._state(sums, source)
+        # So far the columns that are 1 count; those that are 0 add log(1 - q_kj) each.
+        rest = times(sums.weights[:, None] - sums.totals, log_of_rest(state.log_probabilities))
+        return state, likelihood + rest / float(sums.weights.sum())
 
     def _scorer(self) -> LinearScores:
-        logarithms, prior = (
-            to_numpy(one).astype(np.float64) for one in (self.feature_log_prob_, self.class_log_prior_)
-        )
+        logarithms, prior = self._read_logarithms()
+        # log p(x | k) = sum_j x_j (log q_kj - log(1 - q_kj)) + sum_j log(1 - q_kj): linear in a row of zeros and ones.
         ones, no_one = finite_logarithms(logarithms)
         zeros, no_zero = finite_logarithms(log_of_rest(logarithms))
         offsets, threshold = prior + zeros.sum(axis=1), None if self.binarize is None else float(self.binarize)
         if not (no_one.any() or no_zero.any()):
             return LinearScores(ones - zeros, offsets, threshold=threshold)
+        # x . barred + offset counts the columns whose value is impossible in class k: ones where q is 0, zeros where 1.
         barred = no_one.astype(np.float64) - no_zero
         return LinearScores(ones - zeros, offsets, barred, no_zero.sum(axis=1).astype(np.float64), threshold)

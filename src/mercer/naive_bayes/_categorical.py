@@ -13,7 +13,7 @@ from mercer._source.memory import count_allowed_bytes
 from mercer._statistic import Statistic
 from mercer.errors import DataError, ParameterError
 from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotalSums
-from mercer.naive_bayes._discrete import DiscreteNB, times
+from mercer.naive_bayes._discrete import DiscreteNB, SmoothedCounts, times
 from mercer.naive_bayes._scores import CategoryScores
 
 __all__ = ["CategoricalNB"]
@@ -136,18 +136,18 @@ class CategoricalNB(DiscreteNB):
         CategoricalNB
             As if fitted.
         """
-        columns = [np.asarray(one, dtype=np.float64) for one in probabilities]
+        columns = [np.asarray(table, dtype=np.float64) for table in probabilities]
         model = cls(class_prior=priors)
         k, model.n_features_in_ = len(columns[0]), len(columns)
         model.classes_ = np.arange(k) if classes is None else np.asarray(classes)
         with np.errstate(divide="ignore"):
             model.class_log_prior_ = np.log(class_priors(cls.__name__, priors, np.ones(k), exact=True))
-            model.feature_log_prob_ = [np.log(one) for one in columns]
-        model.n_categories_ = np.array([one.shape[1] for one in columns])
+            model.feature_log_prob_ = [np.log(table) for table in columns]
+        model.n_categories_ = np.array([table.shape[1] for table in columns])
         model._scores = _tabulate(model.feature_log_prob_, model.n_categories_, model.class_log_prior_)
         return model
 
-    def _sum_rows(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source, additive: bool) -> Statistic:
         return CategoryCounts(min(_MOST, max(2, count_allowed_bytes() // (16 * source.n_features))))
 
     def _refuse(self, least: float) -> None:
@@ -162,6 +162,7 @@ class CategoricalNB(DiscreteNB):
 
     def _sizes(self, totals: Array) -> Array:
         """Return the number of categories of each column: those in the rows, at least ``min_categories``."""
+        # The last category with weight, found from the end, decides the length.
         met = totals.sum(axis=0) > 0
         sizes = np.maximum(met.shape[1] - np.argmax(met[:, ::-1], axis=1), 1)
         if self.min_categories is None:
@@ -186,23 +187,21 @@ class CategoricalNB(DiscreteNB):
         totals[:, :, : sums.totals.shape[2]] = sums.totals
         return [totals[:, j, :size].copy() for j, size in enumerate(sizes)]
 
-    def _log_probabilities(self, sums: ClassTotalSums) -> list[Array]:  # type: ignore[override]
-        smoothed = [counts + self._alpha for counts in self._counts(sums)]
+    def _log_probabilities(self, sums: ClassTotalSums, alpha: Any) -> list[Array]:
+        smoothed = [counts + alpha for counts in self._counts(sums)]
         with np.errstate(divide="ignore", invalid="ignore"):
-            return [np.log(one) - np.log(one.sum(axis=1, keepdims=True)) for one in smoothed]
+            return [np.log(counts) - np.log(counts.sum(axis=1, keepdims=True)) for counts in smoothed]
 
-    def _mean_log_likelihood(self, sums: ClassTotalSums) -> float:
-        pairs = zip(self._counts(sums), self._log_probabilities(sums), strict=True)
-        columns = sum(times(counts, logarithms) for counts, logarithms in pairs)
-        return (times(sums.weights, self._log_prior(sums.weights)) + columns) / float(sums.weights.sum())
+    def _log_likelihood(self, state: SmoothedCounts) -> float:
+        return sum(map(times, self._counts(state.sums), state.log_probabilities))
 
-    def _fitted(self, state: ClassTotalSums) -> dict[str, Any]:
-        logarithms = [one.astype(self._dtype) for one in self._log_probabilities(state)]
-        prior, sizes = self._log_prior(state.weights).astype(self._dtype), self._sizes(state.totals)
-        return self._list_class_attributes(state) | {
-            "class_count_": state.weights,
+    def _attributes_of(self, state: SmoothedCounts, dtype: str) -> dict[str, Any]:
+        logarithms = [column.astype(dtype) for column in state.log_probabilities]
+        prior, sizes = state.log_prior.astype(dtype), self._sizes(state.sums.totals)
+        return self._list_class_attributes(state.sums, dtype) | {
+            "class_count_": state.sums.weights,
             "class_log_prior_": prior,
-            "category_count_": self._counts(state),
+            "category_count_": self._counts(state.sums),
             "feature_log_prob_": logarithms,
             "n_categories_": sizes,
             # Kept, so that one row is scored in microseconds.
@@ -220,7 +219,7 @@ class CategoricalNB(DiscreteNB):
 
 def _tabulate(columns: list[Array], sizes: Array, prior: Array) -> CategoryScores:
     """Return the columns' tables side by side, (k, d, m); what is beyond a column's end is never looked up."""
-    table = np.zeros((len(columns[0]), len(columns), max(one.shape[1] for one in columns)))
-    for j, one in enumerate(columns):
-        table[:, j, : one.shape[1]] = one
+    table = np.zeros((len(columns[0]), len(columns), max(column.shape[1] for column in columns)))
+    for j, column in enumerate(columns):
+        table[:, j, : column.shape[1]] = column
     return CategoryScores(table, sizes, prior.astype(np.float64))

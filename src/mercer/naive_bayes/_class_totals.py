@@ -17,7 +17,7 @@ __all__ = ["CategoryCounts", "ClassTotalSums", "ClassTotals"]
 
 Array = Any
 _EMPTY = np.empty(0)
-# Numbers in a table of the sums of several blocks.
+# Values in a table of the sums of several blocks: 256 KiB, which a second-level cache holds.
 _TABLE = 2**15
 
 
@@ -37,12 +37,12 @@ class ClassTotalSums:
     def __add__(self, other: "ClassTotalSums") -> "ClassTotalSums":
         classes = merge_labels(self.classes, other.classes)
         first, second = self.over(classes), other.over(classes)
-        one, two = first.totals, second.totals
-        if one.ndim == 3 and one.shape[2] != two.shape[2]:
-            most = max(one.shape[2], two.shape[2])
-            one, two = _lengthen(one, most), _lengthen(two, most)
+        mine, others = first.totals, second.totals
+        if mine.ndim == 3 and mine.shape[2] != others.shape[2]:
+            most = max(mine.shape[2], others.shape[2])
+            mine, others = _lengthen(mine, most), _lengthen(others, most)
         weights = first.weights + second.weights
-        return ClassTotalSums(classes, weights, one + two, min(self.least, other.least))
+        return ClassTotalSums(classes, weights, mine + others, min(self.least, other.least))
 
     def absorb(self, other: "ClassTotalSums") -> "ClassTotalSums":
         """Add `other` in place: tables of text are large, and new ones cost more than the additions."""
@@ -56,7 +56,7 @@ class ClassTotalSums:
         """Return these sums for all `classes`; classes without rows have weight zero."""
         if classes is self.classes:
             return self
-        weights, totals = (expand_to_classes(one, self.classes, classes) for one in (self.weights, self.totals))
+        weights, totals = (expand_to_classes(array, self.classes, classes) for array in (self.weights, self.totals))
         return ClassTotalSums(classes, weights, totals, self.least)
 
     def present(self) -> "ClassTotalSums":
@@ -71,6 +71,7 @@ class ClassTotalSums:
 
 
 def _lengthen(totals: Array, length: int) -> Array:
+    """Return totals (k, d, m) with zeros for the categories from m up to `length`."""
     xp = namespace_of(totals)
     shape = (*totals.shape[:2], length - totals.shape[2])
     more = xp.zeros(shape, dtype=totals.dtype, device=None if xp is np else totals.device)
@@ -107,7 +108,8 @@ class ClassTotals(Statistic):
     def native_run(self, block: Block, unit: int) -> ClassTotalSums:
         classes, numbers = number_labels(block.y)
         run = type(block)(block.X, block.start, numbers, block.weight)
-        # As many blocks in one call as make a table that a cache holds.
+        # As many blocks in one call as make a table that a cache holds; a power of two, so that the tree of sums over
+        # blocks, and with it every bit, does not depend on the number of classes.
         most = max(1, _TABLE // max(1, len(classes) * block.X.shape[1]))
         tree = SumTree()
         for part in run.parts(unit * 2 ** (most.bit_length() - 1)):
@@ -134,6 +136,7 @@ class ClassTotals(Statistic):
         weight = _EMPTY if block.weight is None else block.weight
         totals = np.zeros((k, d))
         class_sums.add_stored(values, block.X.indices, block.X.indptr, numbers, weight, totals)
+        # Values that are not stored are zero.
         return ClassTotalSums(classes, weights, totals, min(0.0, self._least(stored, np)))
 
 
@@ -141,8 +144,8 @@ class ClassTotals(Statistic):
 class CategoryCounts(Statistic):
     """The weight of the rows of each label with each category of each column: (k, d, m).
 
-    Categories are whole numbers from 0 to below `most`; where some are not, ``least`` is minus one or NaN, or infinity
-    where one is too large, and nothing is counted.
+    Categories are whole numbers from 0 to below `most`. Otherwise nothing is counted and ``least`` tells why: -1 for a
+    negative value, -inf for one that is too large, -0.5 for a fraction.
     """
 
     most: int
@@ -159,6 +162,7 @@ class CategoryCounts(Statistic):
         X = xp.astype(block.X, xp.int64)
         m = int(xp.max(X)) + 1
         columns = xp.arange(d, dtype=xp.int64, device=block.device)
+        # Row i, column j and category X_ij count in cell (label_i d + j) m + X_ij of a flat table (k, d, m).
         places = xp.reshape((numbers[:, None] * d + columns[None, :]) * m + X, (-1,))
         spread_weight = xp.reshape(xp.broadcast_to(heavy[:, None], (block.n, d)), (-1,))
         if xp is np:
@@ -168,6 +172,7 @@ class CategoryCounts(Statistic):
         return ClassTotalSums(classes, weights, xp.reshape(totals, (k, d, m)), 0.0)
 
     def _fault(self, X: Array, xp: Any) -> float | None:
+        """Return the code of what keeps the values from being categories, or None; codes add up by their minimum."""
         low, high = float(xp.min(X)), float(xp.max(X))
         if low < 0:
             return -1.0

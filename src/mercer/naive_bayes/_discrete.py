@@ -1,23 +1,40 @@
 """Naive Bayes with counted columns: smoothing, priors and what they share."""
 
 import warnings
+from collections.abc import Generator
+from dataclasses import dataclass
 from numbers import Real as Number
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._base.priors import class_priors
+from mercer._plain import plain
 from mercer._source import Source
+from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer.errors import DataError, ParameterError
 from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
 from mercer.naive_bayes._naive_bayes import NaiveBayes
 
-__all__ = ["DiscreteNB", "times"]
+__all__ = ["DiscreteNB", "SmoothedCounts", "times"]
 
 Array = Any
-# Where alpha may not be taken as small as it was given.
+# The smallest pseudo-count without ``force_alpha``, as in scikit-learn: its logarithm, -23, is still finite.
 _LEAST_ALPHA = 1e-10
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class SmoothedCounts:
+    """Counts by class, and what a model is made of: logarithms of priors and of smoothed probabilities.
+
+    Logarithms are computed once, for the objective and for the model: tables of text are large.
+    """
+
+    sums: ClassTotalSums
+    log_prior: Array
+    log_probabilities: Any
 
 
 class DiscreteNB(NaiveBayes):
@@ -28,13 +45,16 @@ class DiscreteNB(NaiveBayes):
     force_alpha: bool
     fit_prior: bool
     class_prior: Any
-    _made: tuple[Any, Any]
+    class_log_prior_: Any
+    feature_log_prob_: Any
+    # Whether columns are counts, which cannot be negative.
+    _counts_rows: ClassVar[bool] = True
 
-    def _sum_rows(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source, additive: bool) -> Statistic:
         return ClassTotals()
 
-    def _log_probabilities(self, sums: Any) -> Any:
-        """Return the logarithms of the smoothed probabilities, from the counts."""
+    def _log_probabilities(self, sums: ClassTotalSums, alpha: Any) -> Any:
+        """Return the logarithms of the probabilities, from the counts smoothed by `alpha`."""
         raise NotImplementedError  # each model smooths its own
 
     def _smoothing(self, n_features: int) -> Any:
@@ -69,14 +89,14 @@ class DiscreteNB(NaiveBayes):
         with np.errstate(divide="ignore"):
             return np.log(priors)
 
-    def _state(self, sums: ClassTotalSums, source: Source) -> Any:
+    def _state(self, sums: ClassTotalSums, source: Source) -> Generator[Any, Any, tuple[SmoothedCounts, float]]:
+        yield from ()
         if self._counts_rows and sums.least < 0:
             self._refuse(sums.least)
-        self._alpha = self._smoothing(source.n_features)
-        return (yield from super()._state(sums, source))
-
-    # Whether columns are counts, which cannot be negative.
-    _counts_rows: ClassVar[bool] = True
+        alpha = self._smoothing(source.n_features)
+        state = SmoothedCounts(sums, self._log_prior(sums.weights), self._log_probabilities(sums, alpha))
+        likelihood = times(sums.weights, state.log_prior) + self._log_likelihood(state)
+        return state, likelihood / float(sums.weights.sum())
 
     def _refuse(self, least: float) -> None:
         name = type(self).__name__
@@ -86,26 +106,22 @@ class DiscreteNB(NaiveBayes):
         )
         raise DataError(message)
 
-    def _logarithms(self, sums: Any) -> Any:
-        """Return :meth:`_log_probabilities`, computed once for the objective and the model: text tables are large."""
-        made = getattr(self, "_made", (None, None))
-        self._made = made if made[0] is sums else (sums, self._log_probabilities(sums))
-        return self._made[1]
+    def _log_likelihood(self, state: SmoothedCounts) -> float:
+        """Return the log-likelihood of the rows given their labels: sum_kj N_kj log q_kj."""
+        return times(state.sums.totals, state.log_probabilities)
 
-    def _mean_log_likelihood(self, sums: Any) -> float:
-        prior = self._log_prior(sums.weights)
-        columns = times(sums.totals, self._logarithms(sums))
-        return (times(sums.weights, prior) + columns) / float(sums.weights.sum())
+    def _read_logarithms(self) -> tuple[Array, Array]:
+        """Return the logarithms of probabilities and priors in float64, from wherever the fitted model is."""
+        tables = (self.feature_log_prob_, self.class_log_prior_)
+        return tuple(to_numpy(table).astype(np.float64) for table in tables)
 
-    def _fitted(self, state: ClassTotalSums) -> dict[str, Any]:
-        found = self._list_class_attributes(state) | {
-            "class_count_": state.weights,
-            "feature_count_": state.totals,
-            "class_log_prior_": self._log_prior(state.weights).astype(self._dtype),
-            "feature_log_prob_": self._logarithms(state).astype(self._dtype, copy=False),
+    def _attributes_of(self, state: SmoothedCounts, dtype: str) -> dict[str, Any]:
+        return self._list_class_attributes(state.sums, dtype) | {
+            "class_count_": state.sums.weights,
+            "feature_count_": state.sums.totals,
+            "class_log_prior_": state.log_prior.astype(dtype),
+            "feature_log_prob_": state.log_probabilities.astype(dtype, copy=False),
         }
-        del self._made
-        return found
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

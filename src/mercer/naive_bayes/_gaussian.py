@@ -1,6 +1,8 @@
 """Naive Bayes with Gaussian columns."""
 
 import math
+from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +11,7 @@ from scipy.special import xlogy
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
+from mercer._plain import plain
 from mercer._source import Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
@@ -20,6 +23,17 @@ from mercer.naive_bayes._scores import GaussianScores
 __all__ = ["GaussianNB"]
 
 Array = Any
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class GaussianColumns:
+    """Moments by class, and what a model is made of: variances, priors, and what was added to the variances."""
+
+    sums: ClassMomentSums
+    variances: Array
+    priors: Array
+    epsilon: float
 
 
 class GaussianNB(NaiveBayes):
@@ -105,26 +119,28 @@ class GaussianNB(NaiveBayes):
         GaussianNB
             As if fitted.
         """
-        means, variances = (np.asarray(one, dtype=np.float64) for one in (means, variances))
+        means, variances = (np.asarray(table, dtype=np.float64) for table in (means, variances))
         model = cls(priors=priors, var_smoothing=0.0)
         model.classes_ = np.arange(len(means)) if classes is None else np.asarray(classes)
         model.class_prior_ = class_priors(cls.__name__, priors, np.ones(len(means)), exact=True)
         model.theta_, model.var_, model.n_features_in_ = means, variances, means.shape[1]
         return model
 
-    def _sum_rows(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source, additive: bool) -> Statistic:
         return ClassMoments("diagonal")
 
-    def _parameters_of(self, sums: ClassMomentSums) -> tuple[Array, Array, float]:
-        """Return variances within classes, priors, and what is added to the variances."""
+    def _state(self, sums: ClassMomentSums, source: Source) -> Generator[Any, Any, tuple[GaussianColumns, float]]:
+        yield from ()
         weights = np.where(sums.weights > 0, sums.weights, 1.0)
+        # Within plus between classes is the scatter of a column about its mean over all rows.
         largest = float(np.max(sums.within() + sums.between())) / sums.weight
         epsilon = self.var_smoothing * largest
         variances = sums.scatter / weights[:, None] + epsilon
         priors = class_priors(type(self).__name__, self.priors, sums.weights, exact=True)
         if not variances[sums.weights > 0].all():
             self._refuse(largest)
-        return variances, priors, epsilon
+        state = GaussianColumns(sums, variances, priors, epsilon)
+        return state, _mean_log_likelihood(state)
 
     def _refuse(self, largest: float) -> None:
         name = type(self).__name__
@@ -137,27 +153,31 @@ class GaussianNB(NaiveBayes):
             )
         raise DataError(message)
 
-    def _mean_log_likelihood(self, sums: ClassMomentSums) -> float:
-        variances, priors, _ = self._parameters_of(sums)
-        present = sums.weights > 0
-        weights, variances = sums.weights[present, None], variances[present]
-        total = np.sum(weights * np.log(2.0 * math.pi * variances) + sums.scatter[present] / variances)
-        return (float(xlogy(sums.weights, priors).sum()) - 0.5 * float(total)) / sums.weight
-
-    def _fitted(self, state: ClassMomentSums) -> dict[str, Any]:
-        variances, priors, epsilon = self._parameters_of(state)
-        return self._list_class_attributes(state) | {
-            "theta_": state.means.astype(self._dtype),
-            "var_": variances.astype(self._dtype),
-            "class_count_": state.weights.astype(self._dtype),
-            "class_prior_": priors.astype(self._dtype),
-            "epsilon_": epsilon,
+    def _attributes_of(self, state: GaussianColumns, dtype: str) -> dict[str, Any]:
+        return self._list_class_attributes(state.sums, dtype) | {
+            "theta_": state.sums.means.astype(dtype),
+            "var_": state.variances.astype(dtype),
+            "class_count_": state.sums.weights.astype(dtype),
+            "class_prior_": state.priors.astype(dtype),
+            "epsilon_": state.epsilon,
         }
 
     def _scorer(self) -> GaussianScores:
-        means, variances, priors = (to_numpy(one) for one in (self.theta_, self.var_, self.class_prior_))
+        means, variances, priors = (to_numpy(table) for table in (self.theta_, self.var_, self.class_prior_))
         wide = variances.astype(np.float64)
         with np.errstate(divide="ignore"):
             offsets = np.log(priors.astype(np.float64)) - 0.5 * np.sum(np.log(2.0 * math.pi * wide), axis=1)
         # A class without rows has prior zero, and any variance.
         return GaussianScores(means, np.where(wide > 0, wide, 1.0), np.where(priors > 0, offsets, -np.inf))
+
+
+def _mean_log_likelihood(state: GaussianColumns) -> float:
+    """Return the mean log-likelihood of rows and labels.
+
+    The squares of a class about its mean sum to its scatter, so that the rows are not needed again.
+    """
+    sums, present = state.sums, state.sums.weights > 0
+    weights, variances = sums.weights[present, None], state.variances[present]
+    total = np.sum(weights * np.log(2.0 * math.pi * variances) + sums.scatter[present] / variances)
+    # xlogy: a class of weight zero and prior zero adds zero, not NaN.
+    return (float(xlogy(sums.weights, state.priors).sum()) - 0.5 * float(total)) / sums.weight

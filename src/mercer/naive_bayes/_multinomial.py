@@ -7,10 +7,9 @@ import numpy as np
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
-from mercer._source.namespace import to_numpy
 from mercer.errors import DataError
 from mercer.naive_bayes._class_totals import ClassTotalSums
-from mercer.naive_bayes._discrete import DiscreteNB
+from mercer.naive_bayes._discrete import DiscreteNB, SmoothedCounts
 from mercer.naive_bayes._scores import LinearScores, finite_logarithms
 
 __all__ = ["ComplementNB", "MultinomialNB"]
@@ -133,8 +132,8 @@ class MultinomialNB(DiscreteNB):
         model.n_features_in_ = q.shape[1]
         return model
 
-    def _log_probabilities(self, sums: ClassTotalSums) -> Array:
-        smoothed = sums.totals + self._alpha
+    def _log_probabilities(self, sums: ClassTotalSums, alpha: Any) -> Array:
+        smoothed = sums.totals + alpha
         with np.errstate(divide="ignore", invalid="ignore"):
             whole = np.log(smoothed.sum(axis=1, keepdims=True))
             # In place: tables of text are large, and fresh memory costs more than logarithms.
@@ -143,9 +142,7 @@ class MultinomialNB(DiscreteNB):
             return logarithms
 
     def _scorer(self) -> LinearScores:
-        logarithms, prior = (
-            to_numpy(one).astype(np.float64) for one in (self.feature_log_prob_, self.class_log_prior_)
-        )
+        logarithms, prior = self._read_logarithms()
         weights, impossible = finite_logarithms(logarithms)
         if not impossible.any():
             return LinearScores(weights, prior)
@@ -242,15 +239,17 @@ class ComplementNB(DiscreteNB):
         self.norm = norm
         self.n_jobs = n_jobs
 
-    def _log_probabilities(self, sums: ClassTotalSums) -> Array:
-        rest = sums.totals.sum(axis=0) + self._alpha - sums.totals
+    def _log_probabilities(self, sums: ClassTotalSums, alpha: Any) -> Array:
+        # Counts of all classes but each one, by one subtraction instead of k sums.
+        rest = sums.totals.sum(axis=0) + alpha - sums.totals
         with np.errstate(divide="ignore", invalid="ignore"):
             logarithms = np.log(rest) - np.log(rest.sum(axis=1, keepdims=True))
         return logarithms / logarithms.sum(axis=1, keepdims=True) if self.norm else -logarithms
 
-    def _fitted(self, state: ClassTotalSums) -> dict[str, Any]:
-        return super()._fitted(state) | {"feature_all_": state.totals.sum(axis=0)}
+    def _attributes_of(self, state: SmoothedCounts, dtype: str) -> dict[str, Any]:
+        return super()._attributes_of(state, dtype) | {"feature_all_": state.sums.totals.sum(axis=0)}
 
     def _scorer(self) -> LinearScores:
-        weights, prior = (to_numpy(one).astype(np.float64) for one in (self.feature_log_prob_, self.class_log_prior_))
+        weights, prior = self._read_logarithms()
+        # Complement scores are no log-densities, so that priors do not add to them, except that of a single class.
         return LinearScores(weights, prior if len(prior) == 1 else np.zeros(len(prior)))

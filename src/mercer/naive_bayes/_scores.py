@@ -12,7 +12,7 @@ from mercer.errors import DataError
 __all__ = ["CategoryScores", "GaussianScores", "LinearScores", "finite_logarithms", "log_of_rest"]
 
 Array = Any
-# Up to this many numbers all classes are scored at once: one row of twenty columns takes 10 microseconds.
+# Values up to which all classes are scored at once: one row of twenty columns then takes 10 microseconds.
 _FEW = 2**14
 
 
@@ -27,6 +27,7 @@ class GaussianScores:
     def __call__(self, block: Block) -> Array:
         xp, wide = block.xp, block.wide
         means = xp.astype(self.means, wide, copy=False)
+        # Differences are taken before squares: rows far from zero keep their digits.
         scales = 1.0 / xp.sqrt(2.0 * xp.astype(self.variances, wide, copy=False))
         if block.n * means.shape[0] * means.shape[1] <= _FEW:
             gaps = (xp.astype(block.X, wide, copy=False)[:, None, :] - means[None, :, :]) * scales[None, :, :]
@@ -110,9 +111,10 @@ class CategoryScores:
             values = xp.take(xp.reshape(self.table, (k, d * m)), flat, axis=1)
             return self.offsets + xp.sum(xp.reshape(values, (k, *rows.shape)), axis=2).T
         columns = []
-        for number in range(k):
-            values = xp.take(xp.reshape(self.table[number, :, :], (-1,)), flat)
-            columns.append(xp.sum(xp.reshape(values, rows.shape), axis=1) + self.offsets[number])
+        # Class by class, so that memory is that of the rows and not k times as much.
+        for label in range(k):
+            values = xp.take(xp.reshape(self.table[label, :, :], (-1,)), flat)
+            columns.append(xp.sum(xp.reshape(values, rows.shape), axis=1) + self.offsets[label])
         return xp.stack(columns, axis=1)
 
     def _categories(self, block: Block) -> Array:
@@ -148,5 +150,6 @@ def finite_logarithms(logarithms: Array) -> tuple[Array, Array]:
 
 def log_of_rest(logarithms: Array) -> Array:
     """Compute log(1 - p) from log p without loss of digits where p is near one."""
+    # 1 - p = -(e^l - 1) with l = log p.
     with np.errstate(divide="ignore"):
         return np.log(-np.expm1(logarithms))

@@ -214,7 +214,7 @@ class NearestCentroid(JointScores, ClassModel):
         """
         return super().predict_log_proba(X)
 
-    def _sum_rows(self, source: Source) -> Statistic:
+    def _sum_rows(self, source: Source, additive: bool) -> Statistic:
         if self.metric == "manhattan":
             self._needs_memory(source, "metric='manhattan'", "use metric='euclidean'")
         return ClassMoments("diagonal")
@@ -265,7 +265,7 @@ class NearestCentroid(JointScores, ClassModel):
             return uniform if self.priors == "uniform" else weights / weights.sum()
         return class_priors(type(self).__name__, self.priors, weights, verdict="Normalizing such that it sums to one.")
 
-    def _fitted(self, state: CentroidState) -> dict[str, Any]:
+    def _attributes_of(self, state: CentroidState, dtype: str) -> dict[str, Any]:
         sums, total = state.sums, state.sums.weight
         spread = np.sqrt(self._squares(state) / (total - len(sums.classes)))
         errors = np.sqrt(1.0 / sums.weights - 1.0 / total)[:, None] * (spread + np.median(spread))
@@ -281,7 +281,7 @@ class NearestCentroid(JointScores, ClassModel):
             "within_class_std_dev_": spread,
             "class_prior_": self._priors(sums.weights),
         }
-        return self._list_class_attributes(sums) | {name: value.astype(self._dtype) for name, value in found.items()}
+        return self._list_class_attributes(sums, dtype) | {name: value.astype(dtype) for name, value in found.items()}
 
     def _scorer(self) -> Any:
         priors = to_numpy(self.class_prior_).astype(np.float64)

@@ -46,6 +46,7 @@ def consistent_error_bound(
             f"agnostic_error_bound."
         )
         raise DataError(message)
+    # |H| (1 - e)^m <= |H| exp(-e m) bounds the probability that some bad hypothesis is consistent; equate it to delta.
     return _log_odds("consistent_error_bound", log2_size, delta) / _count("consistent_error_bound", n_samples)
 
 
@@ -108,10 +109,12 @@ def agnostic_error_bound(training_error: float, log2_size: float, n_samples: int
     if not 0 <= training_error <= 1:
         message = f"{name}: training_error must be a number in [0, 1]; got {training_error!r}. Divide by the rows."
         raise DataError(message)
+    # Hoeffding for one hypothesis, exp(-2 m gap^2), times |H| by the union bound; equate it to delta.
     return training_error + math.sqrt(_log_odds(name, log2_size, delta) / (2 * _count(name, n_samples)))
 
 
 def _log_odds(name: str, log2_size: float, delta: float) -> float:
+    """Check the arguments, and return ln |H| + ln (1 / delta)."""
     if not log2_size >= 0:
         message = (
             f"{name}: log2_size must be a number in [0, inf); got {log2_size!r}. A class has a hypothesis at least."
@@ -124,6 +127,7 @@ def _log_odds(name: str, log2_size: float, delta: float) -> float:
 
 
 def _count(name: str, n_samples: int) -> int:
+    """Check that there is a row, and return the number of rows."""
     if not n_samples >= 1:
         message = f"{name}: n_samples must be an integer in [1, inf); got {n_samples!r}. Give the number of rows."
         raise DataError(message)

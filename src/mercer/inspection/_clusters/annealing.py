@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 from mercer.optim import GibbsDistribution, acceptance_probability
 
 __all__ = ["AcceptanceDisplay", "EnergyTraceDisplay", "GibbsDisplay"]
@@ -44,7 +45,7 @@ class AcceptanceDisplay:
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "AcceptanceDisplay":
         """Draw the display on `ax`, or a new figure; `kwargs` are passed to matplotlib's ``plot``."""
-        ax = _axes(ax)
+        ax = make_axes(ax)
         pairs = zip(self.betas, self.probabilities_, strict=True)
         self.lines_ = [ax.plot(self.changes_, row, label=f"beta = {beta:g}", **kwargs)[0] for beta, row in pairs]
         ax.set(xlabel="change of energy", ylabel="accepted with probability", ylim=(-0.02, 1.02))
@@ -74,7 +75,7 @@ class EnergyTraceDisplay:
     """
 
     def __init__(self, energy: Any, best: Any, beta: Any) -> None:
-        self.energy, self.best, self.beta = (np.asarray(one, dtype=np.float64) for one in (energy, best, beta))
+        self.energy, self.best, self.beta = (np.asarray(trace, dtype=np.float64) for trace in (energy, best, beta))
 
     @classmethod
     def from_result(cls, result: Any, *, ax: Any = None, **kwargs: Any) -> "EnergyTraceDisplay":
@@ -87,7 +88,7 @@ class EnergyTraceDisplay:
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "EnergyTraceDisplay":
         """Draw the display on `ax`, or a new figure; `kwargs` are passed to matplotlib's ``plot``."""
-        ax = _axes(ax)
+        ax = make_axes(ax)
         walk = ax.plot(self.beta, self.energy, label="walk", **({"linewidth": 0.8} | kwargs))
         self.lines_ = walk + ax.plot(self.beta, self.best, color="black", label="best")
         ax.set(xlabel="beta", ylabel="energy", xscale="log")
@@ -126,7 +127,7 @@ class GibbsDisplay:
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "GibbsDisplay":
         """Draw the display on `ax`, or a new figure; `kwargs` are passed to matplotlib's ``plot``."""
-        ax = _axes(ax)
+        ax = make_axes(ax)
         pairs = zip(self.betas, self.probabilities_, strict=True)
         self.lines_ = [ax.plot(self.positions, row, label=f"beta = {beta:g}", **kwargs)[0] for beta, row in pairs]
         ax.set(xlabel="state", ylabel="probability")
@@ -136,11 +137,3 @@ class GibbsDisplay:
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots()[1]

@@ -7,6 +7,7 @@ from scipy.cluster.hierarchy import dendrogram
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["DendrogramDisplay"]
 
@@ -107,10 +108,8 @@ class DendrogramDisplay:
         """
         from matplotlib.collections import LineCollection
 
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
+        # Each merge is a bracket of four points; SciPy puts leaves at 5, 15, 25...
         brackets = list(np.stack([self._across, self._up], axis=2))
         style: dict[str, Any] = {"colors": "black", "linewidths": 0.8} | kwargs
         self.lines_ = ax.add_collection(LineCollection(brackets, **style))
@@ -126,6 +125,7 @@ def _count_leaves(Z: Any) -> Any:
     """Return the number of leaves below each merge."""
     n = len(Z) + 1
     counts = np.ones(2 * n - 1)
+    # Merge i makes cluster n + i, of clusters that came before it.
     for i, (left, right) in enumerate(Z[:, :2].astype(np.intp)):
         counts[n + i] = counts[left] + counts[right]
     return counts[n:]

@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._statistic.knee import find_knee
 from mercer.cluster import k_distances
+from mercer.inspection._axes import make_axes
 
 __all__ = ["KDistanceDisplay"]
 
@@ -74,6 +75,7 @@ class KDistanceDisplay:
         KDistanceDisplay
             The display, drawn.
         """
+        # DBSCAN counts the row itself among its min_samples.
         k = max(1, min_samples - 1)
         return cls(k_distances(X, k, metric=metric), k=k).plot(ax=ax, **kwargs)
 
@@ -92,10 +94,7 @@ class KDistanceDisplay:
         KDistanceDisplay
             The display itself.
         """
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.subplots()[1]
+        ax = make_axes(ax)
         curve = np.sort(np.asarray(self.distances, dtype=float))
         (self.line_,) = ax.plot(np.arange(1, len(curve) + 1), curve, **kwargs)
         ax.axhline(self.eps_, color="grey", linestyle=":", label=f"eps = {self.eps_:.3g}")

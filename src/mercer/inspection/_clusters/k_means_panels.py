@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["KMeansPanelsDisplay"]
 
@@ -57,6 +58,7 @@ class KMeansPanelsDisplay:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             for count in iterations:
+                # From one seed each fit repeats the shorter ones and goes on.
                 model = clone(estimator).set_params(max_iter=count, n_init=1).fit(X)
                 panels.append((model.cluster_centers_, model.labels_))
                 if count == max(iterations):
@@ -65,10 +67,8 @@ class KMeansPanelsDisplay:
 
     def plot(self, *, axes: Any = None) -> "KMeansPanelsDisplay":
         """Draw the display on `axes`, one more than panels, or a new figure."""
-        from matplotlib import pyplot
-
-        if axes is None:
-            axes = pyplot.subplots(1, len(self.panels) + 1, figsize=(2.6 * (len(self.panels) + 1), 2.6))[1]
+        n_panels = len(self.panels) + 1
+        axes = make_axes(axes, 1, n_panels, figsize=(2.6 * n_panels, 2.6))
         self.axes_ = np.ravel(axes)
         for ax, (centres, labels), count in zip(self.axes_, self.panels, self.iterations):
             ax.scatter(*self.rows.T, s=5, c=labels % 10, cmap="tab10", vmin=-0.5, vmax=9.5, linewidths=0)

@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._source.namespace import to_numpy
 from mercer.errors import DataError
+from mercer.inspection._axes import make_axes
 
 __all__ = ["LatticeDisplay", "MapDisplay"]
 
@@ -82,7 +83,8 @@ class MapDisplay:
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "MapDisplay":
         """Draw the display on `ax`, or a new figure; `kwargs` are passed to matplotlib's ``scatter``."""
-        ax = _axes(ax)
+        ax = make_axes(ax)
+        # Every other row of a hexagonal grid is shifted by half a unit.
         hexagonal = np.any(self.positions[:, 0] % 1.0)
         style = {"marker": "h" if hexagonal else "s", "s": 120.0, "c": self.values} | kwargs
         self.points_ = ax.scatter(*self.positions.T, **style)
@@ -155,7 +157,7 @@ class LatticeDisplay:
         """Draw the display on `ax`, or a new figure; `kwargs` are passed to matplotlib's ``LineCollection``."""
         from matplotlib.collections import LineCollection
 
-        ax = _axes(ax)
+        ax = make_axes(ax)
         if self.rows is not None:
             ax.scatter(*self.rows.T, s=4, color="0.7")
         style: dict[str, Any] = {"colors": "black", "linewidths": 0.8} | kwargs
@@ -173,11 +175,3 @@ def _check_map(display: type, estimator: Any) -> None:
         message = f"{display.__name__}: the estimator must be a SelfOrganizingMap; got {name}. Fit one to the rows."
         raise DataError(message)
     check_is_fitted(estimator)
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots()[1]
