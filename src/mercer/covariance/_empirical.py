@@ -21,12 +21,12 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
 from mercer._statistic import Moments
+from mercer._types import Array
 from mercer.covariance._state import CovarianceState, estimate
 from mercer.errors import DataError, UnsupportedError
 
 __all__ = ["CovarianceEstimator", "EmpiricalCovariance", "log_likelihood"]
 
-Array = Any
 _CURE = "use LedoitWolf, OAS or ShrunkCovariance, give more rows than columns, or drop columns that others determine"
 
 

@@ -17,6 +17,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic.labels import Labels
+from mercer._types import Array
 from mercer.covariance import OAS
 from mercer.discriminant_analysis._class_rows import ClassRows
 from mercer.discriminant_analysis._densities import fit_density, learns_in_parts, log_density
@@ -24,7 +25,6 @@ from mercer.errors import DataError, ParameterError
 
 __all__ = ["ClassConditionalClassifier"]
 
-Array = Any
 _CERTIFICATE = Certificate.none("Each density is fitted by its own method, which answers for it.")
 
 

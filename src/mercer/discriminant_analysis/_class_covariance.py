@@ -11,11 +11,10 @@ from mercer._source import Source
 from mercer._statistic.by_class import ClassMomentSums, flat_columns
 from mercer._statistic.fourth_norms import FourthNorms
 from mercer._statistic.shrinkage import compute_ledoit_wolf_weight, shrink_covariance
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["fit_covariances", "shrink_by_class", "shrink_total"]
-
-Array = Any
 
 
 def shrink_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any, Array]:

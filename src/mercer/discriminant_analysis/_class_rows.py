@@ -9,10 +9,9 @@ import numpy as np
 
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
+from mercer._types import Array
 
 __all__ = ["ClassRows"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,13 +7,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
+from mercer._types import Array
 from mercer.covariance import OAS
 from mercer.discriminant_analysis._class_rows import ClassRows
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["fit_density", "learns_in_parts", "log_density"]
 
-Array = Any
 _NAME = "ClassConditionalClassifier"
 
 

@@ -20,12 +20,12 @@ from mercer._solver.request import Dense
 from mercer._solver.tiled_cholesky import factor
 from mercer._solver.tiled_matrix import kernel_matrix, multiply
 from mercer._source.memory import require_memory
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed, warn_of_scale
 
 __all__ = ["KernelDiscriminantAnalysis"]
 
-Array = Any
 _STATEMENT = "The directions are the leading eigenvectors of a dense matrix, exact to rounding."
 
 

@@ -20,6 +20,7 @@ from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
 from mercer._statistic.shrinkage import shrink_covariance
+from mercer._types import Array
 from mercer.discriminant_analysis._class_covariance import fit_covariances, shrink_by_class, shrink_total
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.discriminant_analysis._linear_solvers import (
@@ -34,8 +35,6 @@ from mercer.discriminant_analysis._linear_solvers import (
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["LinearDiscriminantAnalysis"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,8 +332,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             *parts, total = fit_covariances(self.covariance_estimator, type(self).__name__, source, sums.classes)
             return np.tensordot(priors, np.stack(parts), axes=1), total
         if sums.kind == "own":
-            parts = yield from shrink_by_class(sums, self.shrinkage)
-            return np.tensordot(priors, parts, axes=1), None
+            covariances = yield from shrink_by_class(sums, self.shrinkage)
+            return np.tensordot(priors, covariances, axes=1), None
         pooled = sums.within() / sums.weight
         # Shrinkage by one weight is linear: shrinking the pooled covariance shrinks that of each class alike.
         return pooled if self.shrinkage is None else shrink_covariance(pooled, self.shrinkage), None

@@ -15,6 +15,7 @@ from scipy.linalg import LinAlgError, cholesky, eigh, lstsq, solve_triangular
 
 from mercer._plain import plain
 from mercer._statistic.by_class import ClassMomentSums, flat_columns
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = [
@@ -28,7 +29,6 @@ __all__ = [
     "scores",
 ]
 
-Array = Any
 _EPSILON = float(np.finfo(np.float64).eps)
 
 

@@ -21,13 +21,13 @@ from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments, number_labels
+from mercer._types import Array
 from mercer.discriminant_analysis._class_covariance import fit_covariances, shrink_by_class
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.errors import DataError
 
 __all__ = ["QuadraticDiscriminantAnalysis"]
 
-Array = Any
 # Up to this many numbers all classes are scored at once, which takes one row a few microseconds.
 _FEW = 2**14
 

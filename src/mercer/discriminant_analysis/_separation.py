@@ -8,11 +8,10 @@ from sklearn.utils import check_X_y
 from mercer._source import open_source
 from mercer._source.threads import one_blas_thread
 from mercer._statistic.by_class import ClassMoments, ClassMomentSums
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["fisher_criterion", "mean_separation", "separation_ratio"]
-
-Array = Any
 
 
 def mean_separation(X: Any, y: Any) -> tuple[np.ndarray, float]:

@@ -12,13 +12,13 @@ from sklearn.utils import check_array
 
 from mercer._base.parameter import Choice, Integer, Real, Seed, check_parameters
 from mercer._base.randomness import generators, seed_sequence
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.metrics._centre_measures import calinski_harabasz_score, davies_bouldin_score
 from mercer.metrics._silhouette import silhouette_interval
 
 __all__ = ["ClusterNumberChoice", "choose_n_clusters", "cluster_stability", "gap_statistic"]
 
-Array = Any
 _CRITERIA = ("gap", "silhouette", "calinski_harabasz", "davies_bouldin", "stability")
 
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_X_y, column_or_1d
 
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["Grouping", "count_pairs", "group_rows"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

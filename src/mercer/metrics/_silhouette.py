@@ -20,12 +20,12 @@ from mercer._base.randomness import seed_sequence
 from mercer._native.space import distance_sums
 from mercer._source.memory import require_memory
 from mercer._source.threads import n_threads, run_numbered
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.metrics._groups import Grouping
 
 __all__ = ["SilhouetteEstimate", "silhouette_interval", "silhouette_samples", "silhouette_score"]
 
-Array = Any
 # Rows of a work item: together with a tile of others, products of 64 x 256 float64 that a second-level cache holds.
 _ROWS = 64
 # Rows that a work item meets at a time.

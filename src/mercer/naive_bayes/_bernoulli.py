@@ -10,14 +10,13 @@ from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
 from mercer._source import Source
 from mercer._statistic import Statistic
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
 from mercer.naive_bayes._discrete import DiscreteNB, SmoothedCounts, times
 from mercer.naive_bayes._scores import LinearScores, finite_logarithms, log_of_rest
 
 __all__ = ["BernoulliNB"]
-
-Array = Any
 
 
 class BernoulliNB(DiscreteNB):

@@ -11,6 +11,7 @@ from mercer._base.priors import class_priors
 from mercer._source import Source
 from mercer._source.memory import count_allowed_bytes
 from mercer._statistic import Statistic
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotalSums
 from mercer.naive_bayes._discrete import DiscreteNB, SmoothedCounts, times
@@ -18,7 +19,6 @@ from mercer.naive_bayes._scores import CategoryScores
 
 __all__ = ["CategoricalNB"]
 
-Array = Any
 # Categories of a column at most: float32 rows tell whole numbers apart up to here.
 _MOST = 2**24
 

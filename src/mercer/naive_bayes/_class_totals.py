@@ -12,10 +12,10 @@ from mercer._source.namespace import namespace_of
 from mercer._source.source import SumTree
 from mercer._statistic.by_class import expand_to_classes, merge_labels, number_labels
 from mercer._statistic.statistic import Statistic, fold_sums
+from mercer._types import Array
 
 __all__ = ["CategoryCounts", "ClassTotalSums", "ClassTotals"]
 
-Array = Any
 _EMPTY = np.empty(0)
 # Values in a table of the sums of several blocks: 256 KiB, which a second-level cache holds.
 _TABLE = 2**15

@@ -13,13 +13,13 @@ from mercer._plain import plain
 from mercer._source import Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
 from mercer.naive_bayes._naive_bayes import NaiveBayes
 
 __all__ = ["DiscreteNB", "SmoothedCounts", "times"]
 
-Array = Any
 # The smallest pseudo-count without ``force_alpha``, as in scikit-learn: its logarithm, -23, is still finite.
 _LEAST_ALPHA = 1e-10
 

@@ -16,13 +16,12 @@ from mercer._source import Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments, ClassMomentSums
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.naive_bayes._naive_bayes import NaiveBayes
 from mercer.naive_bayes._scores import GaussianScores
 
 __all__ = ["GaussianNB"]
-
-Array = Any
 
 
 @plain

@@ -7,14 +7,13 @@ import numpy as np
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.naive_bayes._class_totals import ClassTotalSums
 from mercer.naive_bayes._discrete import DiscreteNB, SmoothedCounts
 from mercer.naive_bayes._scores import LinearScores, finite_logarithms
 
 __all__ = ["ComplementNB", "MultinomialNB"]
-
-Array = Any
 
 
 class MultinomialNB(DiscreteNB):

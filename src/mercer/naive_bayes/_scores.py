@@ -7,11 +7,11 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer._source import Block
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["CategoryScores", "GaussianScores", "LinearScores", "finite_logarithms", "log_of_rest"]
 
-Array = Any
 # Values up to which all classes are scored at once: one row of twenty columns then takes 10 microseconds.
 _FEW = 2**14
 

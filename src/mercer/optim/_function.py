@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer._source.namespace import namespace_of
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.optim._derivatives import differentiate, differentiate_twice
 
@@ -27,8 +28,6 @@ __all__ = [
     "Value",
     "check_start",
 ]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from mercer._base.parameter import Integer, Real, Rule, check_parameters
 from mercer._solver import Certificate, Solution, drive
 from mercer._solver.line_search import search
 from mercer._solver.vector import inner
+from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.optim._function import FunctionPoint, FunctionProblem, FunctionSource, Value, check_start
 
 __all__ = ["LineMinimum", "parabola_search", "search_by_parabola", "wolfe_search"]
 
-Array = Any
 _GOLDEN = 0.5 * (3.0 - math.sqrt(5.0))
 _WIDENING = 1.0 + 1.0 / (2.0 * _GOLDEN)
 _TRIALS = 100

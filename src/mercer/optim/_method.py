@@ -6,11 +6,10 @@ from typing import Any, ClassVar
 from mercer._base.parameter import Rule, check_parameters
 from mercer._solver import Certificate, Solver, Step
 from mercer._solver.vector import largest_entry
+from mercer._types import Array
 from mercer.optim._stopping import GradientNorm, MaxIter, StopRule
 
 __all__ = ["Method", "certify_gradient", "make_step"]
-
-Array = Any
 
 
 class Method:

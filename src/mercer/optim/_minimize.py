@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.optim._function import FunctionSource, check_start
 from mercer.optim._method import Method
@@ -22,7 +23,6 @@ from mercer.optim._stopping import StopRule
 
 __all__ = ["METHODS", "minimize", "read_method", "read_start"]
 
-Array = Any
 METHODS: dict[str, type[Method]] = {
     method.name: method
     for method in (

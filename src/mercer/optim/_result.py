@@ -11,12 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._config import get_config
 from mercer._solver import Certificate, Outcome, Solver, Step, drive
 from mercer._source.namespace import namespace_of
+from mercer._types import Array
 from mercer.errors import InterruptWarning, ParameterError
 from mercer.optim._stopping import StopRule
 
 __all__ = ["Iterate", "Result", "State", "run"]
-
-Array = Any
 
 
 class State(Protocol):

@@ -12,6 +12,7 @@ from mercer._base.randomness import seed_sequence
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Step
 from mercer._solver.vector import largest_entry
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.optim._function import check_start
 from mercer.optim._result import Iterate, Result, run
@@ -19,8 +20,6 @@ from mercer.optim._schedule import PowerDecay
 from mercer.optim._stopping import MaxIter, StopRule
 
 __all__ = ["RootState", "find_root"]
-
-Array = Any
 
 
 @plain

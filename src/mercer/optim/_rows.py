@@ -9,11 +9,10 @@ from mercer._objective import Loss, Penalty
 from mercer._source import Labelling, Source
 from mercer._statistic.labels import Labels
 from mercer._statistic.loss import CurvatureProduct, LossCurvature, LossGradient
+from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["RowObjective"]
-
-Array = Any
 
 
 class _Rows(Estimator):

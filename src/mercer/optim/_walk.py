@@ -15,12 +15,12 @@ from scipy.special import expit
 from mercer._base.parameter import Choice, Real, check_parameters
 from mercer._base.randomness import seed_sequence
 from mercer._plain import plain
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.optim._result import Result
 
 __all__ = ["ACCEPTANCE", "AnnealingState", "EnergySource", "Walk", "acceptance_probability", "begin_walk"]
 
-Array = Any
 ACCEPTANCE = Choice("heat bath", "metropolis")
 
 

@@ -14,10 +14,10 @@ from mercer._plain import plain
 from mercer._source import Block
 from mercer._source.namespace import namespace_of
 from mercer._statistic.statistic import Statistic
+from mercer._types import Array
 
 __all__ = ["ColumnMomentSums", "ColumnMoments"]
 
-Array = Any
 _EMPTY = np.empty(0)
 
 

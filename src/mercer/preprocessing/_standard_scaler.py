@@ -14,13 +14,13 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source, open_place, open_source, place_of
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.preprocessing._column_moments import ColumnMoments, ColumnMomentSums
 from mercer.preprocessing._unit_columns import ColumnMap
 
 __all__ = ["StandardScaler"]
 
-Array = Any
 _CERTIFICATE = Certificate.none("Means and variances are closed forms of sums over the rows, exact to rounding.")
 
 

@@ -7,11 +7,10 @@ import numpy as np
 
 from mercer._native.sums import columns
 from mercer._source import Block
+from mercer._types import Array
 from mercer.errors import DataError
 
 __all__ = ["ColumnMap"]
-
-Array = Any
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from mercer._base.parameter import Boolean, Real, Rule
 from mercer._source.namespace import namespace_of
+from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.optim._methods.descent import RATE, FirstOrder
 
 __all__ = ["Adam", "AdamW", "RMSprop", "Rprop"]
 
-Array = Any
 _DECAY = Real(0, 1, closed="left")
 _POSITIVE = Real(0, closed="neither")
 

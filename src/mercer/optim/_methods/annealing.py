@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._base.parameter import Function, Integer, Nothing, Real, Seed, check_parameters
 from mercer._solver import Certificate, Solution, Step, drive
+from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.optim._result import Iterate, Result, run
 from mercer.optim._stopping import MaxIter, StopRule
@@ -15,7 +16,6 @@ from mercer.optim._walk import ACCEPTANCE, AnnealingState, EnergySource, Walk, b
 
 __all__ = ["anneal", "sample_states"]
 
-Array = Any
 _HEURISTIC = (
     "Annealing is a heuristic: only a schedule beta = log(t) / c with c above the deepest trap reaches the global "
     "minimum with certainty, in the limit."

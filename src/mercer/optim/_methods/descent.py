@@ -14,13 +14,13 @@ from mercer._base.parameter import Function, Real, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver
 from mercer._solver.vector import inner
+from mercer._types import Array
 from mercer.optim._function import Evaluate, FunctionPoint
 from mercer.optim._method import Method, make_step
 from mercer.optim._stopping import GradientNorm, MaxIter, StopRule
 
 __all__ = ["RATE", "FirstOrder", "FunctionDescentState", "GradientDescent", "divergence"]
 
-Array = Any
 RATE: Rule = Real(0, closed="neither") | Function()
 # A value this many times the start's height above the best seen is no transient: momentum overshoots by a factor of at
 # most a few hundred.

@@ -10,12 +10,11 @@ from mercer._solver import Solution, Solver
 from mercer._solver.line_search import search
 from mercer._solver.quasi_newton import inverse_product, is_curved
 from mercer._solver.vector import inner
+from mercer._types import Array
 from mercer.optim._function import Evaluate, FunctionPoint, FunctionProblem
 from mercer.optim._method import Method, certify_gradient, make_step
 
 __all__ = ["LBFGS", "FunctionMemoryState"]
-
-Array = Any
 
 
 @plain

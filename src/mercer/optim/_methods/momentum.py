@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from mercer._base.parameter import Real, Rule
+from mercer._types import Array
 from mercer.optim._methods.descent import RATE, FirstOrder
 
 __all__ = ["Momentum", "Nesterov"]
 
-Array = Any
 # A momentum of one would never forget: the memory is 1 / (1 - momentum) steps long.
 _MOMENTUM = Real(0, 1, closed="left")
 

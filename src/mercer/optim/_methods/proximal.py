@@ -9,13 +9,13 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.vector import inner, largest_entry
 from mercer._source.namespace import namespace_of
+from mercer._types import Array
 from mercer.errors import DataError
 from mercer.optim._function import Evaluate, FunctionPoint, PenaltyValue, Prox, Value
 from mercer.optim._method import Method
 
 __all__ = ["Bounds", "FunctionProximalState", "ProximalGradient"]
 
-Array = Any
 _STATEMENT = (
     "Largest entry of (y - x) / step, where x is the proximal gradient step from y: twice its norm bounds the least "
     "subgradient at x."

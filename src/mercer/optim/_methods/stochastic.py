@@ -12,6 +12,7 @@ from mercer._base.randomness import seed_sequence
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Step
 from mercer._solver.vector import largest_entry
+from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.optim._function import FunctionPoint, FunctionSource, check_start
 from mercer.optim._methods.descent import FirstOrder, divergence
@@ -21,7 +22,6 @@ from mercer.optim._stopping import MaxIter, StopRule
 
 __all__ = ["BatchDescentState", "minimize_stochastic"]
 
-Array = Any
 _BATCHES = {name: method for name, method in METHODS.items() if issubclass(method, FirstOrder) and method.takes_batches}
 _NOISE = "Gradients of batches are noisy: they bound nothing."
 _FULL = "Largest entry of the gradient over all samples, after the last epoch."
