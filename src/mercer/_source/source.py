@@ -279,8 +279,8 @@ class Source(ABC):
             int(number): _Pick(indices[numbers == number]) for number in np.unique(numbers)
         }
         rows = np.empty((len(indices), self.n_features), self.host_dtype)
-        for number, found in self.on_blocks(work).items():
-            rows[numbers == number] = found
+        for number, values in self.on_blocks(work).items():
+            rows[numbers == number] = values
         return rows
 
     def part(self, rows: Array) -> "Source":

@@ -249,7 +249,7 @@ class ClassMoments(Statistic):
         if self.kind == "diagonal":
             return groups.sums(rows * rows, block.wide)
         xp = block.xp
-        rows, ends = xp.take(rows, groups.order, axis=0), [int(one) for one in groups.starts]
+        rows, ends = xp.take(rows, groups.order, axis=0), [int(begin) for begin in groups.starts]
         parts = [rows[start:stop, :] for start, stop in itertools.pairwise(ends)]
         return xp.stack([part.T @ part for part in parts])
 

@@ -32,8 +32,8 @@ class LabelCounts:
 
 def _expand(counts: LabelCounts, classes: Array, xp: Any) -> Array:
     """Return the weights of `counts` at the indices of all `classes`; labels without rows have weight 0."""
-    found = counts.classes[:, None] == classes[None, :]
-    return xp.sum(xp.where(found, counts.weights[:, None], xp.zeros_like(counts.weights[:, None])), axis=0)
+    matches = counts.classes[:, None] == classes[None, :]
+    return xp.sum(xp.where(matches, counts.weights[:, None], xp.zeros_like(counts.weights[:, None])), axis=0)
 
 
 @dataclass(frozen=True)

@@ -113,9 +113,9 @@ class Evaluations:
         threads, numbers = source.threads, range(len(self.kernels))
         if len(self.kernels) == 1 or source.n_rows > _SIDE_BY_SIDE:
             return [self._evaluate(number, threads) for number in numbers]
-        found: list[Any] = []
-        run_numbered(self._evaluate, len(self.kernels), threads, found.append)
-        return found
+        measurements: list[Any] = []
+        run_numbered(self._evaluate, len(self.kernels), threads, measurements.append)
+        return measurements
 
     def _evaluate(self, number: int, threads: int = 1) -> Any:
         evidence, kernel = self.evidences[number], self.kernels[number]
@@ -143,8 +143,8 @@ def climb(
         going = np.flatnonzero(state.status == 0)
         trials = _list_trials(state, bounds)
         asked = [evidences[start // len(starts)] for start in going]
-        found = yield Evaluations(asked, [kernel.with_theta(trials[start]) for start in going])
-        state = _advance(state, going, trials, found, bounds, tol)
+        measurements = yield Evaluations(asked, [kernel.with_theta(trials[start]) for start in going])
+        state = _advance(state, going, trials, measurements, bounds, tol)
         _check_evidence(state, kernel)
         yield _make_step(state, bounds, tol, exact)
     certificate = _certify(state, bounds, tol, exact)
@@ -153,8 +153,8 @@ def climb(
 
 def stand_still(evidences: list[Evidence], kernel: Kernel) -> Solver:
     """Evaluate the evidence at the hyper-parameters as they are, without a climb."""
-    found = yield Evaluations(evidences, [kernel] * len(evidences), slope=False)
-    values = np.array([value for value, _ in found])
+    measurements = yield Evaluations(evidences, [kernel] * len(evidences), slope=False)
+    values = np.array([value for value, _ in measurements])
     state = replace(_begin(kernel.theta[None], len(evidences)), value=values, n_evaluations=1)
     _check_evidence(state, kernel)
     certificate = Certificate.none(KEPT)
@@ -169,8 +169,8 @@ def climb_by(
     bounds, state = kernel.bounds, _begin(starts, len(evidences))
     for number in range(len(state.theta)):
         evidence, start = evidences[number // len(starts)], state.theta[number]
-        theta, found = yield Outside(partial(_run_optimizer, optimizer, evidence, kernel, start))
-        changed = _describe_place(theta, found, found.information, 0.0, bounds) | {"status": 1}
+        theta, measurement = yield Outside(partial(_run_optimizer, optimizer, evidence, kernel, start))
+        changed = _describe_place(theta, measurement, measurement.information, 0.0, bounds) | {"status": 1}
         state = _apply_changes(state, {number: changed})
         if number + 1 == len(state.theta):
             _check_evidence(state, kernel)
@@ -224,11 +224,11 @@ def _apply_changes(state: ClimbState, changes: dict[int, dict[str, Any]]) -> Cli
 
 
 def _advance(
-    state: ClimbState, going: Array, trials: Array, found: list[Measurement], bounds: Array, tol: float
+    state: ClimbState, going: Array, trials: Array, measurements: list[Measurement], bounds: Array, tol: float
 ) -> ClimbState:
     """Return the state after an evaluation of every start that still climbs (`going`)."""
     changes = {}
-    for start, measured in zip(going, found, strict=True):
+    for start, measured in zip(going, measurements, strict=True):
         place = {name: getattr(state, name)[start] for name in _PLACE}
         if place["value"] == -np.inf:
             changes[int(start)] = _place_start(trials[start], measured, tol, bounds)
@@ -237,28 +237,32 @@ def _advance(
     return _apply_changes(state, changes)
 
 
-def _place_start(trial: Array, found: Measurement, tol: float, bounds: Array) -> dict[str, Any]:
+def _place_start(trial: Array, measured: Measurement, tol: float, bounds: Array) -> dict[str, Any]:
     """Return the place of a start after its first evaluation."""
-    if not np.isfinite(found.value):
+    if not np.isfinite(measured.value):
         return {"status": 3}
-    B, radius = found.information, _FIRST_RADIUS
+    B, radius = measured.information, _FIRST_RADIUS
     if B is None:
-        B, radius = np.eye(len(found.slope)) * max(1.0, float(np.linalg.norm(found.slope))), _BLIND_RADIUS
-    return _continue_from(_describe_place(trial, found, B, radius, bounds), tol, bounds)
+        B, radius = np.eye(len(measured.slope)) * max(1.0, float(np.linalg.norm(measured.slope))), _BLIND_RADIUS
+    return _continue_from(_describe_place(trial, measured, B, radius, bounds), tol, bounds)
 
 
-def _describe_place(theta: Array, found: Measurement, B: Array | None, radius: float, bounds: Array) -> dict[str, Any]:
+def _describe_place(
+    theta: Array, measured: Measurement, B: Array | None, radius: float, bounds: Array
+) -> dict[str, Any]:
     """Return a place with the gain predicted from it, by the learnt curvatures and those that the evidence gives."""
-    curvatures = [matrix for matrix in (B, found.information) if matrix is not None]
-    prospect = predict_gain(theta, found.slope, curvatures, bounds)
-    place = {"theta": theta, "value": found.value, "slope": found.slope, "radius": radius}
-    place |= {"prospect": prospect, "rounding": found.rounding}
+    curvatures = [matrix for matrix in (B, measured.information) if matrix is not None]
+    prospect = predict_gain(theta, measured.slope, curvatures, bounds)
+    place = {"theta": theta, "value": measured.value, "slope": measured.slope, "radius": radius}
+    place |= {"prospect": prospect, "rounding": measured.rounding}
     return place if B is None else place | {"curvature": B}
 
 
-def _judge_move(place: dict[str, Any], trial: Array, found: Measurement, tol: float, bounds: Array) -> dict[str, Any]:
+def _judge_move(
+    place: dict[str, Any], trial: Array, measured: Measurement, tol: float, bounds: Array
+) -> dict[str, Any]:
     """Return the changes of a start's place after the evaluation of its trial: a new place, or a shorter move."""
-    value, slope, information, rounding = found
+    value, slope, information, rounding = measured
     B, step, gain = place["curvature"], trial - place["theta"], value - place["value"]
     promised = float(place["slope"] @ step - 0.5 * step @ B @ step)
     kept = gain >= _SUFFICIENT * max(promised, 0.0) and gain > 0.0
@@ -279,7 +283,7 @@ def _judge_move(place: dict[str, Any], trial: Array, found: Measurement, tol: fl
             B = information * _WIDER if learnt is None else learnt
     else:
         B = correct_flat_directions(B, information, place["slope"] * slope > 0.0)
-    reached = _describe_place(trial, found, B, radius, bounds)
+    reached = _describe_place(trial, measured, B, radius, bounds)
     if rounding:
         spent = gain <= _SCATTER * min(rounding, KNOWN) and reached["prospect"] <= rounding
     else:

@@ -12,7 +12,7 @@ import numpy as np
 from mercer._source.memory import readable
 from mercer._source.namespace import library_of, to_numpy
 from mercer._types import Array
-from mercer.errors import DataError, MemoryForecastError
+from mercer.errors import MemoryForecastError
 from mercer.gaussian_process._device_cholesky import (
     factorise_on_device,
     invert_lower,
@@ -20,7 +20,7 @@ from mercer.gaussian_process._device_cholesky import (
     list_row_blocks,
     solve_lower,
 )
-from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, estimate_rounding
+from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, describe_indefinite, estimate_rounding
 from mercer.kernels import Kernel
 from mercer.kernels.array_form import compute_diagonal, sum_diagonal_slopes, sum_slopes
 
@@ -60,10 +60,10 @@ class DeviceEvidence(Evidence):
         return self._measure_all(kernel, True, True)
 
     def _measure_all(self, kernel: Kernel, slope: bool, curvature: bool) -> Measurement:
-        found = self._factorise(kernel)
-        if found is None or not slope:
-            return Measurement(-np.inf if found is None else found[2], np.zeros(len(kernel.theta)))
-        V, alpha, value, _ = found
+        factored = self._factorise(kernel)
+        if factored is None or not slope:
+            return Measurement(-np.inf if factored is None else factored[2], np.zeros(len(kernel.theta)))
+        V, alpha, value, _ = factored
         invert_lower(self.xp, V)
         gradient, balance = self._compute_slope(kernel, V, alpha)
         information = self._compute_information(kernel, V, alpha) if curvature else None
@@ -79,15 +79,10 @@ class DeviceEvidence(Evidence):
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
         """Return the fitted attributes that predictions need, on the device."""
-        found = self._factorise(kernel)
-        if found is None:
-            message = (
-                f"The kernel, {kernel}, is not returning a positive definite matrix, even with {JITTERS[-1]:g} of its "
-                f"diagonal added. Try gradually increasing the 'alpha' parameter of your GaussianProcessRegressor "
-                f"estimator, or use a kernel that is positive definite."
-            )
-            raise DataError(message)
-        L, alpha, value, jitter = found
+        factored = self._factorise(kernel)
+        if factored is None:
+            raise describe_indefinite(kernel)
+        L, alpha, value, jitter = factored
         return {"L_": L, "alpha_": alpha, "jitter_": jitter, "log_marginal_likelihood_value_": value}
 
     def _centre_rows(self, kernel: Kernel) -> Array:

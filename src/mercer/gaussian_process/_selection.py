@@ -151,5 +151,5 @@ def _score_setting(
     if by_evidence:
         model.fit(X, y)
         return float(model.log_marginal_likelihood_value_), float(model.score(X, y))
-    found = cross_validate(model, X, y, cv=cv, scoring=scoring, return_train_score=True)
-    return float(found["test_score"].mean()), float(found["train_score"].mean())
+    scores = cross_validate(model, X, y, cv=cv, scoring=scoring, return_train_score=True)
+    return float(scores["test_score"].mean()), float(scores["train_score"].mean())

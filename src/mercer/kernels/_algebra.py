@@ -264,9 +264,9 @@ class Columns(Composite):
         return self.kernel.tile_sums(rows, others, weights, K)
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
-        found = np.zeros((len(X), *Y.shape))
-        found[:, :, self.list_columns(Y.shape[1])] = self.kernel.differentiate_rows(self._select(X), self._select(Y))
-        return found
+        slopes = np.zeros((len(X), *Y.shape))
+        slopes[:, :, self.list_columns(Y.shape[1])] = self.kernel.differentiate_rows(self._select(X), self._select(Y))
+        return slopes
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
         """Compute the values in array-API operations, for rows on any device: the definition."""

@@ -64,9 +64,8 @@ class Cosine(Linear):
         return (y[None, :, :] - (x @ y.T)[:, :, None] * x[:, None, :]) / sizes[:, None, None]
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        parameter = xp.ones_like(X[:1, :1])
         sizes = [xp.sqrt(xp.sum(Z * Z, axis=1))[:, None] for Z in (X, Y)]
-        X, Y = (Z / xp.where(size > 0, size, parameter) for Z, size in zip((X, Y), sizes))
+        X, Y = (Z / xp.where(size > 0, size, xp.ones_like(size)) for Z, size in zip((X, Y), sizes))
         return X @ Y.T
 
 
@@ -138,8 +137,8 @@ class Polynomial(Kernel):
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         inner, slopes = self._compute_inner(rows, others)
         steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
-        found = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]
-        return self.between(rows, others), np.stack(found, axis=2) if found else np.empty((*inner.shape, 0))
+        free = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]
+        return self.between(rows, others), np.stack(free, axis=2) if free else np.empty((*inner.shape, 0))
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
         slopes = self._compute_inner(self.prepare(X), self.prepare(Y))[1]
@@ -187,8 +186,8 @@ class Sigmoid(Kernel):
         values = self.between(rows, others)
         slopes = 1.0 - values**2
         steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
-        found = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]
-        return values, np.stack(found, axis=2) if found else np.empty((*inner.shape, 0))
+        free = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]
+        return values, np.stack(free, axis=2) if free else np.empty((*inner.shape, 0))
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
         values = self.between(self.prepare(X), self.prepare(Y))

@@ -207,11 +207,11 @@ class Kernel:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the hyper-parameters by name; of parts too, as ``part__name``, when `deep`."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        params = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         if deep:
-            inner = {name: part.get_params() for name, part in found.items() if hasattr(part, "get_params")}
-            found |= {f"{name}__{key}": value for name, known in inner.items() for key, value in known.items()}
-        return found
+            inner = {name: part.get_params() for name, part in params.items() if hasattr(part, "get_params")}
+            params |= {f"{name}__{key}": value for name, known in inner.items() for key, value in known.items()}
+        return params
 
     def set_params(self, **params: Any) -> "Kernel":
         """Change hyper-parameters, those of parts as ``part__name``; return self."""

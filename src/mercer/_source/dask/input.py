@@ -127,10 +127,10 @@ def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any) -> tuple[
 
 def _count_rows(things: list[Any], subject: str) -> list[Any]:
     """Turn frames and series into arrays of known lengths, counted where they are; return other things unchanged."""
-    frames = [one for one in things if _is_series(one)]
+    frames = [thing for thing in things if _is_series(thing)]
     count = dask.delayed(len)
-    lengths = iter(compute(dask.delayed([[count(part) for part in one.to_delayed()] for one in frames]), subject))
-    return [one.to_dask_array(lengths=tuple(next(lengths))) if _is_series(one) else one for one in things]
+    lengths = iter(compute(dask.delayed([[count(part) for part in thing.to_delayed()] for thing in frames]), subject))
+    return [thing.to_dask_array(lengths=tuple(next(lengths))) if _is_series(thing) else thing for thing in things]
 
 
 def _is_series(thing: Any) -> bool:

@@ -243,7 +243,7 @@ def run_on_blocks(how: tuple[ChunkReader, dict[int, Callable[[Block], Any]]], ch
 
 def join_results(*results: dict[int, Any]) -> dict[int, Any]:
     """Merge the results by block number of several tasks."""
-    return {number: result for one in results for number, result in one.items()}
+    return {number: result for part in results for number, result in part.items()}
 
 
 def cut_rows(reader: ChunkReader, chunk: Chunk, begin: int, end: int, piece: Piece) -> Piece:

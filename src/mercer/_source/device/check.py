@@ -97,10 +97,10 @@ def check_weights(weight: Any, n_rows: int, placement: Placement, subject: str) 
 
 def _check_beside(array: Any, name: str, placement: Placement, subject: str) -> None:
     """Raise if `array` is not where the rows are."""
-    found = Placement.of(array)
-    if is_on_device(array) and found == placement:
+    actual = Placement.of(array)
+    if is_on_device(array) and actual == placement:
         return
-    kind = str(found) if is_on_device(array) or hasattr(array, "dtype") else f"a {type(array).__name__}"
+    kind = str(actual) if is_on_device(array) or hasattr(array, "dtype") else f"a {type(array).__name__}"
     _refuse(
         subject, f"{name} must be where X is, on {placement}; got {kind}. Move it there with {_cure(name, placement)}"
     )

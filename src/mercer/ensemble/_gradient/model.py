@@ -281,7 +281,7 @@ class GradientModel(TreeEnsemble):
                 for index in range(len(members), len(state.trees))
             ),
         ]
-        found = {
+        by_state = {
             "_members": members,
             "train_score_": np.array(state.train_scores),
             "n_estimators_": len(members) // k,
@@ -290,9 +290,9 @@ class GradientModel(TreeEnsemble):
             "_held_losses": np.array(state.held_losses),
         }
         if self.subsample < 1.0 and state.trees:
-            found |= {"oob_scores_": found["_oob_scores"], "oob_improvement_": found["_oob_gains"]}
-            found["oob_score_"] = float(state.oob_scores[-1])
-        return found
+            by_state |= {"oob_scores_": by_state["_oob_scores"], "oob_improvement_": by_state["_oob_gains"]}
+            by_state["oob_score_"] = float(state.oob_scores[-1])
+        return by_state
 
     def _make_member(self, tree: Any, round_index: int, output: int, attributes: dict[str, Any]) -> Any:
         """Return a fitted tree estimator."""

@@ -15,7 +15,7 @@ from mercer._native.tree import stump_search
 from mercer._plain import plain
 from mercer._source import Block, open_source
 from mercer.ensemble._reweighting.boosting import compute_votes
-from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, MemberList, check_member_rows
+from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, WeightedMembers, check_member_rows
 
 __all__ = ["BoostedVotes", "StumpVotes"]
 
@@ -52,14 +52,12 @@ class StumpVotes:
         return scores
 
 
-class BoostedVotes(MemberList, ClassifierMixin):
+class BoostedVotes(WeightedMembers, ClassifierMixin):
     """Predictions of a boosted classifier."""
 
     algorithm: str
     classes_: Any
     n_classes_: int
-    estimators_: list[Any]
-    estimator_weights_: Any
     _packed: StumpVotes | None
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -111,62 +109,22 @@ class BoostedVotes(MemberList, ClassifierMixin):
         return self._compute_softmax(scores, self._find_scale()).astype(dtype, copy=False)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return the logarithms of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield :meth:`decision_function` after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
+        """Yield :meth:`decision_function` after each round."""
         for n_rounds, scores in enumerate(self._stage_scores(X), start=1):
             yield self._divide_scores(scores, self._find_scale(n_rounds))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield :meth:`predict` after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-        """
+        """Yield :meth:`predict` after each round."""
         for scores in self._stage_scores(X):
             yield self.classes_[_find_largest(scores)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield :meth:`predict_proba` after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Yield :meth:`predict_proba` after each round."""
         for n_rounds, scores in enumerate(self._stage_scores(X), start=1):
             yield self._compute_softmax(scores, self._find_scale(n_rounds))
 
@@ -188,20 +146,6 @@ class BoostedVotes(MemberList, ClassifierMixin):
         """
         for labels in self.staged_predict(X):
             yield accuracy_score(y, labels, sample_weight=sample_weight)
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """The importances of the members, averaged with their weights; biased towards columns with many values."""
-        check_is_fitted(self)
-        try:
-            parts = [member.feature_importances_ for member in self.estimators_]
-        except AttributeError as error:
-            message = (
-                f"Unable to compute feature importances since estimator does not have a feature_importances_ "
-                f"attribute; got {type(self.estimators_[0]).__name__}. Use permutation importance."
-            )
-            raise AttributeError(message) from error
-        return np.average(parts, axis=0, weights=self.estimator_weights_)
 
     def _sum_votes(self, X: Any) -> tuple[np.ndarray, Any]:
         """Return the sum of all votes (n, K), and the type of the predictions."""
