@@ -208,6 +208,7 @@ class Softmax(_ClassLoss):
 def _mixture(given: np.ndarray, wanted: np.ndarray) -> tuple[float, np.ndarray, float]:
     """Return the least e and the row r of probabilities with (1 - e) given + e r = wanted, and sum r log r."""
     given = np.maximum(given, np.finfo(np.float64).tiny)
+    # r = given + (wanted - given) / e must not be negative: e >= (given - wanted) / given in every entry.
     mix = min(1.0, float(np.max(np.maximum(given - wanted, 0.0) / given)))
     row = np.maximum(given + (wanted - given) / mix, 0.0) if mix > 0 else wanted
     return mix, row, float(np.sum(row * np.log(np.where(row > 0, row, 1.0))))

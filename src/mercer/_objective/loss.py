@@ -109,6 +109,8 @@ class Loss:
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.maximum(self._capacity(-np.sign(excess), shares, typical), np.finfo(np.float64).tiny)
+            # The least mix with (1 - mix) |excess| <= mix room in every score: then the other point can cancel the
+            # excess.
             mix = float(np.max(np.where(excess == 0, 0.0, np.abs(excess) / (np.abs(excess) + room)), initial=0.0))
         wanted = np.zeros_like(excess) if mix == 0 else -(1.0 - mix) / mix * excess
         return (mix, *self._counterweight(wanted, shares))

@@ -313,6 +313,7 @@ class Source(ABC):
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what identifies these rows, for checkpoints: shape, type, checksums of the first and last block."""
+        # A checksum of all rows would cost a pass; the two ends show a file that was replaced or extended.
         ends = [self.block(number) for number in sorted({0, self.n_blocks - 1})]
         return {
             "shape": [self.n_rows, self.n_features],
@@ -347,5 +348,6 @@ def _blocks_per_item(n_blocks: int, n_features: int, threads: int) -> int:
     Taking an item and passing on its result hold the interpreter's lock, for which other threads wait. So runs are
     long, but short enough for each thread to have four of them. Wide blocks take long enough by themselves.
     """
+    # Four items for each thread: one that is late then costs at most a quarter of its share.
     wanted = max(1, n_blocks // (4 * threads))
     return min(2 ** (wanted.bit_length() - 1), longest_run(n_features))

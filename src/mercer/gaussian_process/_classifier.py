@@ -195,6 +195,7 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
         X = X.copy() if self.copy_X_train else X
         if weight is not None:
             self._check_weights(X)
+            # A row of weight zero has no likelihood, but its class would still count as a class.
             kept = weight > 0
             X, y, weight = X[kept], y[kept], weight[kept]
         classes = np.unique(y)

@@ -135,6 +135,7 @@ class ProcessPrediction(Estimator):
             raise UnsupportedError(message)
         if is_on_device(self.L_):
             self._need_memory("leave_one_out")
+        # (C^-1)_ii is the squared length of column i of the inverse factor, since C^-1 = V^T V.
         V = inverse_factor(self.L_, self._threads())
         precision = np.einsum("ij,ij->j", V, V)[:, None]
         Y = self.y_train_.reshape(len(V), -1).astype(np.float64)
@@ -222,6 +223,7 @@ class ProcessPrediction(Estimator):
 
     def _prepare_points(self) -> tuple[Kernel, Array, Prepared, Terms]:
         """Return the kernel, the points as they are and prepared, and the terms; a cache keeps them between calls."""
+        # A new fit replaces both objects, so that their identity tells whether the cache is up to date.
         known = _READY.get(self)
         if known is not None and known[0] is self.kernel_ and known[1] is self.alpha_:
             return known[2]
@@ -239,6 +241,8 @@ class ProcessPrediction(Estimator):
         if self.solver_used_ == "inducing":
             return InducingTerms(self.L_, self.inducing_factor_)
         if self.solver_used_ == "iterative":
+            # Products with the covariance do not read the targets; the evidence only carries rows, noise and
+            # preconditioner.
             rank = min(self.n_inducing, len(points))
             Y, none = np.zeros((len(points), 1)), np.zeros(4, dtype=np.uint32)
             evidence = IterativeEvidence(points, Y, self.noise_variance_, self.weight_, rank, none)
@@ -259,6 +263,7 @@ class ProcessPrediction(Estimator):
             if terms is not None:
                 variance[part] = kernel.diagonal(X[part]) - terms.explain_variance(K.T)
 
+        # One tile needs no threads; starting them costs more than a prediction of a few rows.
         if m <= size:
             fill(0)
         else:

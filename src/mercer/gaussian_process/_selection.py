@@ -125,6 +125,7 @@ def _read_kernels(kernels: Any) -> dict[str, Any]:
 
 
 def _choose_widths(X: Any) -> np.ndarray:
+    # Powers of two from 1/16 to 16 times the median distance: from nearly independent rows to nearly linear functions.
     return median_length_scale(np.asarray(X, dtype=np.float64)) * 2.0 ** np.arange(-4, 5)
 
 
@@ -139,6 +140,7 @@ def _set_width(kernel: Any, width: float) -> Any:
 
 
 def _make_model(estimator: Any, kernel: Any, by_evidence: bool) -> Any:
+    # The width of a setting must stay as given: no fit may learn it.
     fixed = {"optimizer": None} if by_evidence or hasattr(estimator, "optimizer") else {}
     return clone(estimator).set_params(kernel=kernel, **fixed)
 

@@ -60,6 +60,7 @@ def multiply_gaps(slopes: Array, X: Array, Y: Array, vectors: Array) -> Array:
     """
     X, Y = _make_dense(X), _make_dense(Y)
     (m, d), k = Y.shape, vectors.shape[1]
+    # sum_j s_ij (x_i - y_j)^2 v_j = x_i^2 (S v)_i - 2 x_i (S y v)_i + (S y^2 v)_i, with the products S side by side.
     powers = np.concatenate([np.ones((m, 1)), Y, Y * Y], axis=1)
     sums = (slopes @ (powers[:, :, None] * vectors[:, None, :]).reshape(m, -1)).reshape(len(X), 2 * d + 1, k)
     weighted = X[:, :, None] ** 2 * sums[:, :1] - 2.0 * X[:, :, None] * sums[:, 1 : d + 1] + sums[:, d + 1 :]

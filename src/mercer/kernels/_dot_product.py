@@ -61,6 +61,7 @@ class Cosine(Linear):
         sizes = np.linalg.norm(X, axis=1)
         sizes = np.where(sizes > 0, sizes, 1.0)
         x, y = X / sizes[:, None], self.prepare(Y).rows
+        # d(x.y / |x|) = (y - (x.y) x) / |x| for unit vectors x and y: only the part across x turns the row.
         return (y[None, :, :] - (x @ y.T)[:, :, None] * x[:, None, :]) / sizes[:, None, None]
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
@@ -132,10 +133,12 @@ class Polynomial(Kernel):
     def _compute_inner(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         """Return dot products, and the derivative of the value with respect to gamma x.y + coef0."""
         inner = products(rows, others, make_tile(rows, others, None))
+        # d(t^p)/dt = p t^(p - 1); for degree 0 the factor p makes it zero, whatever the power.
         return inner, self.degree * self._raise(inner.copy(), max(self.degree - 1, 0))
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         inner, slopes = self._compute_inner(rows, others)
+        # Derivatives by logarithms: dk/dlog p = p dk/dp.
         steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
         free = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]
         return self.between(rows, others), np.stack(free, axis=2) if free else np.empty((*inner.shape, 0))
@@ -184,6 +187,7 @@ class Sigmoid(Kernel):
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         inner = products(rows, others, make_tile(rows, others, None))
         values = self.between(rows, others)
+        # tanh' = 1 - tanh^2; derivatives are by logarithms, as for the polynomial.
         slopes = 1.0 - values**2
         steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
         free = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]

@@ -88,6 +88,7 @@ class Radial(Kernel):
 
     def profile(self, prepared: Prepared) -> Profile | None:
         profile = self.make_profile(prepared.rows.shape[1])
+        # Native code reads dense rows, and has no Bessel functions.
         return None if issparse(prepared.rows) or type(profile) is not Profile else profile
 
     def _fill_slopes(self, rows: Prepared, others: Prepared) -> Array:
@@ -107,6 +108,8 @@ class Radial(Kernel):
         origin = 0.0 if others.shift is None else others.shift
         if np.array_equal(rows.shift, np.broadcast_to(origin, rows.shift.shape)):
             return rows, others
+        # Rows are stored as (x - shift) / unit; adding the difference of the shifts gives them the origin of the
+        # others.
         moved = rows.rows + ((rows.shift - origin) / np.asarray(self.get_unit())).astype(rows.dtype)
         return replace(rows, rows=moved, squares=lengths(moved), shift=others.shift), others
 
@@ -138,6 +141,7 @@ class Radial(Kernel):
         totals = []
         for parameter in free:
             if parameter.name in ("length_scale", "gamma"):
+                # -2 dk/ds of exp(-s / 2) is the kernel itself.
                 slopes = values if profile.slope_is_value else self._fill_slopes(rows, others)
                 sums = sum_gaps(weights * slopes, rows.rows, others.rows)
                 sums = sums if parameter.n_elements > 1 else sums.sum(keepdims=True)
@@ -216,6 +220,7 @@ class RBF(Radial):
             return super().hyperparameters
         bounds = self.length_scale_bounds
         if not isinstance(bounds, str):
+            # gamma = 1 / (2 l^2) falls with the length scale l, so that the bounds change places.
             bounds = tuple(0.5 / np.asarray(bounds, dtype=np.float64).ravel()[::-1] ** 2)
         return [Hyperparameter("gamma", bounds)]
 

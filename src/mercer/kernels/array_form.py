@@ -85,6 +85,7 @@ def _(kernel: White, xp: Any, X: Array, itself: bool = True) -> Array:
 
 @sum_slopes.register
 def _(kernel: White, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
+    # Different rows share no noise, whatever its level.
     return _join(xp, X, [0.0 * weights[0, 0]] if len(kernel.theta) else [])
 
 
@@ -118,6 +119,7 @@ def _(kernel: Product, xp: Any, X: Array, itself: bool = True) -> Array:
 
 @sum_slopes.register
 def _(kernel: Product, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
+    # Product rule: the values of one factor become weights of the derivatives of the other.
     first = sum_slopes(kernel.k1, xp, X, Y, weights * kernel.k2.of(xp, X, Y))
     return xp.concat([first, sum_slopes(kernel.k2, xp, X, Y, weights * kernel.k1.of(xp, X, Y))])
 
@@ -136,6 +138,7 @@ def _(kernel: Power, xp: Any, X: Array, itself: bool = True) -> Array:
 
 @sum_slopes.register
 def _(kernel: Power, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
+    # Chain rule: dk^p = p k^(p - 1) dk.
     return sum_slopes(kernel.kernel, xp, X, Y, weights * kernel.differentiate_power(kernel.kernel.of(xp, X, Y)))
 
 
@@ -213,6 +216,7 @@ def _(kernel: Any, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
         return _make_empty(xp, X)
     if isinstance(kernel, Periodic) or kernel.norm != "euclidean":
         raise _make_refusal(kernel)
+    # gamma is the inverse of the length scale: their logarithms have opposite derivatives.
     return (1.0 if kernel.gamma is None else -1.0) * sum_slopes(kernel.form, xp, X, Y, weights)
 
 

@@ -135,6 +135,7 @@ class ChunkReader:
         first = chunk.first_block if self.by_block else 0
         place, stop = first, first - (-chunk.n_rows // self.block_rows)
         while place < stop:
+            # The lowest set bit of `place` is the longest run that may begin there; place 0 may begin any run.
             height = min(longest, stop - place, place & -place or longest).bit_length() - 1
             begin, end = ((number - first) * self.block_rows for number in (place, place + 2**height))
             yield place, height, self.rows(chunk, piece, begin, min(end, chunk.n_rows))
@@ -215,6 +216,7 @@ def map_chunk(how: tuple[ChunkReader, Callable[[Block], Any]], chunk: Chunk, X: 
     reader, function = _plain(how)
     with reader.working(chunk):
         if chunk.n_rows == 0:
+            # A chunk without rows must still give the type and the columns of the results.
             result = function(example(reader.rule))
             return tuple(part[:0] for part in result) if isinstance(result, tuple) else result[:0]
         parts = [function(block) for _, _, block in reader.runs(chunk, (X, None, None))]

@@ -158,8 +158,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
         shares = np.clip(np.asarray(predictions, dtype=np.float64), _TINY, 1 - _TINY)
         if loss.n_scores > 1:
             logs = np.log(shares)
+            # A common shift changes no probability; scores that sum to zero are the symmetric choice.
             return logs - logs.mean(axis=1, keepdims=True)
         odds = logit(shares[:, 1:])
+        # The minimiser of the exponential loss is half the log-odds.
         return 0.5 * odds if isinstance(loss, ExponentialLoss) else odds
 
     def decision_function(self, X: Any) -> Array:

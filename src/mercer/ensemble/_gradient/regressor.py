@@ -126,6 +126,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
 
     def _choose_loss(self, n_classes: int) -> BoostingLoss:
         if self.loss in ("huber", "quantile"):
+            # Of the losses only these two read `alpha`.
             return (HuberLoss if self.loss == "huber" else QuantileLoss)(quantile=float(self.alpha))
         return AbsoluteLoss() if self.loss == "absolute_error" else SquaredLoss()
 

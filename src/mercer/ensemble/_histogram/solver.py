@@ -159,6 +159,7 @@ class Boosting:
         for leaf in builder.list_leaves():
             inside = rows.find_rows(leaf)
             weight = None if rows.weight is None else rows.weight[inside]
+            # The best value is found for the full residuals and then shrunk, as Friedman (2001) does.
             values[leaf] = self.learning_rate * loss.leaf(gradients.scores[inside], rows.y[inside], weight)
         return values
 

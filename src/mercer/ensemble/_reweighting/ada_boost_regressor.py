@@ -79,6 +79,7 @@ class MedianRounds:
 
     def _add(self, state: MedianState, member: Any, predicted: np.ndarray) -> MedianState | None:
         """Return the state after one more member, or None if its mean loss is too large."""
+        # Rows of weight zero must not set the largest residual, which scales all losses.
         gap = np.where(state.row_weight > 0, np.abs(predicted - self.y), 0.0)
         largest = gap.max()
         loss = _LOSSES[self.loss](gap / largest) if largest > 0 else gap
@@ -89,6 +90,7 @@ class MedianRounds:
         # log(1 / beta) would be infinite or not positive: such a member has the weight one and ends the rounds.
         if error <= 0 or error >= 0.5:
             return replace(state, members=members, weights=(*state.weights, 1.0), errors=errors, ended=True)
+        # 0 < beta < 1: rows with a small loss lose weight, those with loss one keep it (Drucker, 1997).
         beta = error / (1.0 - error)
         weight = state.row_weight * beta ** ((1.0 - loss) * self.learning_rate)
         weights = (*state.weights, self.learning_rate * math.log(1.0 / beta))

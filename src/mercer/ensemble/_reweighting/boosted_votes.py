@@ -41,6 +41,7 @@ class StumpVotes:
     def __call__(self, block: Block) -> np.ndarray:
         if not block.is_sparse:
             return self.sum_votes(block.X)
+        # Only the columns that some stump reads are made dense.
         used, features = np.unique(self.features, return_inverse=True)
         rows = np.ascontiguousarray(block.X[:, used].toarray())
         return StumpVotes(features.astype(np.int64), self.thresholds, self.missing_left, self.votes).sum_votes(rows)
@@ -158,6 +159,7 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
             return total, np.float32 if getattr(rows, "dtype", None) == np.float32 else np.float64
         rows = read_table(self, X)
         if not issparse(rows) and rows.size < 2**16:
+            # Few values need no threads, and so no source.
             return self._packed.sum_votes(rows), rows.dtype
         return open_source(rows, threads=self._threads()).map(self._packed), rows.dtype
 
@@ -200,11 +202,13 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
     def _compute_softmax(self, scores: np.ndarray, scale: float) -> np.ndarray:
         """Return the class probabilities (n, K) of the votes."""
         powers = scores / (scale * max(self.n_classes_ - 1, 1))
+        # A common shift changes no share and keeps exp from overflowing.
         powers = np.exp(powers - powers.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
 
 
 def _find_largest(scores: np.ndarray) -> np.ndarray:
     """Return the index of the largest score; the first of those that differ by rounding alone."""
+    # Sums of votes that are equal in exact arithmetic differ by rounding, at most by 1e-12 of the largest score.
     top = scores.max(axis=1, keepdims=True)
     return (scores >= top - 1e-12 * np.abs(scores).max(axis=1, keepdims=True)).argmax(axis=1)
