@@ -41,8 +41,8 @@ class MomentSums:
         weight = self.weight + other.weight
         if weight == 0:
             return self
-        # With step = mean_2 - mean_1: mean = mean_1 + (w_2 / w) step, and the scatter between the two means is (w_1 w_2
-        # / w) step step^T.
+        # With step = mean_2 - mean_1: mean = mean_1 + (w_2 / w) step, and the scatter between the two means is
+        # (w_1 w_2 / w) step step^T.
         share = other.weight / weight
         step = other.mean - self.mean
         product = self.weight * share

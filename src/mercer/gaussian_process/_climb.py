@@ -97,6 +97,7 @@ class ClimbState:
     @property
     def best(self) -> Array:
         """The index of the start with the highest evidence, for each problem; of equal ones the first."""
+        # argmax would take NaN for the largest value.
         highest = np.where(np.isnan(self.value), -np.inf, self.value).reshape(self.n_problems, -1).argmax(axis=1)
         return np.arange(self.n_problems) * (len(self.value) // self.n_problems) + highest
 
@@ -264,8 +265,10 @@ def _judge_move(
     """Return the changes of a start's place after the evaluation of its trial: a new place, or a shorter move."""
     value, slope, information, rounding = measured
     B, step, gain = place["curvature"], trial - place["theta"], value - place["value"]
+    # The gain that the quadratic model predicted: g.s - s^T B s / 2, with B minus the second derivative.
     promised = float(place["slope"] @ step - 0.5 * step @ B @ step)
     kept = gain >= _SUFFICIENT * max(promised, 0.0) and gain > 0.0
+    # Along the step, minus the curvature is the fall of the slope: B s = g_old - g_new.
     learnt = update_by_secant(B, step, place["slope"] - slope) if np.isfinite(value) else B
     if not kept:
         # The curvature along a failed move is of a distant place; if nothing corrects it later, it does harm.
@@ -295,6 +298,7 @@ def _update_radius(radius: float, size: float, gain: float, promised: float) -> 
     """Return the radius after a move of length `size`: smaller if its gain was badly predicted, larger if well."""
     if gain < _POOR * promised:
         return max(0.5 * size, 1e-6)
+    # Only a move that the radius cut short says that the radius may grow.
     if gain > _GOOD * promised and size >= 0.99 * radius:
         most = _FAR_RADIUS if promised > _FAR else _LAST_RADIUS
         return min(most, (3.0 if gain > _GREAT * promised else 2.0) * radius)
@@ -312,6 +316,7 @@ def _shorten_move(
     # The maximum of the parabola through the value, the slope and the trial's value.
     top = 0.5 * rise / (rise - gain) if np.isfinite(gain) and rise > gain else _CUT
     radius = size * float(np.clip(top, _CUT, 0.5))
+    # Moves along the learnt curvatures shrink to nothing: forget these, and climb along the slope once.
     if radius <= 1e-9:
         B = np.eye(len(step)) * max(1.0, float(np.linalg.norm(place["slope"])))
         if np.array_equal(place["curvature"], B):
@@ -333,6 +338,7 @@ def _continue_from(place: dict[str, Any], tol: float, bounds: Array) -> dict[str
 
 def _choose_move(theta: Array, slope: Array, B: Array, radius: float, bounds: Array) -> Array:
     """Return the move to the maximum of the quadratic model within the bounds and the radius."""
+    # The largest change of any one logarithm is bounded, so that radius and bounds make one box.
     low, high = np.maximum(bounds[:, 0] - theta, -radius), np.minimum(bounds[:, 1] - theta, radius)
     return maximise_model(slope, B, low, high)
 

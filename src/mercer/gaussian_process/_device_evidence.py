@@ -181,8 +181,8 @@ class DeviceEvidence(Evidence):
             within = sum_slopes(kernel, xp, X[here, :], X[here, :], W)
             total = total + 0.5 * (within + sum_diagonal_slopes(kernel, xp, X[here, :], own[-1]))
         if self.weight is not None:
-            # dC_ii differs from dk_ii by (1/w - 1) dd_i, and the likelihood of the repetitions falls by k (w - 1) / (2
-            # d_i) dd_i.
+            # dC_ii = dk_ii + (1/w - 1) dd_i, and the likelihood of the repetitions falls by
+            # k (w - 1) / (2 d_i) dd_i.
             factors = 0.5 * xp.concat(own) * (1.0 / self.weight - 1.0)
             factors = factors - 0.5 * k * (self.weight - 1.0) / self._compute_shared_noise(kernel)
             total = total + sum_diagonal_slopes(kernel, xp, X, factors)

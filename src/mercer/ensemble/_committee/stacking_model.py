@@ -135,10 +135,6 @@ class StackingModel(TransformerMixin, NamedMembers):
         """Return the final estimator, not fitted."""
         raise NotImplementedError  # classifiers and regressors have their own default
 
-    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        """Return the targets that members are fitted to, and the fitted attributes that follow from them."""
-        raise NotImplementedError  # classifiers and regressors have their own targets
-
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit the members, and the final estimator to their predictions of rows that they were not fitted to.

@@ -73,6 +73,7 @@ class EstimatorLearner:
 
     def learn(self, weight: np.ndarray, index: int) -> tuple[Any, MemberShares]:
         """Return the member of round `index` under these weights (n,), and its class shares of the training rows."""
+        # The seed follows from the index of the round, so that a resumed fit draws the same rows.
         seed = np.random.SeedSequence(self.seeds.entropy, spawn_key=(index,))
         member = fit_member(self.estimator, self.X, self.y, weight, seed, self.resample)
         return member, self.predict(member, self.X)
@@ -82,6 +83,7 @@ class EstimatorLearner:
         if self.by_share:
             shares = predict_shares(member, X, self.classes)
             return MemberShares(shares, np.arange(len(shares)))
+        # A member votes for one class with share one: row k of the unit matrix stands for class k.
         labels = np.searchsorted(self.classes, member.predict(X))
         return MemberShares(np.eye(len(self.classes)), np.clip(labels, 0, len(self.classes) - 1))
 
