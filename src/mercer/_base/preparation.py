@@ -1,4 +1,4 @@
-"""What a fitted model makes once, at its first prediction, and asks again at every other."""
+"""Values that a fitted model computes at its first prediction and reuses in later ones."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

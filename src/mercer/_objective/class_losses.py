@@ -154,8 +154,8 @@ class Softmax(_ClassLoss):
         return parts / xp.sum(parts, axis=1, keepdims=True)
 
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
-        numbers = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
-        return xp.astype(y[:, None] == numbers[None, :], xp.float64 if dtype is None else dtype)
+        classes = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
+        return xp.astype(y[:, None] == classes[None, :], xp.float64 if dtype is None else dtype)
 
     def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return sum_j p_j log p_j at p = dual + onehot(y), for p in the simplex."""

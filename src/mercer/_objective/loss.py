@@ -1,4 +1,4 @@
-"""What a loss is: a function of a row's scores and its target, with all that optimisation asks of it.
+"""The interface of a loss: a function of a row's scores and its target, and the derivatives that solvers need.
 
 Scores have shape (n, k). A loss gives its value per row, its residual (the derivative by the scores, a subgradient at
 corners), its curvature (the second derivative), its convex conjugate and its proximal map. Everything is written in
@@ -161,8 +161,8 @@ class LabelLoss(Loss):
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         if self.n_classes == 2:
             return xp.astype(y, xp.float64 if dtype is None else dtype, copy=False)[:, None]
-        numbers = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
-        return xp.astype(y[:, None] == numbers[None, :], xp.float64 if dtype is None else dtype)
+        classes = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
+        return xp.astype(y[:, None] == classes[None, :], xp.float64 if dtype is None else dtype)
 
     def signs(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         """Return t, 1 for the class of a row and -1 for others, in the shape of the scores."""

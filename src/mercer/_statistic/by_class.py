@@ -176,7 +176,7 @@ def _products(step: Array, factor: Array, kind: str) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PackedClassMoments:
-    """The same of NumPy rows as native code leaves them: scatters known at and right of their diagonals, and padded."""
+    """Sums of NumPy rows as native code computes them: only the upper triangles of the scatters are set, padded."""
 
     classes: Array
     weights: Array

@@ -1,4 +1,4 @@
-"""Which labels there are, with the weight of each: what a classifier must know before it can number its classes."""
+"""The distinct labels and the weight of each, which a classifier needs before it can number its classes."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -71,7 +71,7 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class Rows(Statistic):
-    """How many rows there are, and how heavy they are."""
+    """The number of rows, of rows of positive weight, and the total weight."""
 
     reads_rows: ClassVar[bool] = False
 

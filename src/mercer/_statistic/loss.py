@@ -235,7 +235,7 @@ class CurvatureProduct(LinearStatistic):
 
 @dataclass(frozen=True, eq=False)
 class Mistakes(Statistic):
-    """How many rows the scores of parameters (k, d + 1) put in another class than their own."""
+    """The number of rows that the linear scores of `parameters` (k, d + 1) misclassify."""
 
     parameters: Array
 

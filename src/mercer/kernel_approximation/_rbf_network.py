@@ -74,7 +74,7 @@ class Activations:
 
 
 class _RBFNetwork(Estimator):
-    """What both networks share; a subclass opens its targets."""
+    """The base of both networks: centres, widths and output weights; subclasses prepare the targets."""
 
     _parameters: ClassVar[dict[str, Rule]] = {
         "n_centres": Integer(1),

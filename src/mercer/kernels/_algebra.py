@@ -28,12 +28,12 @@ class Composite(Kernel):
 
     @property
     def positive_definite(self) -> bool:  # type: ignore[override]
-        """Whether all parts are."""
+        """Whether all parts have this property."""
         return all(part.positive_definite for part in self.kernels)
 
     @property
     def stationary(self) -> bool:  # type: ignore[override]
-        """Whether all parts are."""
+        """Whether all parts have this property."""
         return all(part.stationary for part in self.kernels)
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
@@ -188,7 +188,7 @@ class Power(Composite):
 
     @property
     def positive_definite(self) -> bool:  # type: ignore[override]
-        """Whether the kernel is, and the exponent is a whole number."""
+        """Whether the kernel is positive definite and the exponent a whole number."""
         return self.kernel.positive_definite and self.exponent >= 0 and self.exponent == int(self.exponent)
 
     def _check(self) -> None:

@@ -121,7 +121,7 @@ class ScikitKernel(Kernel):
 
     @property
     def stationary(self) -> bool:  # type: ignore[override]
-        """As the kernel says."""
+        """Whether the wrapped kernel is stationary."""
         return bool(self.kernel.is_stationary())
 
     def __call__(self, X: Array, Y: Array = None) -> Array:

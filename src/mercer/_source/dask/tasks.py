@@ -66,7 +66,7 @@ class PlacedSums:
 
 @dataclass(frozen=True, eq=False)
 class _Whereabouts:
-    """What an error about a row of a chunk names."""
+    """The place of a row, as errors about a chunk name it."""
 
     rule: PieceRule
     chunk: Chunk

@@ -35,7 +35,7 @@ class Entry:
 
     @property
     def n_bytes(self) -> int:
-        """What it takes."""
+        """The bytes of its columns."""
         return sum(column.nbytes for column in self.columns)
 
 

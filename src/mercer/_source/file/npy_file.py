@@ -18,7 +18,7 @@ from mercer.errors import DataError
 
 __all__ = ["NpyFile"]
 
-# Who reads the header of each version of the format; NumPy writes later versions for structured types only.
+# The reader of the header for each version of the format; NumPy writes later versions for structured types only.
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 

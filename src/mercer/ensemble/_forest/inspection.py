@@ -1,4 +1,4 @@
-"""What a fitted forest tells: mean values of leaves, paths, proximities, and the importance of features."""
+"""Predictions and diagnostics of a fitted forest: means of leaves, paths, proximities, importances of features."""
 
 from typing import Any
 from weakref import WeakKeyDictionary

@@ -67,7 +67,7 @@ class Boosting:
 
     @property
     def overlaps(self) -> bool:
-        """Whether nothing between two rounds needs the threads: the workers then run on until the end."""
+        """Whether the worker threads may begin the next round at once, since nothing between two rounds needs them."""
         by_counts = self.subsample < 1.0 and self.rows.repeats
         return self.stopping is None and self.loss.native > 0 and not by_counts
 
