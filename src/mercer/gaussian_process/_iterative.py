@@ -102,6 +102,7 @@ class Products:
         for _ in range(_MOST_STEPS):
             Q = self.multiply(D)
             bend = np.einsum("ij,ij->j", D, Q)
+            # A column whose residual is zero stays where it is, while the others go on.
             move = np.where((bend > 0) & (rho > 0), rho / np.where(bend > 0, bend, 1.0), 0.0)
             X += move * D
             R -= move * Q
@@ -124,9 +125,12 @@ def compute_log_quadratures(lengths: Array, shares: Array) -> Array:
         a, b = lengths[:, column], shares[:, column]
         stop = int(np.argmin(a > 0)) if not (a > 0).all() else len(a)
         a, b = a[:stop], b[: max(stop - 1, 0)]
+        # Conjugate gradients are Lanczos' method: T has 1 / a_i + b_(i-1) / a_(i-1) on its diagonal and sqrt(b_i) / a_i
+        # beside it.
         diagonal = 1.0 / a
         diagonal[1:] += b / a[:-1]
         values, vectors = eigh_tridiagonal(diagonal, np.sqrt(b) / a[:-1])
+        # Gauss quadrature: nodes are the eigenvalues of T, weights the squared first entries of its eigenvectors.
         quadratures[column] = float(vectors[0] ** 2 @ np.log(np.maximum(values, 1e-300)))
     return quadratures
 
@@ -176,6 +180,7 @@ class IterativeEvidence(Evidence):
         solutions, lengths, shares, residual = products.solve_columns(np.hstack([self.Y, Z]), tolerance)
         alpha, solved = solutions[:, :k], solutions[:, k:]
         sizes = np.einsum("ij,ij->j", Z, ready)
+        # log |C| = log |P| + tr log(P^-1 C) with P the preconditioner; the mean over the probes estimates the trace.
         logs = sizes * compute_log_quadratures(lengths[:, k:], shares[:, k:])
         value = -0.5 * float(np.einsum("ij,ij->", self.Y, alpha))
         value -= 0.5 * k * (products.log_determinant + float(logs.mean()) + n * float(np.log(2.0 * np.pi)))
