@@ -64,7 +64,7 @@ def fitting(fit: Fit) -> Fit:
 
 @dataclass
 class _Watching(Generic[State]):
-    """What follows a fit, and where it starts: the watches, the state to resume from, and the history so far."""
+    """How a fit is observed and where it starts: the watches, the state to resume from, and the history so far."""
 
     watches: list[Watch] = field(default_factory=list)
     bridge: CallbackBridge | None = None

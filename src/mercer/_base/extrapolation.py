@@ -15,7 +15,7 @@ __all__ = ["Extrapolation"]
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """What a fit to `n_rows` rows will take, given what its rehearsals took.
+    """The cost of a fit to `n_rows` rows, extrapolated from the costs of its rehearsals.
 
     Parameters
     ----------

@@ -163,7 +163,7 @@ def _rehearse_best(estimator: Any, sample: Sample) -> Rehearsal:
     if best.refusal:
         return best
     if best.seconds < _LONG:
-        best = min(best, rehearse(estimator, sample), key=lambda one: one.seconds)
+        best = min(best, rehearse(estimator, sample), key=lambda rehearsal: rehearsal.seconds)
     traced = rehearse(estimator, sample, traced=True)
     best.held_bytes, best.kept_bytes = traced.held_bytes, traced.kept_bytes
     return best

@@ -84,8 +84,8 @@ class KernelSum:
         height = max(1, _TILE // max(1, len(others)))
         if X.shape[0] <= height:
             return self._tile(X, others)
-        found = [self._tile(X[start : start + height], others) for start in range(0, X.shape[0], height)]
-        return np.concatenate(found)
+        tiles = [self._tile(X[start : start + height], others) for start in range(0, X.shape[0], height)]
+        return np.concatenate(tiles)
 
     def _tile(self, X: Array, others: Prepared) -> Array:
         values = self.kernel.between(self.kernel.prepare(X, like=others), others)

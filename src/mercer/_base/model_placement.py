@@ -65,8 +65,8 @@ def _move(thing: Any, placement: Placement) -> Any:
             vars(other).pop("_placement", None)
         return other
     if type(thing) in (list, tuple):
-        return type(thing)(_move(one, placement) for one in thing)
-    return {name: _move(one, placement) for name, one in thing.items()} if type(thing) is dict else thing
+        return type(thing)(_move(part, placement) for part in thing)
+    return {name: _move(part, placement) for name, part in thing.items()} if type(thing) is dict else thing
 
 
 def _move_attribute(name: str, value: Any, placement: Placement) -> Any:

@@ -96,8 +96,8 @@ def check_place(estimator: Any, place: str) -> None:
     if place not in allowed:
         name = type(estimator).__name__
         message = (
-            f"{name}: rows must be in {' or '.join(allowed)} ({'; '.join(PLACES[one] for one in allowed)}); got rows "
-            f"in {place} ({PLACES[place]}). Load them into memory first."
+            f"{name}: rows must be in {' or '.join(allowed)} ({'; '.join(PLACES[known] for known in allowed)}); got "
+            f"rows in {place} ({PLACES[place]}). Load them into memory first."
         )
         raise DataError(message)
 

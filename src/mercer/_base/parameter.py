@@ -177,7 +177,7 @@ class Instance(Rule):
 
     def __init__(self, *classes: type) -> None:
         self.classes = classes
-        self.text = "an instance of " + " or ".join(one.__name__ for one in classes)
+        self.text = "an instance of " + " or ".join(kind.__name__ for kind in classes)
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, self.classes)

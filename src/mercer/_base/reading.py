@@ -10,7 +10,7 @@ __all__ = ["read_costs", "read_covariance", "read_numbers", "read_probabilities"
 
 # How far from one a sum of probabilities in double precision may be: far above the rounding of a thousand summands.
 _SUM_TOLERANCE = 1e-6
-# The same for probabilities in single precision.
+# The tolerance for probabilities in single precision.
 _SINGLE_TOLERANCE = 1e-3
 
 

@@ -30,7 +30,7 @@ _under_way: ContextVar["tuple[Any, Rehearsal] | None"] = ContextVar("mercer_rehe
 
 @dataclass
 class Rehearsal:
-    """What one rehearsed fit took; a watch, so that it sees the steps."""
+    """The cost of one rehearsed fit; it is a watch, so that it sees the steps."""
 
     n_rows: int
     readings: Readings

@@ -154,8 +154,8 @@ class Softmax(_ClassLoss):
         return parts / xp.sum(parts, axis=1, keepdims=True)
 
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
-        numbers = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
-        return xp.astype(y[:, None] == numbers[None, :], xp.float64 if dtype is None else dtype)
+        classes = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
+        return xp.astype(y[:, None] == classes[None, :], xp.float64 if dtype is None else dtype)
 
     def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return sum_j p_j log p_j at p = dual + onehot(y), for p in the simplex."""
@@ -205,11 +205,12 @@ class Softmax(_ClassLoss):
         )
 
 
-def _mixture(found: np.ndarray, wanted: np.ndarray) -> tuple[float, np.ndarray, float]:
-    """Return the least e and the row r of probabilities with (1 - e) found + e r = wanted, and sum r log r."""
-    found = np.maximum(found, np.finfo(np.float64).tiny)
-    mix = min(1.0, float(np.max(np.maximum(found - wanted, 0.0) / found)))
-    row = np.maximum(found + (wanted - found) / mix, 0.0) if mix > 0 else wanted
+def _mixture(given: np.ndarray, wanted: np.ndarray) -> tuple[float, np.ndarray, float]:
+    """Return the least e and the row r of probabilities with (1 - e) given + e r = wanted, and sum r log r."""
+    given = np.maximum(given, np.finfo(np.float64).tiny)
+    # r = given + (wanted - given) / e must not be negative: e >= (given - wanted) / given in every entry.
+    mix = min(1.0, float(np.max(np.maximum(given - wanted, 0.0) / given)))
+    row = np.maximum(given + (wanted - given) / mix, 0.0) if mix > 0 else wanted
     return mix, row, float(np.sum(row * np.log(np.where(row > 0, row, 1.0))))
 
 

@@ -43,6 +43,7 @@ class Poisson(Loss):
         return xp.where(mean < 0, xp.full_like(mean, xp.inf), inside)
 
     def start(self, shares: np.ndarray) -> np.ndarray:
+        # The best constant is the logarithm of the mean count; the bound keeps counts of zero only from minus infinity.
         return np.log(np.maximum(shares, 1e-10))
 
     def _capacity(self, sign: np.ndarray, shares: np.ndarray, typical: float) -> np.ndarray:

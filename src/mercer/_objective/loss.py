@@ -1,4 +1,4 @@
-"""What a loss is: a function of a row's scores and its target, with all that optimisation asks of it.
+"""The interface of a loss: a function of a row's scores and its target, and the derivatives that solvers need.
 
 Scores have shape (n, k). A loss gives its value per row, its residual (the derivative by the scores, a subgradient at
 corners), its curvature (the second derivative), its convex conjugate and its proximal map. Everything is written in
@@ -109,6 +109,8 @@ class Loss:
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.maximum(self._capacity(-np.sign(excess), shares, typical), np.finfo(np.float64).tiny)
+            # The least mix with (1 - mix) |excess| <= mix room in every score: then the other point can cancel the
+            # excess.
             mix = float(np.max(np.where(excess == 0, 0.0, np.abs(excess) / (np.abs(excess) + room)), initial=0.0))
         wanted = np.zeros_like(excess) if mix == 0 else -(1.0 - mix) / mix * excess
         return (mix, *self._counterweight(wanted, shares))
@@ -159,8 +161,8 @@ class LabelLoss(Loss):
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         if self.n_classes == 2:
             return xp.astype(y, xp.float64 if dtype is None else dtype, copy=False)[:, None]
-        numbers = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
-        return xp.astype(y[:, None] == numbers[None, :], xp.float64 if dtype is None else dtype)
+        classes = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
+        return xp.astype(y[:, None] == classes[None, :], xp.float64 if dtype is None else dtype)
 
     def signs(self, y: Array, xp: Any, dtype: Any = None) -> Array:
         """Return t, 1 for the class of a row and -1 for others, in the shape of the scores."""

@@ -112,7 +112,7 @@ class ElasticNet(Penalty):
     def dual_scale(self, u: np.ndarray) -> float:
         bound = np.broadcast_to(np.where(np.asarray(self.l2) == 0, self.l1, np.inf), u.shape)
         over = np.abs(u) > bound
-        # A hair less than the ratio, lest rounding leave an entry above its bound, where the conjugate is infinite.
+        # A little less than the ratio: an entry that rounding left above its bound would make the conjugate infinite.
         return float(np.min(bound[over] / np.abs(u[over]))) * (1.0 - 1e-15) if over.any() else 1.0
 
     def scaled(self, factor: float) -> "ElasticNet":

@@ -82,6 +82,7 @@ class PiecewiseLoss(Loss):
         if self.width == 0:
             return xp.zeros_like(lower)
         low, high = self.limits
+        # 1 / width on the parabolas, whose slope reaches its limit at width * limit; zero on lines.
         bent = ((lower <= 0) & (lower > self.width * low)) | ((upper > 0) & (upper < self.width * high))
         return xp.astype(bent, lower.dtype) / self.width
 
@@ -96,6 +97,7 @@ class PiecewiseLoss(Loss):
 
     def prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
         """Return argmin_u |u - scores|^2 / (2 step) + loss(u, y), in closed form."""
+        # A step along the slope of the Moreau envelope, which is the loss with parabolas wider by `step`.
         return scores - step * self.slope(scores, y, self.width + step, xp)
 
     def start(self, shares: np.ndarray) -> np.ndarray:
@@ -347,5 +349,6 @@ def _rise(distance: Array, limit: float, width: float, xp: Any) -> Array:
         return xp.zeros_like(distance)
     if width == 0:
         return limit * distance
+    # With c = min(t, width * limit): c (t - c / 2) / width is t^2 / (2 width) on the parabola and a line beyond.
     bent = xp.clip(distance, None, width * limit)
     return bent * (distance - 0.5 * bent) / width

@@ -44,11 +44,13 @@ class Box(Penalty):
 
     def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
         """Return the nearest point of the box, whatever the step."""
+        # A constraint is zero or infinite: no step makes it cheaper, so that the map is the projection.
         return np.clip(w, self.lower, self.upper)
 
     def conjugate(self, u: np.ndarray) -> float:
         """Return sum_j max(lower_j u_j, upper_j u_j)."""
         with np.errstate(invalid="ignore"):
+            # A linear function has its maximum over an interval at one of the ends; 0 times an infinite bound is 0.
             ends = np.maximum(np.asarray(self.lower) * u, np.asarray(self.upper) * u)
         return float(np.sum(np.where(u == 0, 0.0, ends)))
 
@@ -113,6 +115,7 @@ class Smoothness(_Quadratic):
         return 0.5 * self.strength * float(np.sum(np.diff(w, axis=1) ** 2))
 
     def gradient(self, w: np.ndarray) -> np.ndarray:
+        # The gradient is -strength times the second difference; ends repeated make the steps there zero.
         steps = np.diff(w, axis=1, prepend=w[:, :1], append=w[:, -1:])
         return -self.strength * np.diff(steps, axis=1)
 
@@ -121,11 +124,13 @@ class Smoothness(_Quadratic):
         return self.strength * differences.T @ differences
 
     def smoothness(self, n_features: int) -> float:
+        # The eigenvalues of the second difference matrix are 2 - 2 cos(pi k / d), below 4.
         return 4.0 * self.strength
 
     def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
         """Solve a tridiagonal system for the minimiser."""
         d = w.shape[1]
+        # (1 + step strength D^T D) u = w; D^T D has 2 on the diagonal (1 at both ends) and -1 beside it.
         bands = np.zeros((2, d))
         bands[0, 1:] = -step * self.strength
         bands[1] = 1.0 + step * self.strength * np.where((np.arange(d) > 0) & (np.arange(d) < d - 1), 2.0, 1.0)
@@ -217,6 +222,7 @@ class Monotonicity(_Quadratic):
         return self.strength / len(self._rows) * np.minimum(w @ self._rows.T, 0.0) @ self._rows
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
+        # min(0, t)^2 / 2 has the second derivative 1 for t < 0, else 0.
         falling = self._rows[self._rows @ w < 0]
         return self.strength / len(self._rows) * falling.T @ falling
 

@@ -77,9 +77,9 @@ class Groups:
             chunk = self._chunk(n_rows)
             ends, inside = self._cut_ends(starts, chunk)
             chunks, begins = (None, starts) if n_rows < chunk else self._cut_chunks(starts, chunk, n_rows)
-            places = [None if one is None else self.xp.clip(one, 0, n_rows - 1) for one in (ends, chunks)]
+            places = [None if index is None else self.xp.clip(index, 0, n_rows - 1) for index in (ends, chunks)]
             if not levels:
-                places = [None if one is None else self._in_order(one) for one in places]
+                places = [None if index is None else self._in_order(index) for index in places]
             levels.append(_Level(places[0], inside, places[1]))
             if chunks is None:
                 return levels

@@ -16,7 +16,7 @@ __all__ = ["Sample", "take_sample"]
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows with their targets and weights, and the seconds that reading one row took where rows are not at hand."""
+    """Rows with their targets and weights, and the seconds that reading one row took where rows are not in memory."""
 
     X: Rows
     y: Array

@@ -279,8 +279,8 @@ class Source(ABC):
             int(number): _Pick(indices[numbers == number]) for number in np.unique(numbers)
         }
         rows = np.empty((len(indices), self.n_features), self.host_dtype)
-        for number, found in self.on_blocks(work).items():
-            rows[numbers == number] = found
+        for number, values in self.on_blocks(work).items():
+            rows[numbers == number] = values
         return rows
 
     def part(self, rows: Array) -> "Source":
@@ -313,6 +313,7 @@ class Source(ABC):
 
     def fingerprint(self) -> dict[str, Any]:
         """Return what identifies these rows, for checkpoints: shape, type, checksums of the first and last block."""
+        # A checksum of all rows would cost a pass; the two ends show a file that was replaced or extended.
         ends = [self.block(number) for number in sorted({0, self.n_blocks - 1})]
         return {
             "shape": [self.n_rows, self.n_features],
@@ -347,5 +348,6 @@ def _blocks_per_item(n_blocks: int, n_features: int, threads: int) -> int:
     Taking an item and passing on its result hold the interpreter's lock, for which other threads wait. So runs are
     long, but short enough for each thread to have four of them. Wide blocks take long enough by themselves.
     """
+    # Four items for each thread: one that is late then costs at most a quarter of its share.
     wanted = max(1, n_blocks // (4 * threads))
     return min(2 ** (wanted.bit_length() - 1), longest_run(n_features))

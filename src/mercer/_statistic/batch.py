@@ -1,4 +1,4 @@
-"""What a batch of rows adds to sums that are kept from call to call."""
+"""The sums of one batch of rows, which are added to those of earlier calls."""
 
 from dataclasses import dataclass, fields
 

@@ -176,7 +176,7 @@ def _products(step: Array, factor: Array, kind: str) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class PackedClassMoments:
-    """The same of NumPy rows as native code leaves them: scatters known at and right of their diagonals, and padded."""
+    """Sums of NumPy rows as native code computes them: only the upper triangles of the scatters are set, padded."""
 
     classes: Array
     weights: Array
@@ -249,7 +249,7 @@ class ClassMoments(Statistic):
         if self.kind == "diagonal":
             return groups.sums(rows * rows, block.wide)
         xp = block.xp
-        rows, ends = xp.take(rows, groups.order, axis=0), [int(one) for one in groups.starts]
+        rows, ends = xp.take(rows, groups.order, axis=0), [int(begin) for begin in groups.starts]
         parts = [rows[start:stop, :] for start, stop in itertools.pairwise(ends)]
         return xp.stack([part.T @ part for part in parts])
 

@@ -1,4 +1,4 @@
-"""Which labels there are, with the weight of each: what a classifier must know before it can number its classes."""
+"""The distinct labels and the weight of each, which a classifier needs before it can number its classes."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -32,8 +32,8 @@ class LabelCounts:
 
 def _expand(counts: LabelCounts, classes: Array, xp: Any) -> Array:
     """Return the weights of `counts` at the indices of all `classes`; labels without rows have weight 0."""
-    found = counts.classes[:, None] == classes[None, :]
-    return xp.sum(xp.where(found, counts.weights[:, None], xp.zeros_like(counts.weights[:, None])), axis=0)
+    matches = counts.classes[:, None] == classes[None, :]
+    return xp.sum(xp.where(matches, counts.weights[:, None], xp.zeros_like(counts.weights[:, None])), axis=0)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class RowCounts:
 
 @dataclass(frozen=True)
 class Rows(Statistic):
-    """How many rows there are, and how heavy they are."""
+    """The number of rows, of rows of positive weight, and the total weight."""
 
     reads_rows: ClassVar[bool] = False
 

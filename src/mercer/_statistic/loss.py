@@ -125,6 +125,8 @@ class SmoothedGradient(Statistic):
         loss = self.loss.value(scores, block.y, xp)
         if self.direction is not None:
             change = block.matmul(self.direction[:, :-1].T) + self.direction[:, -1][None, :]
+            # `limits` are the least and largest slope by the distance, which is `sign` times the score up to a
+            # constant.
             sign = self.loss.distances(scores, block.y, xp)[2]
             residual = sign * xp.clip(sign * (residual + bend * change), *self.loss.limits)
         conjugate = self.loss.conjugate(residual, block.y, xp)
@@ -151,6 +153,8 @@ class LossCurvature(LinearStatistic):
         parts = {}
         for i in range(k):
             for j in range(i, k):
+                # The Hessian of softmax in the scores is diag(p) - p p^T; it is symmetric, so that half of its blocks
+                # suffice.
                 factor = p[:, i : i + 1] * ((1.0 if i == j else 0.0) - p[:, j : j + 1])
                 parts[i, j] = parts[j, i] = _gram(block, rows, block.weigh(factor))
         return xp.concat([xp.concat([parts[i, j] for j in range(k)], axis=1) for i in range(k)], axis=0)
@@ -162,6 +166,7 @@ class LossCurvature(LinearStatistic):
         bends = self.loss.curvature(self.scores(block), block.y, np)[:, 0]
         weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weigh(bends))
         sums = Moments(centre=False).on_run(weighted, unit)
+        # The targets of ones are the column of the intercept: their cross moments are its row of the Hessian.
         return np.block([[sums.scatter, sums.cross], [sums.cross.T, sums.y_scatter[:, None]]])
 
     def on(self, block: Block) -> Array:
@@ -223,13 +228,14 @@ class CurvatureProduct(LinearStatistic):
             change = self.loss.curvature(scores, block.y, xp) * change
         else:
             p = self.loss.mean(scores, xp)
+            # (diag(p) - p p^T) c = p (c - p.c), without the k x k matrix.
             change = p * (change - xp.sum(p * change, axis=1, keepdims=True))
         return _multiply_rows(block, block.weigh(change))
 
 
 @dataclass(frozen=True, eq=False)
 class Mistakes(Statistic):
-    """How many rows the scores of parameters (k, d + 1) put in another class than their own."""
+    """The number of rows that the linear scores of `parameters` (k, d + 1) misclassify."""
 
     parameters: Array
 

@@ -41,6 +41,8 @@ class MomentSums:
         weight = self.weight + other.weight
         if weight == 0:
             return self
+        # With step = mean_2 - mean_1: mean = mean_1 + (w_2 / w) step, and the scatter between the two means is
+        # (w_1 w_2 / w) step step^T.
         share = other.weight / weight
         step = other.mean - self.mean
         product = self.weight * share
@@ -162,6 +164,7 @@ class Moments(Statistic):
 
     def _correct_mean(self, block: Block, mean: Array, scatter: Array, rows: Array) -> tuple[Array, Array]:
         """Return the exact mean, and the scatter about it, from rows of unit weight that were centred near it."""
+        # scatter about m + step = scatter about m - n step step^T; step is small, so that nothing cancels.
         step = rows.T @ block.xp.ones(block.n, dtype=block.wide, device=block.device) / block.n
         between = step * step if self.diagonal else step[:, None] * step[None, :]
         return mean + step, scatter - block.n * between
@@ -233,5 +236,7 @@ def _sparse_scatter(block: Block, weight: float, mean: Array, diagonal: bool) ->
         counted = np.bincount(columns, row_weights, n_columns)
         return np.bincount(columns, gaps, n_columns) + np.maximum(weight - counted, 0.0) * mean**2
     heavy = stored if block.weight is None else stored * weights[:, None]
+    # Raw second moments minus weight mean mean^T: digits cancel only where a mean is large beside the deviation,
+    # which is rare in columns that are mostly zero.
     product = (stored.T @ heavy).toarray()
     return product - weight * (mean[:, None] * mean[None, :])

@@ -19,7 +19,7 @@ class PairSums(Sums):
 
 @dataclass(frozen=True, eq=False)
 class Pair(Statistic):
-    """Two statistics of each block, one after the other while it is at hand."""
+    """Two statistics computed in one pass: both are summed over a block before the next one is read."""
 
     first: Statistic
     second: Statistic

@@ -103,7 +103,7 @@ class TransposeProduct(Statistic):
 
 
 class _CentredRows:
-    """X_c of a block: dense rows are centred first, lest columns far from zero lose digits; sparse ones by algebra."""
+    """Centred rows X_c of a block: dense rows are centred first, which keeps most digits; sparse ones by algebra."""
 
     def __init__(self, block: Block, mean: Array) -> None:
         self.block = block

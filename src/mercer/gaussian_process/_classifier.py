@@ -195,6 +195,7 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
         X = X.copy() if self.copy_X_train else X
         if weight is not None:
             self._check_weights(X)
+            # A row of weight zero has no likelihood, but its class would still count as a class.
             kept = weight > 0
             X, y, weight = X[kept], y[kept], weight[kept]
         classes = np.unique(y)
@@ -290,13 +291,13 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
             message = "Gradient of log-marginal-likelihood not implemented for multi-class GPC."
             raise UnsupportedError(message)
         thetas = self._split_theta(np.asarray(theta, dtype=np.float64))
-        found = [self._evaluate_problem(number, part, eval_gradient) for number, part in enumerate(thetas)]
+        evaluations = [self._evaluate_problem(number, part, eval_gradient) for number, part in enumerate(thetas)]
         if not clone_kernel:
             self.kernels_ = tuple(
                 replace_theta(kernel, part) for kernel, part in zip(self.kernels_, thetas, strict=True)
             )
-        value = np.float64(np.mean([value for value, _ in found]))
-        return (value, found[0][1]) if eval_gradient else value
+        value = np.float64(np.mean([value for value, _ in evaluations]))
+        return (value, evaluations[0][1]) if eval_gradient else value
 
     def _split_theta(self, theta: Array) -> list[Array]:
         """Return the hyper-parameters of each problem, from one vector for all or one after the other."""

@@ -97,6 +97,7 @@ class ClimbState:
     @property
     def best(self) -> Array:
         """The index of the start with the highest evidence, for each problem; of equal ones the first."""
+        # argmax would take NaN for the largest value.
         highest = np.where(np.isnan(self.value), -np.inf, self.value).reshape(self.n_problems, -1).argmax(axis=1)
         return np.arange(self.n_problems) * (len(self.value) // self.n_problems) + highest
 
@@ -113,9 +114,9 @@ class Evaluations:
         threads, numbers = source.threads, range(len(self.kernels))
         if len(self.kernels) == 1 or source.n_rows > _SIDE_BY_SIDE:
             return [self._evaluate(number, threads) for number in numbers]
-        found: list[Any] = []
-        run_numbered(self._evaluate, len(self.kernels), threads, found.append)
-        return found
+        measurements: list[Any] = []
+        run_numbered(self._evaluate, len(self.kernels), threads, measurements.append)
+        return measurements
 
     def _evaluate(self, number: int, threads: int = 1) -> Any:
         evidence, kernel = self.evidences[number], self.kernels[number]
@@ -143,8 +144,8 @@ def climb(
         going = np.flatnonzero(state.status == 0)
         trials = _list_trials(state, bounds)
         asked = [evidences[start // len(starts)] for start in going]
-        found = yield Evaluations(asked, [kernel.with_theta(trials[start]) for start in going])
-        state = _advance(state, going, trials, found, bounds, tol)
+        measurements = yield Evaluations(asked, [kernel.with_theta(trials[start]) for start in going])
+        state = _advance(state, going, trials, measurements, bounds, tol)
         _check_evidence(state, kernel)
         yield _make_step(state, bounds, tol, exact)
     certificate = _certify(state, bounds, tol, exact)
@@ -153,8 +154,8 @@ def climb(
 
 def stand_still(evidences: list[Evidence], kernel: Kernel) -> Solver:
     """Evaluate the evidence at the hyper-parameters as they are, without a climb."""
-    found = yield Evaluations(evidences, [kernel] * len(evidences), slope=False)
-    values = np.array([value for value, _ in found])
+    measurements = yield Evaluations(evidences, [kernel] * len(evidences), slope=False)
+    values = np.array([value for value, _ in measurements])
     state = replace(_begin(kernel.theta[None], len(evidences)), value=values, n_evaluations=1)
     _check_evidence(state, kernel)
     certificate = Certificate.none(KEPT)
@@ -169,8 +170,8 @@ def climb_by(
     bounds, state = kernel.bounds, _begin(starts, len(evidences))
     for number in range(len(state.theta)):
         evidence, start = evidences[number // len(starts)], state.theta[number]
-        theta, found = yield Outside(partial(_run_optimizer, optimizer, evidence, kernel, start))
-        changed = _describe_place(theta, found, found.information, 0.0, bounds) | {"status": 1}
+        theta, measurement = yield Outside(partial(_run_optimizer, optimizer, evidence, kernel, start))
+        changed = _describe_place(theta, measurement, measurement.information, 0.0, bounds) | {"status": 1}
         state = _apply_changes(state, {number: changed})
         if number + 1 == len(state.theta):
             _check_evidence(state, kernel)
@@ -224,11 +225,11 @@ def _apply_changes(state: ClimbState, changes: dict[int, dict[str, Any]]) -> Cli
 
 
 def _advance(
-    state: ClimbState, going: Array, trials: Array, found: list[Measurement], bounds: Array, tol: float
+    state: ClimbState, going: Array, trials: Array, measurements: list[Measurement], bounds: Array, tol: float
 ) -> ClimbState:
     """Return the state after an evaluation of every start that still climbs (`going`)."""
     changes = {}
-    for start, measured in zip(going, found, strict=True):
+    for start, measured in zip(going, measurements, strict=True):
         place = {name: getattr(state, name)[start] for name in _PLACE}
         if place["value"] == -np.inf:
             changes[int(start)] = _place_start(trials[start], measured, tol, bounds)
@@ -237,31 +238,37 @@ def _advance(
     return _apply_changes(state, changes)
 
 
-def _place_start(trial: Array, found: Measurement, tol: float, bounds: Array) -> dict[str, Any]:
+def _place_start(trial: Array, measured: Measurement, tol: float, bounds: Array) -> dict[str, Any]:
     """Return the place of a start after its first evaluation."""
-    if not np.isfinite(found.value):
+    if not np.isfinite(measured.value):
         return {"status": 3}
-    B, radius = found.information, _FIRST_RADIUS
+    B, radius = measured.information, _FIRST_RADIUS
     if B is None:
-        B, radius = np.eye(len(found.slope)) * max(1.0, float(np.linalg.norm(found.slope))), _BLIND_RADIUS
-    return _continue_from(_describe_place(trial, found, B, radius, bounds), tol, bounds)
+        B, radius = np.eye(len(measured.slope)) * max(1.0, float(np.linalg.norm(measured.slope))), _BLIND_RADIUS
+    return _continue_from(_describe_place(trial, measured, B, radius, bounds), tol, bounds)
 
 
-def _describe_place(theta: Array, found: Measurement, B: Array | None, radius: float, bounds: Array) -> dict[str, Any]:
+def _describe_place(
+    theta: Array, measured: Measurement, B: Array | None, radius: float, bounds: Array
+) -> dict[str, Any]:
     """Return a place with the gain predicted from it, by the learnt curvatures and those that the evidence gives."""
-    curvatures = [matrix for matrix in (B, found.information) if matrix is not None]
-    prospect = predict_gain(theta, found.slope, curvatures, bounds)
-    place = {"theta": theta, "value": found.value, "slope": found.slope, "radius": radius}
-    place |= {"prospect": prospect, "rounding": found.rounding}
+    curvatures = [matrix for matrix in (B, measured.information) if matrix is not None]
+    prospect = predict_gain(theta, measured.slope, curvatures, bounds)
+    place = {"theta": theta, "value": measured.value, "slope": measured.slope, "radius": radius}
+    place |= {"prospect": prospect, "rounding": measured.rounding}
     return place if B is None else place | {"curvature": B}
 
 
-def _judge_move(place: dict[str, Any], trial: Array, found: Measurement, tol: float, bounds: Array) -> dict[str, Any]:
+def _judge_move(
+    place: dict[str, Any], trial: Array, measured: Measurement, tol: float, bounds: Array
+) -> dict[str, Any]:
     """Return the changes of a start's place after the evaluation of its trial: a new place, or a shorter move."""
-    value, slope, information, rounding = found
+    value, slope, information, rounding = measured
     B, step, gain = place["curvature"], trial - place["theta"], value - place["value"]
+    # The gain that the quadratic model predicted: g.s - s^T B s / 2, with B minus the second derivative.
     promised = float(place["slope"] @ step - 0.5 * step @ B @ step)
     kept = gain >= _SUFFICIENT * max(promised, 0.0) and gain > 0.0
+    # Along the step, minus the curvature is the fall of the slope: B s = g_old - g_new.
     learnt = update_by_secant(B, step, place["slope"] - slope) if np.isfinite(value) else B
     if not kept:
         # The curvature along a failed move is of a distant place; if nothing corrects it later, it does harm.
@@ -279,7 +286,7 @@ def _judge_move(place: dict[str, Any], trial: Array, found: Measurement, tol: fl
             B = information * _WIDER if learnt is None else learnt
     else:
         B = correct_flat_directions(B, information, place["slope"] * slope > 0.0)
-    reached = _describe_place(trial, found, B, radius, bounds)
+    reached = _describe_place(trial, measured, B, radius, bounds)
     if rounding:
         spent = gain <= _SCATTER * min(rounding, KNOWN) and reached["prospect"] <= rounding
     else:
@@ -291,6 +298,7 @@ def _update_radius(radius: float, size: float, gain: float, promised: float) -> 
     """Return the radius after a move of length `size`: smaller if its gain was badly predicted, larger if well."""
     if gain < _POOR * promised:
         return max(0.5 * size, 1e-6)
+    # Only a move that the radius cut short says that the radius may grow.
     if gain > _GOOD * promised and size >= 0.99 * radius:
         most = _FAR_RADIUS if promised > _FAR else _LAST_RADIUS
         return min(most, (3.0 if gain > _GREAT * promised else 2.0) * radius)
@@ -308,6 +316,7 @@ def _shorten_move(
     # The maximum of the parabola through the value, the slope and the trial's value.
     top = 0.5 * rise / (rise - gain) if np.isfinite(gain) and rise > gain else _CUT
     radius = size * float(np.clip(top, _CUT, 0.5))
+    # Moves along the learnt curvatures shrink to nothing: forget these, and climb along the slope once.
     if radius <= 1e-9:
         B = np.eye(len(step)) * max(1.0, float(np.linalg.norm(place["slope"])))
         if np.array_equal(place["curvature"], B):
@@ -329,6 +338,7 @@ def _continue_from(place: dict[str, Any], tol: float, bounds: Array) -> dict[str
 
 def _choose_move(theta: Array, slope: Array, B: Array, radius: float, bounds: Array) -> Array:
     """Return the move to the maximum of the quadratic model within the bounds and the radius."""
+    # The largest change of any one logarithm is bounded, so that radius and bounds make one box.
     low, high = np.maximum(bounds[:, 0] - theta, -radius), np.minimum(bounds[:, 1] - theta, radius)
     return maximise_model(slope, B, low, high)
 

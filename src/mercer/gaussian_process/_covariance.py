@@ -106,7 +106,7 @@ class Foreign(Kernel):
 
     @property
     def stationary(self) -> bool:  # type: ignore[override]
-        """As the kernel says."""
+        """Whether the wrapped kernel is stationary."""
         return bool(self.kernel.is_stationary())
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:

@@ -12,7 +12,7 @@ import numpy as np
 from mercer._source.memory import readable
 from mercer._source.namespace import library_of, to_numpy
 from mercer._types import Array
-from mercer.errors import DataError, MemoryForecastError
+from mercer.errors import MemoryForecastError
 from mercer.gaussian_process._device_cholesky import (
     factorise_on_device,
     invert_lower,
@@ -20,7 +20,7 @@ from mercer.gaussian_process._device_cholesky import (
     list_row_blocks,
     solve_lower,
 )
-from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, estimate_rounding
+from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, describe_indefinite, estimate_rounding
 from mercer.kernels import Kernel
 from mercer.kernels.array_form import compute_diagonal, sum_diagonal_slopes, sum_slopes
 
@@ -51,6 +51,7 @@ class DeviceEvidence(Evidence):
     weight: Array = None
 
     def count_bytes(self) -> float:
+        # Two matrices of float64: the covariance, and its factor while it is made.
         return 16.0 * self.X.shape[0] ** 2
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
@@ -60,10 +61,10 @@ class DeviceEvidence(Evidence):
         return self._measure_all(kernel, True, True)
 
     def _measure_all(self, kernel: Kernel, slope: bool, curvature: bool) -> Measurement:
-        found = self._factorise(kernel)
-        if found is None or not slope:
-            return Measurement(-np.inf if found is None else found[2], np.zeros(len(kernel.theta)))
-        V, alpha, value, _ = found
+        factored = self._factorise(kernel)
+        if factored is None or not slope:
+            return Measurement(-np.inf if factored is None else factored[2], np.zeros(len(kernel.theta)))
+        V, alpha, value, _ = factored
         invert_lower(self.xp, V)
         gradient, balance = self._compute_slope(kernel, V, alpha)
         information = self._compute_information(kernel, V, alpha) if curvature else None
@@ -72,6 +73,7 @@ class DeviceEvidence(Evidence):
     def _estimate_rounding(self, kernel: Kernel, alpha: Array, balance: Array, value: float) -> float:
         """Estimate the largest error of the value, from the diagonal of W (`balance`)."""
         xp = self.xp
+        # W_ii = a_i^2 - C^-1_ii, so that 2 a_i^2 - W_ii = a_i^2 + C^-1_ii, which `estimate_rounding` asks for.
         shares = 2.0 * xp.sum(alpha**2, axis=1) - balance
         return estimate_rounding(
             float(xp.sum(self._compute_variances(kernel) * shares)), value, self.Y.shape[0] * self.Y.shape[1]
@@ -79,15 +81,10 @@ class DeviceEvidence(Evidence):
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
         """Return the fitted attributes that predictions need, on the device."""
-        found = self._factorise(kernel)
-        if found is None:
-            message = (
-                f"The kernel, {kernel}, is not returning a positive definite matrix, even with {JITTERS[-1]:g} of its "
-                f"diagonal added. Try gradually increasing the 'alpha' parameter of your GaussianProcessRegressor "
-                f"estimator, or use a kernel that is positive definite."
-            )
-            raise DataError(message)
-        L, alpha, value, jitter = found
+        factored = self._factorise(kernel)
+        if factored is None:
+            raise describe_indefinite(kernel)
+        L, alpha, value, jitter = factored
         return {"L_": L, "alpha_": alpha, "jitter_": jitter, "log_marginal_likelihood_value_": value}
 
     def _centre_rows(self, kernel: Kernel) -> Array:
@@ -104,6 +101,7 @@ class DeviceEvidence(Evidence):
         if self.weight is None:
             return diagonal
         d = self._compute_shared_noise(kernel)
+        # A row of weight w is the mean of w equal rows, with 1/w of their noise.
         return diagonal + d / self.weight - d
 
     def _factorise(self, kernel: Kernel) -> tuple[Array, Array, float, float] | None:
@@ -112,6 +110,7 @@ class DeviceEvidence(Evidence):
         mean = float(xp.mean(diagonal))
         if not np.isfinite(mean):
             return None
+        # The matrix is made again for each jitter, so that it need not be kept beside its factor.
         for share in JITTERS:
             L = factorise_on_device(xp, self._fill_covariance(kernel, diagonal + share * mean))
             if L is not None:
@@ -137,6 +136,8 @@ class DeviceEvidence(Evidence):
         value -= 0.5 * n * k * float(np.log(2.0 * np.pi))
         if self.weight is not None:
             d = self._compute_shared_noise(kernel)
+            # What w repetitions of one row add to the likelihood of their mean: w - 1 further terms of noise of
+            # variance d, and the logarithm of w.
             repeated = (self.weight - 1.0) * xp.log(2.0 * np.pi * d) + xp.log(self.weight)
             value -= 0.5 * k * float(xp.sum(repeated))
         return value
@@ -144,6 +145,8 @@ class DeviceEvidence(Evidence):
     def _compute_information(self, kernel: Kernel, V: Array, alpha: Array) -> Array:
         """Return the average of observed and expected information, with dC a by central differences of products."""
         halves = []
+        # The information is 1/2 sum (V dC_p a)(V dC_q a), with V the inverse of the factor: only products of dC_p with
+        # a are needed, no matrix dC_p.
         for step in _STEP * np.eye(len(kernel.theta)):
             ahead, behind = kernel.with_theta(kernel.theta + step), kernel.with_theta(kernel.theta - step)
             halves.append(
@@ -173,10 +176,13 @@ class DeviceEvidence(Evidence):
                 total = total + sum_slopes(kernel, xp, X[here, :], X[there, :], W)
                 continue
             own.append(xp.linalg.diagonal(W))
+            # The diagonal has derivatives of its own, since white noise is on it alone.
             W = xp.where(_mark_diagonal(xp, W), xp.zeros_like(W), W)
             within = sum_slopes(kernel, xp, X[here, :], X[here, :], W)
             total = total + 0.5 * (within + sum_diagonal_slopes(kernel, xp, X[here, :], own[-1]))
         if self.weight is not None:
+            # dC_ii = dk_ii + (1/w - 1) dd_i, and the likelihood of the repetitions falls by
+            # k (w - 1) / (2 d_i) dd_i.
             factors = 0.5 * xp.concat(own) * (1.0 / self.weight - 1.0)
             factors = factors - 0.5 * k * (self.weight - 1.0) / self._compute_shared_noise(kernel)
             total = total + sum_diagonal_slopes(kernel, xp, X, factors)
@@ -215,6 +221,7 @@ def predict_on_device(
     kernel: Kernel, xp: Any, points: Array, L: Array, alpha: Array, X: Array, std: bool, cov: bool
 ) -> tuple[Array, Array, Array]:
     """Return means and, if `std` and `cov`, variances and the joint covariance at the rows `X`, given the points."""
+    # Small coordinates lose fewer digits in |x|^2 + |y|^2 - 2 x.y; values of a stationary kernel do not change.
     shift = xp.mean(points, axis=0) if kernel.stationary else 0.0 * points[0, :]
     points, X, n = points - shift, X - shift, points.shape[0]
     # A tile has 2**27 values, 1 GiB: enough right-hand sides for a triangular solve to run at the speed of products.

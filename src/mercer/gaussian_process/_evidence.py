@@ -17,6 +17,7 @@ A row of weight w is w rows of independent noise d_i: they inform about the func
 and their likelihood has the further factor (2 pi d_i)^(-(w - 1) / 2) w^(-1/2).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -39,6 +40,7 @@ __all__ = [
     "check_noise",
     "check_room",
     "compute_own_noise",
+    "describe_indefinite",
     "estimate_rounding",
     "list_row_tiles",
     "multiply_own_noise",
@@ -125,11 +127,11 @@ class ExactEvidence(Evidence):
     def _measure_all(self, kernel: Kernel, slope: bool, curvature: bool, threads: int) -> Measurement:
         rows = kernel.prepare(self.X)
         d = None if self.weight is None else self.noise + compute_own_noise(kernel, rows, self.X)
-        found = self._factorise(kernel, rows, d, threads)
+        factored = self._factorise(kernel, rows, d, threads)
         nothing = np.zeros(len(kernel.theta))
-        if found is None or not slope:
-            return Measurement(-np.inf if found is None else found[2], nothing)
-        L, alpha, value, _ = found
+        if factored is None or not slope:
+            return Measurement(-np.inf if factored is None else factored[2], nothing)
+        L, alpha, value, _ = factored
         V = inverse_factor(L, threads)
         information = self._compute_information(kernel, rows, V, alpha, d, threads) if curvature else None
         gradient, balance = self._compute_slope(kernel, rows, V, alpha, d, threads)
@@ -147,15 +149,10 @@ class ExactEvidence(Evidence):
         """Return the factor and the weights of predictions; raise where no jitter is enough."""
         rows = kernel.prepare(self.X)
         d = None if self.weight is None else self.noise + compute_own_noise(kernel, rows, self.X)
-        found = self._factorise(kernel, rows, d, threads)
-        if found is None:
-            message = (
-                f"The kernel, {kernel}, is not returning a positive definite matrix, even with {JITTERS[-1]:g} of its "
-                f"diagonal added. Try gradually increasing the 'alpha' parameter of your GaussianProcessRegressor "
-                f"estimator, or use a kernel that is positive definite."
-            )
-            raise DataError(message)
-        L, alpha, value, jitter = found
+        factored = self._factorise(kernel, rows, d, threads)
+        if factored is None:
+            raise describe_indefinite(kernel)
+        L, alpha, value, jitter = factored
         n = len(L)
 
         def clean(number: int) -> None:
@@ -167,9 +164,10 @@ class ExactEvidence(Evidence):
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
         """Return the fitted attributes that predictions need."""
-        found = self.compute_posterior(kernel, threads)
+        posterior = self.compute_posterior(kernel, threads)
         return {
-            "L_": found.L, "alpha_": found.alpha, "jitter_": found.jitter, "log_marginal_likelihood_value_": found.value
+            "L_": posterior.L, "alpha_": posterior.alpha, "jitter_": posterior.jitter,
+            "log_marginal_likelihood_value_": posterior.value,
         }  # fmt: skip
 
     def fill_covariance(self, kernel: Kernel, rows: Prepared, threads: int) -> Array:
@@ -276,35 +274,48 @@ def list_row_tiles(rows: Prepared) -> dict[int, Prepared]:
 
 def compute_own_noise(kernel: Kernel, rows: Prepared, X: Array) -> Array:
     """Return the white noise of each row: k(x, x) minus the kernel of x with an equal but other row."""
-    others, found = kernel.prepare(X, like=rows), np.empty(len(rows))
-    for first in range(0, len(rows), 64):
-        part = slice(first, min(first + 64, len(rows)))
-        here = rows.take(part)
-        gap = kernel.between(here, here) - kernel.between(here, others.take(part))
-        found[part] = np.einsum("ii->i", gap)
+    noise = np.empty(len(rows))
+    for part, here, copies in _pair_with_copies(kernel, rows, X):
+        noise[part] = np.einsum("ii->i", kernel.between(here, here) - kernel.between(here, copies))
     # Smaller differences are rounding.
-    return np.where(found > 1e-12 * np.abs(kernel.diagonal(X)), found, 0.0)
+    return np.where(noise > 1e-12 * np.abs(kernel.diagonal(X)), noise, 0.0)
 
 
 def multiply_own_noise(kernel: Kernel, rows: Prepared, X: Array, vectors: Array) -> Array:
     """Return the derivatives by theta of each row's white noise times its row of `vectors` (n, k): shape (p, n, k)."""
-    others, found = kernel.prepare(X, like=rows), np.empty((len(kernel.theta), *vectors.shape))
-    for first in range(0, len(rows), 64):
-        part = slice(first, min(first + 64, len(rows)))
-        here = rows.take(part)
+    products = np.empty((len(kernel.theta), *vectors.shape))
+    for part, here, copies in _pair_with_copies(kernel, rows, X):
         with_itself = kernel.slope_products(here, here, vectors[part])
-        found[:, part] = with_itself - kernel.slope_products(here, others.take(part), vectors[part])
-    return found
+        products[:, part] = with_itself - kernel.slope_products(here, copies, vectors[part])
+    return products
 
 
 def sum_own_noise(kernel: Kernel, rows: Prepared, X: Array, factors: Array) -> Array:
     """Return the sum over rows of factors_i times the derivative by theta of their white noise."""
-    others, total = kernel.prepare(X, like=rows), np.zeros(len(kernel.theta))
+    total = np.zeros(len(kernel.theta))
+    for part, here, copies in _pair_with_copies(kernel, rows, X):
+        weights = np.diag(factors[part])
+        total += kernel.tile_sums(here, here, weights) - kernel.tile_sums(here, copies, weights)
+    return total
+
+
+def _pair_with_copies(kernel: Kernel, rows: Prepared, X: Array) -> Iterator[tuple[slice, Prepared, Prepared]]:
+    """Yield, for every 64 rows, their slice, the rows, and equal rows that the kernel takes for other rows."""
+    # White noise is on a row with itself only, so that the difference of the two kernels is the noise alone. Only the
+    # diagonal of each tile is used: small tiles waste few values.
+    others = kernel.prepare(X, like=rows)
     for first in range(0, len(rows), 64):
         part = slice(first, min(first + 64, len(rows)))
-        here, weights = rows.take(part), np.diag(factors[part])
-        total += kernel.tile_sums(here, here, weights) - kernel.tile_sums(here, others.take(part), weights)
-    return total
+        yield part, rows.take(part), others.take(part)
+
+
+def describe_indefinite(kernel: Kernel) -> DataError:
+    """Return the error of a covariance that is not positive definite with the largest jitter either."""
+    return DataError(
+        f"The kernel, {kernel}, is not returning a positive definite matrix, even with {JITTERS[-1]:g} of its diagonal "
+        f"added. Try gradually increasing the 'alpha' parameter of your GaussianProcessRegressor estimator, or use a "
+        f"kernel that is positive definite."
+    )
 
 
 def check_room(subject: str, n: int, copies: float, cure: str) -> None:

@@ -72,27 +72,27 @@ class InducingEvidence(Evidence):
         return 8.0 * len(self.points) * (4.0 * len(self.points) + 3.0 * _ROWS)
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
-        found = Bound.of(self, kernel, threads)
-        if found is None:
+        bound = Bound.of(self, kernel, threads)
+        if bound is None:
             return -np.inf, np.zeros(len(kernel.theta))
-        return found.value, found.compute_slope(threads)[0] if slope else np.zeros(len(kernel.theta))
+        return bound.value, bound.compute_slope(threads)[0] if slope else np.zeros(len(kernel.theta))
 
     def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
-        found = Bound.of(self, kernel, threads)
-        if found is None:
+        bound = Bound.of(self, kernel, threads)
+        if bound is None:
             return Measurement(-np.inf, np.zeros(len(kernel.theta)))
-        slope, residuals = found.compute_slope(threads)
+        slope, residuals = bound.compute_slope(threads)
         return Measurement(
-            found.value, slope, compute_information(found, residuals, threads), found.estimate_rounding()
+            bound.value, slope, compute_information(bound, residuals, threads), bound.estimate_rounding()
         )
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
         """Return the fitted attributes that predictions need."""
-        found = Bound.of(self, kernel, threads)
-        assert found is not None, "a climb ends only where there is a bound"
+        bound = Bound.of(self, kernel, threads)
+        assert bound is not None, "a climb ends only where there is a bound"
         return {
-            "inducing_points_": self.points, "L_": found.L, "inducing_factor_": found.M, "alpha_": found.a,
-            "jitter_": found.jitter, "log_marginal_likelihood_value_": found.value,
+            "inducing_points_": self.points, "L_": bound.L, "inducing_factor_": bound.M, "alpha_": bound.a,
+            "jitter_": bound.jitter, "log_marginal_likelihood_value_": bound.value,
         }  # fmt: skip
 
 

@@ -38,8 +38,8 @@ def compute_information(bound: Any, beta: Array, threads: int) -> Array:
         scaled = turned / d[:, None]
         return turned.T @ scaled, A @ scaled, bound.kernel.tile_sums(bound.u, rows, half.T @ A / d)
 
-    def add(found: tuple[Array, Array, Array]) -> None:
-        for tree, part in zip((grams, images, slopes), found, strict=True):
+    def add(parts: tuple[Array, Array, Array]) -> None:
+        for tree, part in zip((grams, images, slopes), parts, strict=True):
             tree.add(part)
 
     run_numbered(products, bound.n_parts, threads, add)

@@ -102,6 +102,7 @@ class Products:
         for _ in range(_MOST_STEPS):
             Q = self.multiply(D)
             bend = np.einsum("ij,ij->j", D, Q)
+            # A column whose residual is zero stays where it is, while the others go on.
             move = np.where((bend > 0) & (rho > 0), rho / np.where(bend > 0, bend, 1.0), 0.0)
             X += move * D
             R -= move * Q
@@ -119,16 +120,19 @@ class Products:
 
 def compute_log_quadratures(lengths: Array, shares: Array) -> Array:
     """Compute e1^T log(T) e1 for each column, with T the tridiagonal matrix of its conjugate gradients."""
-    found = np.empty(lengths.shape[1])
+    quadratures = np.empty(lengths.shape[1])
     for column in range(lengths.shape[1]):
         a, b = lengths[:, column], shares[:, column]
         stop = int(np.argmin(a > 0)) if not (a > 0).all() else len(a)
         a, b = a[:stop], b[: max(stop - 1, 0)]
+        # Conjugate gradients are Lanczos' method: T has 1 / a_i + b_(i-1) / a_(i-1) on its diagonal and sqrt(b_i) / a_i
+        # beside it.
         diagonal = 1.0 / a
         diagonal[1:] += b / a[:-1]
         values, vectors = eigh_tridiagonal(diagonal, np.sqrt(b) / a[:-1])
-        found[column] = float(vectors[0] ** 2 @ np.log(np.maximum(values, 1e-300)))
-    return found
+        # Gauss quadrature: nodes are the eigenvalues of T, weights the squared first entries of its eigenvectors.
+        quadratures[column] = float(vectors[0] ** 2 @ np.log(np.maximum(values, 1e-300)))
+    return quadratures
 
 
 @dataclass(frozen=True)
@@ -155,27 +159,28 @@ class IterativeEvidence(Evidence):
 
     def _measure_all(self, kernel: Kernel, slope: bool, threads: int) -> Measurement:
         products = Products(self, kernel, threads)
-        found = self._estimate(products, CLIMBING)
-        if not slope or not np.isfinite(found.value):
-            return Measurement(found.value, np.zeros(len(kernel.theta)))
-        small = max(_SMALL * found.error, _LEAST * max(1.0, abs(found.value)))
-        return Measurement(found.value, self._compute_slope(products, found), None, small)
+        estimate = self._estimate(products, CLIMBING)
+        if not slope or not np.isfinite(estimate.value):
+            return Measurement(estimate.value, np.zeros(len(kernel.theta)))
+        small = max(_SMALL * estimate.error, _LEAST * max(1.0, abs(estimate.value)))
+        return Measurement(estimate.value, self._compute_slope(products, estimate), None, small)
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
         """Return the fitted attributes that predictions need, and the standard error of the estimate."""
-        found = self._estimate(Products(self, kernel, threads), PREDICTING)
+        estimate = self._estimate(Products(self, kernel, threads), PREDICTING)
         return {
-            "alpha_": found.alpha, "jitter_": 0.0, "log_marginal_likelihood_value_": found.value,
-            "log_marginal_likelihood_error_": found.error, "residual_": found.residual,
+            "alpha_": estimate.alpha, "jitter_": 0.0, "log_marginal_likelihood_value_": estimate.value,
+            "log_marginal_likelihood_error_": estimate.error, "residual_": estimate.residual,
         }  # fmt: skip
 
     def _estimate(self, products: Products, tolerance: float) -> "_Estimate":
         n, k = self.Y.shape
         Z = products.draw_probes(self.seed)
         ready = products.precondition(Z)
-        found, lengths, shares, residual = products.solve_columns(np.hstack([self.Y, Z]), tolerance)
-        alpha, solved = found[:, :k], found[:, k:]
+        solutions, lengths, shares, residual = products.solve_columns(np.hstack([self.Y, Z]), tolerance)
+        alpha, solved = solutions[:, :k], solutions[:, k:]
         sizes = np.einsum("ij,ij->j", Z, ready)
+        # log |C| = log |P| + tr log(P^-1 C) with P the preconditioner; the mean over the probes estimates the trace.
         logs = sizes * compute_log_quadratures(lengths[:, k:], shares[:, k:])
         value = -0.5 * float(np.einsum("ij,ij->", self.Y, alpha))
         value -= 0.5 * k * (products.log_determinant + float(logs.mean()) + n * float(np.log(2.0 * np.pi)))
@@ -185,10 +190,11 @@ class IterativeEvidence(Evidence):
         error = 0.5 * k * float(logs.std(ddof=1)) / np.sqrt(PROBES)
         return _Estimate(value, alpha, solved, ready, error, residual, compute_control_share(sizes, lengths[0, k:]))
 
-    def _compute_slope(self, products: Products, found: "_Estimate") -> Array:
-        k, kernel, total, alpha = self.Y.shape[1], products.kernel, SumTree(), found.alpha
-        tiles, share, control = lower_tiles(len(alpha)), 0.5 * k / PROBES, k * found.control
-        ready, beyond, factor = found.ready, found.solved - found.control * found.ready, products.compute_inverse_part()
+    def _compute_slope(self, products: Products, estimate: "_Estimate") -> Array:
+        k, kernel, total, alpha = self.Y.shape[1], products.kernel, SumTree(), estimate.alpha
+        tiles, share, control = lower_tiles(len(alpha)), 0.5 * k / PROBES, k * estimate.control
+        ready, factor = estimate.ready, products.compute_inverse_part()
+        beyond = estimate.solved - estimate.control * ready
 
         def sums(number: int) -> Array:
             here, there = tiles[number]

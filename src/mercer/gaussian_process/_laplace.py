@@ -113,6 +113,7 @@ class LaplaceEvidence(Evidence):
         def fill(number: int) -> None:
             here, there = tiles[number]
             K[here, there] = kernel.between(parts[here.start], parts[there.start])
+            # Newton's steps multiply by the whole K, so that both triangles are filled.
             K[there, here] = K[here, there].T
 
         run_numbered(fill, len(tiles), threads)
@@ -154,12 +155,16 @@ class LaplaceEvidence(Evidence):
         if factors is None:
             return None
         pi, root, L, slope = factors
+        # 1/2 log |B| is the sum of the logarithms of the diagonal of its Cholesky factor.
         return _Mode(f, a, pi, root, L, slope, best - float(np.log(np.einsum("ii->i", L)).sum()))
 
     def _factorise_at(self, K: Array, f: Array, threads: int) -> tuple[Array, Array, Array, Array] | None:
         """Return probabilities, roots of W, the factor of B and the slope of the log-likelihood at `f`."""
         pi = expit(f)
+        # sigmoid(-f) instead of 1 - pi: it keeps its digits where pi rounds to one.
         root = np.sqrt(self.weight * pi * expit(-f))
+        # The eigenvalues of B are at least one and, with w = 1, at most 1 + n max(K) / 4: it is well conditioned even
+        # if K is singular.
         B = root[:, None] * K
         B *= root
         np.einsum("ii->i", B)[...] += 1.0
@@ -174,12 +179,17 @@ class LaplaceEvidence(Evidence):
         def columns(number: int) -> None:
             part = slice(number * _COLUMNS, min((number + 1) * _COLUMNS, n))
             half = V @ (root[:, None] * K[:, part])
+            # Column j has the squared length k_j^T W^(1/2) B^-1 W^(1/2) k_j: how far the labels reduce the variance of
+            # f_j.
             explained[part] = np.einsum("ij,ij->j", half, half)
 
         run_numbered(columns, -(-n // _COLUMNS), threads)
         # Third derivatives of the log-likelihood: log |B| depends on the mode through W.
         third = self.weight * mode.pi * (1.0 - mode.pi) * (1.0 - 2.0 * mode.pi)
+        # s_i = d log q / d f_i: minus half the posterior variance of f_i times dW_ii / df_i.
         s = -0.5 * (np.einsum("ii->i", K) - explained) * third
+        # df/dtheta = (1 + K W)^-1 dK slope (the mode solves f = K slope); q is s (1 + K W)^-1, so that its part is q^T
+        # dK slope.
         q = s - root * (V.T @ (V @ (root * (K @ s))))
         tiles, total, parts = lower_tiles(n), SumTree(), list_row_tiles(rows)
 
@@ -188,6 +198,7 @@ class LaplaceEvidence(Evidence):
             G = np.outer(mode.slope[here], mode.slope[there])
             G -= root[here, None] * inverse_tile(V, here, there) * root[there]
             G += np.outer(q[here], mode.slope[there]) + np.outer(mode.slope[here], q[there])
+            # Tiles below the diagonal stand for their mirror images too, which cancels the factor 1/2.
             return (0.5 if here == there else 1.0) * kernel.tile_sums(parts[here.start], parts[there.start], G)
 
         run_numbered(sums, len(tiles), threads, total.add)
@@ -211,10 +222,13 @@ def average_sigmoids(mean: Array, variance: Array) -> Array:
     equal steps are exact for the first where sd is small, for the second where it is large.
     """
     sd = np.sqrt(variance)
+    # |z| <= 9: the normal density beyond is below 1e-17. The trapezoidal rule with step 0.25 is exact to rounding for
+    # sd <= 1.
     z = np.arange(-36, 37) * 0.25
     narrow = expit(mean[:, None] + np.minimum(sd, 1.0)[:, None] * z) @ (
         0.25 * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
     )
+    # |t| <= 40: the logistic density beyond is below 1e-17.
     t = np.arange(-80, 81) * 0.5
     wide = ndtr((mean[:, None] - t) / np.maximum(sd, 1.0)[:, None]) @ (0.5 * expit(t) * expit(-t))
     return np.where(sd < 1.0, narrow, wide)

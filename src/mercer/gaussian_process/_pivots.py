@@ -37,8 +37,8 @@ def factorise_pivoted(kernel: Kernel, X: Array, rank: int) -> tuple[Array, Array
 
 def _compute_diagonal(kernel: Kernel, rows: Any, others: Any) -> Array:
     """Return the kernel of each row with an equal but other row."""
-    found = np.empty(len(rows))
+    diagonal = np.empty(len(rows))
     for first in range(0, len(rows), 64):
         part = slice(first, min(first + 64, len(rows)))
-        found[part] = np.einsum("ii->i", kernel.between(rows.take(part), others.take(part)))
-    return found
+        diagonal[part] = np.einsum("ii->i", kernel.between(rows.take(part), others.take(part)))
+    return diagonal

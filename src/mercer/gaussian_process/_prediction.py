@@ -86,9 +86,9 @@ class ProcessPrediction(Estimator):
         # Small products use one thread in any case, and the guard would cost more than they do.
         few = takes_vectors(self.kernel) and rows.size <= _FEW and not (return_std or return_cov or return_gradient)
         with nullcontext() if few else one_blas_thread():
-            found = self._predict_in_memory(rows, return_std, return_cov, return_gradient)
-        found = [array.astype(dtype, copy=False) for array in found]
-        return found[0] if len(found) == 1 else tuple(found)
+            results = self._predict_in_memory(rows, return_std, return_cov, return_gradient)
+        results = [array.astype(dtype, copy=False) for array in results]
+        return results[0] if len(results) == 1 else tuple(results)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
         """Draw functions from the process and evaluate them at `X`; before a fit, from the prior.
@@ -135,6 +135,7 @@ class ProcessPrediction(Estimator):
             raise UnsupportedError(message)
         if is_on_device(self.L_):
             self._need_memory("leave_one_out")
+        # (C^-1)_ii is the squared length of column i of the inverse factor, since C^-1 = V^T V.
         V = inverse_factor(self.L_, self._threads())
         precision = np.einsum("ij,ij->j", V, V)[:, None]
         Y = self.y_train_.reshape(len(V), -1).astype(np.float64)
@@ -171,15 +172,15 @@ class ProcessPrediction(Estimator):
         rows = xp.astype(source.whole(), wide)
         mean, variance, joint = predict_on_device(kernel, xp, points, self.L_, alpha, rows, std, cov)
         scale, shift = source.placement.put(self._y_train_std), source.placement.put(self._y_train_mean)
-        found = [mean * scale + shift]
+        results = [mean * scale + shift]
         if std:
             if bool(xp.any(variance < 0)):
                 warnings.warn(_NEGATIVE, stacklevel=4)
-            found.append(xp.sqrt(xp.maximum(variance, xp.zeros_like(variance)))[:, None] * scale)
+            results.append(xp.sqrt(xp.maximum(variance, xp.zeros_like(variance)))[:, None] * scale)
         if cov:
-            found.append(joint[:, :, None] * scale**2)
-        found = [xp.astype(_squeeze(array), dtype) for array in found]
-        return found[0] if len(found) == 1 else tuple(found)
+            results.append(joint[:, :, None] * scale**2)
+        results = [xp.astype(_squeeze(array), dtype) for array in results]
+        return results[0] if len(results) == 1 else tuple(results)
 
     def _need_memory(self, what: str) -> None:
         message = (
@@ -195,16 +196,16 @@ class ProcessPrediction(Estimator):
         alpha = self.alpha_.reshape(len(points), -1).astype(np.float64, copy=False)
         mean, variance = self._predict_tiles(kernel, prepared, X, alpha, terms if std else None)
         scale = self._y_train_std * np.ones(alpha.shape[1])
-        found = [_squeeze(mean * scale + self._y_train_mean)]
+        results = [_squeeze(mean * scale + self._y_train_mean)]
         if std:
-            found.append(_squeeze(np.sqrt(variance)[:, None] * scale))
+            results.append(_squeeze(np.sqrt(variance)[:, None] * scale))
         if cov:
-            found.append(self._compute_joint(kernel, prepared, X, terms, scale))
+            results.append(self._compute_joint(kernel, prepared, X, terms, scale))
         if gradient:
-            found += self._compute_gradients(
+            results += self._compute_gradients(
                 kernel, points, prepared, X, alpha, scale, np.sqrt(variance) if std else None, terms
             )
-        return found
+        return results
 
     def _predict_prior(self, X: Any, std: bool, cov: bool, gradient: bool) -> list[Array]:
         if gradient:
@@ -212,16 +213,17 @@ class ProcessPrediction(Estimator):
             raise ParameterError(message)
         kernel = make_covariance(make_default_kernel(True) if self.kernel is None else self.kernel, type(self).__name__)
         k = 1 if self.n_targets is None else self.n_targets
-        found = [np.zeros((len(X), k)) if k > 1 else np.zeros(len(X))]
+        results = [np.zeros((len(X), k)) if k > 1 else np.zeros(len(X))]
         if cov:
             rows = kernel.prepare(X)
-            found.append(_repeat(kernel.between(rows, rows), k))
+            results.append(_repeat(kernel.between(rows, rows), k))
         if std:
-            found.append(_repeat(np.sqrt(kernel.diagonal(X)), k))
-        return found
+            results.append(_repeat(np.sqrt(kernel.diagonal(X)), k))
+        return results
 
     def _prepare_points(self) -> tuple[Kernel, Array, Prepared, Terms]:
         """Return the kernel, the points as they are and prepared, and the terms; a cache keeps them between calls."""
+        # A new fit replaces both objects, so that their identity tells whether the cache is up to date.
         known = _READY.get(self)
         if known is not None and known[0] is self.kernel_ and known[1] is self.alpha_:
             return known[2]
@@ -239,6 +241,8 @@ class ProcessPrediction(Estimator):
         if self.solver_used_ == "inducing":
             return InducingTerms(self.L_, self.inducing_factor_)
         if self.solver_used_ == "iterative":
+            # Products with the covariance do not read the targets; the evidence only carries rows, noise and
+            # preconditioner.
             rank = min(self.n_inducing, len(points))
             Y, none = np.zeros((len(points), 1)), np.zeros(4, dtype=np.uint32)
             evidence = IterativeEvidence(points, Y, self.noise_variance_, self.weight_, rank, none)
@@ -259,6 +263,7 @@ class ProcessPrediction(Estimator):
             if terms is not None:
                 variance[part] = kernel.diagonal(X[part]) - terms.explain_variance(K.T)
 
+        # One tile needs no threads; starting them costs more than a prediction of a few rows.
         if m <= size:
             fill(0)
         else:
@@ -304,12 +309,12 @@ class ProcessPrediction(Estimator):
             if std is not None:
                 S = terms.solve_rows(kernel.between(kernel.prepare(X[part], like=prepared), prepared).T)
                 spread[part] = _compute_diagonal_slopes(kernel, X[part]) - np.einsum("inj,ni->ij", slopes, S)
-        found = [_squeeze(mean * scale)]
+        results = [_squeeze(mean * scale)]
         if std is not None:
             # d sqrt(v) = dv / (2 sqrt(v)), and `spread` is half of dv.
             safe = np.where(std > 0, std, np.inf)
-            found.append(_squeeze((spread / safe[:, None])[:, :, None] * scale))
-        return found
+            results.append(_squeeze((spread / safe[:, None])[:, :, None] * scale))
+        return results
 
 
 def _compute_diagonal_slopes(kernel: Kernel, X: Array) -> Array:

@@ -361,7 +361,7 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         Parameters
         ----------
         theta : array-like of shape (n_free,) or None, default=None
-            Logarithms of the hyper-parameters; None means those of ``kernel_``, whose value is at hand.
+            Logarithms of the hyper-parameters; None means those of ``kernel_``, whose value is known.
         eval_gradient : bool, default=False
             Whether to return the gradient by theta too; theta must be given.
         clone_kernel : bool, default=True

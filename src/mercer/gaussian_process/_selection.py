@@ -125,6 +125,7 @@ def _read_kernels(kernels: Any) -> dict[str, Any]:
 
 
 def _choose_widths(X: Any) -> np.ndarray:
+    # Powers of two from 1/16 to 16 times the median distance: from nearly independent rows to nearly linear functions.
     return median_length_scale(np.asarray(X, dtype=np.float64)) * 2.0 ** np.arange(-4, 5)
 
 
@@ -139,6 +140,7 @@ def _set_width(kernel: Any, width: float) -> Any:
 
 
 def _make_model(estimator: Any, kernel: Any, by_evidence: bool) -> Any:
+    # The width of a setting must stay as given: no fit may learn it.
     fixed = {"optimizer": None} if by_evidence or hasattr(estimator, "optimizer") else {}
     return clone(estimator).set_params(kernel=kernel, **fixed)
 
@@ -151,5 +153,5 @@ def _score_setting(
     if by_evidence:
         model.fit(X, y)
         return float(model.log_marginal_likelihood_value_), float(model.score(X, y))
-    found = cross_validate(model, X, y, cv=cv, scoring=scoring, return_train_score=True)
-    return float(found["test_score"].mean()), float(found["train_score"].mean())
+    scores = cross_validate(model, X, y, cv=cv, scoring=scoring, return_train_score=True)
+    return float(scores["test_score"].mean()), float(scores["train_score"].mean())

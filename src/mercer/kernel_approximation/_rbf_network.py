@@ -74,7 +74,7 @@ class Activations:
 
 
 class _RBFNetwork(Estimator):
-    """What both networks share; a subclass opens its targets."""
+    """The base of both networks: centres, widths and output weights; subclasses prepare the targets."""
 
     _parameters: ClassVar[dict[str, Rule]] = {
         "n_centres": Integer(1),
@@ -187,6 +187,7 @@ class _RBFNetwork(Estimator):
         labels = np.array([int(((row - centres) ** 2).sum(axis=1).argmin()) for row in rows])
         sums = np.bincount(labels, share * ((rows - centres[labels]) ** 2).sum(axis=1), len(centres))
         within = np.sqrt(sums / np.maximum(np.bincount(labels, share, len(centres)), np.finfo(np.float64).tiny))
+        # A cluster of one row, or of equal rows, has no spread.
         return np.where(within > 0, within, nearest)
 
     def _fit_outputs(
@@ -205,6 +206,7 @@ class _RBFNetwork(Estimator):
         active, right = roots * (active - mean), roots * (targets - middle)
         # With activations U S V', the weights are V (S / (S^2 + alpha)) U' y; directions of rounding are left out.
         left, values, turned = np.linalg.svd(active, full_matrices=False)
+        # The usual bound on the error of singular values, as in numpy.linalg.matrix_rank.
         kept = values > max(active.shape) * np.finfo(np.float64).eps * values.max(initial=0.0)
         damped = np.where(kept, values / np.where(kept, values**2 + self.alpha, 1.0), 0.0)
         coef = turned.T @ (damped[:, None] * (left.T @ right))
@@ -368,6 +370,7 @@ class RBFNetworkClassifier(ClassifierMixin, _RBFNetwork):
             )
             raise DataError(message)
         targets = 2.0 * (source.y[:, None] == classes[None]) - 1.0
+        # With two classes the outputs would be each other's negatives: one is enough.
         targets = targets[:, 1:] if len(classes) == 2 else targets
         outcome = self._solve(source, targets, unlabelled, {"classes_": classes})
         self._conclude(outcome)

@@ -58,8 +58,8 @@ class Gather:
             return source.whole(), source.y, source.weight
         needed = 8.0 * source.n_rows * (source.n_features + 2)
         require_memory(self.subject, needed, f"{source.n_rows} rows in memory", "use solver='falkon'")
-        found = source.fetch(source.map(_select_parts))
-        rows, *others = [np.asarray(part) for part in found]
+        parts = source.fetch(source.map(_select_parts))
+        rows, *others = [np.asarray(part) for part in parts]
         weight = others.pop() if source.has_weight else None
         return np.ascontiguousarray(rows), others[0] if others else None, weight
 
@@ -135,17 +135,17 @@ class Equations:
         np.fill_diagonal(self.matrix, diagonal)
         if factorise(self.matrix, threads):
             return None
-        found = solve(self.matrix, sides)
+        solution = solve(self.matrix, sides)
         size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)
         for corrected in (False, True):
-            left = sides - self._multiply(diagonal, found, threads)
+            left = sides - self._multiply(diagonal, solution, threads)
             worst = float((np.linalg.norm(left, axis=0) / size).max())
             if corrected or worst <= len(sides) * np.finfo(np.float64).eps:
                 break
             # One step of iterative refinement costs n^2 and restores the digits that a large condition number lost.
-            found += solve(self.matrix, left)
+            solution += solve(self.matrix, left)
         inverse = inverse_diagonal(self.matrix, threads) if leave_out else None
-        return found, inverse, worst
+        return solution, inverse, worst
 
     def _multiply(self, diagonal: Array, X: Array, threads: int) -> Array:
         """Multiply `X` by the matrix as it was before its factorisation, but with another `diagonal`."""
@@ -180,16 +180,16 @@ class Spectrum:
         # Eigenvalues below the rounding of the largest one are zero; their inverses would be noise.
         kept = shifted > len(shifted) * np.finfo(np.float64).eps * max(float(np.abs(self.values).max()), 1e-300)
         inverse = np.where(kept, 1.0 / np.where(kept, shifted, 1.0), 0.0)
-        found = self.vectors @ (inverse[:, None] * (self.vectors.T @ sides))
-        return found, (self.vectors**2) @ inverse
+        solution = self.vectors @ (inverse[:, None] * (self.vectors.T @ sides))
+        return solution, (self.vectors**2) @ inverse
 
     def compute_residual(self, alpha: Array, answers: Any, sides: Array) -> float:
         """Return the largest relative residual of the `answers`, over all penalties."""
         size = np.maximum(np.linalg.norm(sides, axis=0), np.finfo(np.float64).tiny)
         worst = 0.0
         for penalty in np.unique(alpha):
-            found = answers[float(penalty)][0]
-            product = self.vectors @ ((self.values + penalty)[:, None] * (self.vectors.T @ found))
+            solution = answers[float(penalty)][0]
+            product = self.vectors @ ((self.values + penalty)[:, None] * (self.vectors.T @ solution))
             worst = max(worst, float((np.linalg.norm(sides - product, axis=0) / size).max()))
         return worst
 
@@ -252,11 +252,11 @@ def _solve_by_factors(task: Task, equations: Equations, sides: Array) -> Any:
     for trial, alpha in enumerate(np.unique(task.alpha)):
         if trial:
             yield Dense(equations.restore)
-        found = yield Dense(_Attempt(equations, float(alpha), sides, task))
-        if found is None:
+        attempt = yield Dense(_Attempt(equations, float(alpha), sides, task))
+        if attempt is None:
             return None, np.inf
-        answers[float(alpha)] = found[:2]
-        worst = max(worst, found[2])
+        answers[float(alpha)] = attempt[:2]
+        worst = max(worst, attempt[2])
     return answers, worst
 
 
@@ -284,11 +284,11 @@ def assemble(task: Task, equations: Equations, rows: Array, answers: Any, method
     left_out = np.empty_like(dual) if task.leave_out else None
     objective, safe = 0.0, np.where(equations.roots > 0, equations.roots, 1.0)
     for t in range(n_targets):
-        found, inverse = answers[float(task.alpha[t])]
-        u, right = found[:, t], equations.right[:, t]
+        solution, inverse = answers[float(task.alpha[t])]
+        u, right = solution[:, t], equations.right[:, t]
         if task.intercept:
             # Stationarity in b asks that s'u = 0 for the coefficients of y - b: s'(u - b v) = 0 gives b.
-            v = found[:, -1]
+            v = solution[:, -1]
             intercept[t] = (equations.roots @ u) / (equations.roots @ v)
             u = u - intercept[t] * v
             # The diagonal of the inverse after the constant is projected out (a rank-one change).

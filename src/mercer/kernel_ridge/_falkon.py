@@ -297,11 +297,11 @@ def _list_sides(task: FalkonTask, state: FalkonState) -> Array:
 
 def _add_coefficients(task: FalkonTask, alpha: Array, precondition: Preconditioner, state: FalkonState) -> FalkonState:
     """Return the state with the coefficients and intercepts of its solution."""
-    found, count = precondition.forward(alpha, state.solution), len(task.alpha)
+    coefficients, count = precondition.forward(alpha, state.solution), len(task.alpha)
     if not task.intercept:
-        return replace(state, dual=found, intercept=np.zeros(count))
+        return replace(state, dual=coefficients, intercept=np.zeros(count))
     ones = np.asarray(state.right)[:, -1]
-    own, constant = found[:, :count], found[:, count:]
+    own, constant = coefficients[:, :count], coefficients[:, count:]
     # The intercept makes the weighted residuals sum to zero.
     intercept = (state.targets - ones @ own) / np.maximum(state.weight - ones @ constant, 1e-12 * state.weight)
     return replace(state, dual=own - intercept * constant, intercept=intercept)

@@ -239,6 +239,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         n = source.n_rows
         count = min(n, max(500, math.ceil(4.0 * math.sqrt(n))) if self.n_centres is None else self.n_centres)
         generator = np.random.default_rng(seed_sequence(self.random_state))
+        # In the order of the rows, one pass over a file or stream reads all centres.
         centres = np.sort(generator.choice(n, count, replace=False))
         task = FalkonTask(kernel, alpha, self.fit_intercept, centres, self.tol, self.max_iter, self._threads())
         return solve_with_centres(task, start)
@@ -320,7 +321,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         return float(r2_score(targets, predicted, sample_weight=weight))
 
     def _make_sum(self, ready: bool) -> KernelSum:
-        """Return the sums that predict; `ready` says that rows are in memory, where prepare_once points are kept."""
+        """Return the sums that predict; `ready` says that rows are in memory, where prepared points are kept."""
         others = prepare_for_kernel(self, self.kernel_, self.X_fit_) if ready and not self._is_precomputed else None
         return KernelSum(self.kernel_, self.X_fit_, self.dual_coef_, self.intercept_, others)
 

@@ -159,6 +159,7 @@ class KernelRidgeCV(KernelRidge):
         subject, threads = type(self).__name__, self._threads()
         rows, y, weight = yield Gather(subject)
         n = rows.shape[0]
+        # Three n x n matrices of float64 are held at a time.
         require_memory(subject, 24.0 * n * n, f"the {n} x {n} kernels", "use KernelRidge with solver='falkon'")
         equations = yield Dense(lambda: Equations.of(kernel, rows, y, weight, threads))
         spectrum = yield Dense(lambda: Spectrum.of(equations.matrix), heavy=True)

@@ -28,12 +28,12 @@ class Composite(Kernel):
 
     @property
     def positive_definite(self) -> bool:  # type: ignore[override]
-        """Whether all parts are."""
+        """Whether all parts have this property."""
         return all(part.positive_definite for part in self.kernels)
 
     @property
     def stationary(self) -> bool:  # type: ignore[override]
-        """Whether all parts are."""
+        """Whether all parts have this property."""
         return all(part.stationary for part in self.kernels)
 
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
@@ -188,7 +188,7 @@ class Power(Composite):
 
     @property
     def positive_definite(self) -> bool:  # type: ignore[override]
-        """Whether the kernel is, and the exponent is a whole number."""
+        """Whether the kernel is positive definite and the exponent a whole number."""
         return self.kernel.positive_definite and self.exponent >= 0 and self.exponent == int(self.exponent)
 
     def _check(self) -> None:
@@ -264,9 +264,9 @@ class Columns(Composite):
         return self.kernel.tile_sums(rows, others, weights, K)
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
-        found = np.zeros((len(X), *Y.shape))
-        found[:, :, self.list_columns(Y.shape[1])] = self.kernel.differentiate_rows(self._select(X), self._select(Y))
-        return found
+        slopes = np.zeros((len(X), *Y.shape))
+        slopes[:, :, self.list_columns(Y.shape[1])] = self.kernel.differentiate_rows(self._select(X), self._select(Y))
+        return slopes
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
         """Compute the values in array-API operations, for rows on any device: the definition."""

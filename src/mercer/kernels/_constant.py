@@ -104,10 +104,10 @@ class White(Kernel):
         return np.array([self.noise_level * weights[find_same_rows(rows, others)].sum()])[: len(self.theta)]
 
     def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
-        found = np.zeros((len(self.theta), len(rows), vectors.shape[1]))
+        sums = np.zeros((len(self.theta), len(rows), vectors.shape[1]))
         here, there = find_same_rows(rows, others)
-        found[:, here] = self.noise_level * vectors[there]
-        return found
+        sums[:, here] = self.noise_level * vectors[there]
+        return sums
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
         return np.zeros((len(X), *Y.shape))

@@ -15,8 +15,8 @@ def products(rows: Prepared, others: Prepared, out: Array) -> Array:
     """Write the dot products of two sets to `out`; return it."""
     if not (issparse(rows.rows) or issparse(others.rows)):
         return np.matmul(rows.rows, others.rows.T, out=out)
-    found = rows.rows @ others.rows.T
-    out[...] = found.toarray() if issparse(found) else found
+    inner = rows.rows @ others.rows.T
+    out[...] = inner.toarray() if issparse(inner) else inner
     return out
 
 
@@ -60,10 +60,11 @@ def multiply_gaps(slopes: Array, X: Array, Y: Array, vectors: Array) -> Array:
     """
     X, Y = _make_dense(X), _make_dense(Y)
     (m, d), k = Y.shape, vectors.shape[1]
+    # sum_j s_ij (x_i - y_j)^2 v_j = x_i^2 (S v)_i - 2 x_i (S y v)_i + (S y^2 v)_i, with the products S side by side.
     powers = np.concatenate([np.ones((m, 1)), Y, Y * Y], axis=1)
     sums = (slopes @ (powers[:, :, None] * vectors[:, None, :]).reshape(m, -1)).reshape(len(X), 2 * d + 1, k)
-    found = X[:, :, None] ** 2 * sums[:, :1] - 2.0 * X[:, :, None] * sums[:, 1 : d + 1] + sums[:, d + 1 :]
-    return np.moveaxis(found, 1, 0)
+    weighted = X[:, :, None] ** 2 * sums[:, :1] - 2.0 * X[:, :, None] * sums[:, 1 : d + 1] + sums[:, d + 1 :]
+    return np.moveaxis(weighted, 1, 0)
 
 
 def _make_dense(rows: Rows) -> Array:

@@ -61,12 +61,12 @@ class Cosine(Linear):
         sizes = np.linalg.norm(X, axis=1)
         sizes = np.where(sizes > 0, sizes, 1.0)
         x, y = X / sizes[:, None], self.prepare(Y).rows
+        # d(x.y / |x|) = (y - (x.y) x) / |x| for unit vectors x and y: only the part across x turns the row.
         return (y[None, :, :] - (x @ y.T)[:, :, None] * x[:, None, :]) / sizes[:, None, None]
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
-        parameter = xp.ones_like(X[:1, :1])
         sizes = [xp.sqrt(xp.sum(Z * Z, axis=1))[:, None] for Z in (X, Y)]
-        X, Y = (Z / xp.where(size > 0, size, parameter) for Z, size in zip((X, Y), sizes))
+        X, Y = (Z / xp.where(size > 0, size, xp.ones_like(size)) for Z, size in zip((X, Y), sizes))
         return X @ Y.T
 
 
@@ -133,13 +133,15 @@ class Polynomial(Kernel):
     def _compute_inner(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         """Return dot products, and the derivative of the value with respect to gamma x.y + coef0."""
         inner = products(rows, others, make_tile(rows, others, None))
+        # d(t^p)/dt = p t^(p - 1); for degree 0 the factor p makes it zero, whatever the power.
         return inner, self.degree * self._raise(inner.copy(), max(self.degree - 1, 0))
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         inner, slopes = self._compute_inner(rows, others)
+        # Derivatives by logarithms: dk/dlog p = p dk/dp.
         steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
-        found = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]
-        return self.between(rows, others), np.stack(found, axis=2) if found else np.empty((*inner.shape, 0))
+        free = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]
+        return self.between(rows, others), np.stack(free, axis=2) if free else np.empty((*inner.shape, 0))
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
         slopes = self._compute_inner(self.prepare(X), self.prepare(Y))[1]
@@ -185,10 +187,11 @@ class Sigmoid(Kernel):
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         inner = products(rows, others, make_tile(rows, others, None))
         values = self.between(rows, others)
+        # tanh' = 1 - tanh^2; derivatives are by logarithms, as for the polynomial.
         slopes = 1.0 - values**2
         steps = {"coef0": self.coef0 * slopes, "gamma": self.gamma * inner * slopes}
-        found = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]
-        return values, np.stack(found, axis=2) if found else np.empty((*inner.shape, 0))
+        free = [steps[parameter.name] for parameter in self.hyperparameters if not parameter.fixed]
+        return values, np.stack(free, axis=2) if free else np.empty((*inner.shape, 0))
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
         values = self.between(self.prepare(X), self.prepare(Y))

@@ -107,11 +107,11 @@ class EmpiricalFeatureMap:
         X = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
         self.kernel_ = as_kernel(self.kernel, rows=X)
         K = self.kernel_(X)
-        found = check_mercer(K)
-        if not found:
+        diagnosis = check_mercer(K)
+        if not diagnosis:
             message = (
                 f"EmpiricalFeatureMap: the kernel must be positive semidefinite; its smallest eigenvalue on these rows "
-                f"is {found.smallest_eigenvalue:.3g}. Use a Mercer kernel."
+                f"is {diagnosis.smallest_eigenvalue:.3g}. Use a Mercer kernel."
             )
             raise DataError(message)
         values, vectors = eigh(K.astype(np.float64))

@@ -35,7 +35,7 @@ class Hyperparameter:
 
     @property
     def fixed(self) -> bool:
-        """Whether it stays as given."""
+        """Whether a fit leaves it as given."""
         return isinstance(self.bounds, str)
 
 
@@ -139,7 +139,7 @@ class Kernel:
         rows : Prepared
         weights : ndarray of shape (n, n), symmetric
         K : ndarray of shape (n, n) or None
-            The values, where they are at hand.
+            The values, if they are known already.
         threads : int
             Changes no result: tiles are fixed and summed along a fixed tree.
         """
@@ -153,7 +153,7 @@ class Kernel:
         return total.total()
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
-        """Return the weighted sums of one tile of derivatives; `K` are its values, if at hand."""
+        """Return the weighted sums of one tile of derivatives; `K` are its values, if known already."""
         slopes = self.between_gradient(rows, others)[1]
         return np.einsum("ij,ijp->p", weights, slopes)
 
@@ -207,11 +207,11 @@ class Kernel:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the hyper-parameters by name; of parts too, as ``part__name``, when `deep`."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        params = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
         if deep:
-            inner = {name: part.get_params() for name, part in found.items() if hasattr(part, "get_params")}
-            found |= {f"{name}__{key}": value for name, known in inner.items() for key, value in known.items()}
-        return found
+            inner = {name: part.get_params() for name, part in params.items() if hasattr(part, "get_params")}
+            params |= {f"{name}__{key}": value for name, known in inner.items() for key, value in known.items()}
+        return params
 
     def set_params(self, **params: Any) -> "Kernel":
         """Change hyper-parameters, those of parts as ``part__name``; return self."""

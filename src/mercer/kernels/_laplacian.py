@@ -176,10 +176,10 @@ class Periodic(Radial):
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         values = self.between(rows, others)
         steps = {"length_scale": self._differentiate_length, "periodicity": self._differentiate_period}
-        found = [
+        slopes = [
             values * steps[parameter.name](rows, others) for parameter in self.hyperparameters if not parameter.fixed
         ]
-        return values, np.stack(found, axis=2) if found else np.empty((*values.shape, 0))
+        return values, np.stack(slopes, axis=2) if slopes else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         return Kernel.tile_sums(self, rows, others, weights, K)

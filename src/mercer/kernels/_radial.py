@@ -87,8 +87,9 @@ class Radial(Kernel):
             profile.fill_rows(prepared, chosen, columns, slots, table, first)
 
     def profile(self, prepared: Prepared) -> Profile | None:
-        found = self.make_profile(prepared.rows.shape[1])
-        return None if issparse(prepared.rows) or type(found) is not Profile else found
+        profile = self.make_profile(prepared.rows.shape[1])
+        # Native code reads dense rows, and has no Bessel functions.
+        return None if issparse(prepared.rows) or type(profile) is not Profile else profile
 
     def _fill_slopes(self, rows: Prepared, others: Prepared) -> Array:
         """Return a tile of -2 dk/ds, with s the squared distance in length scales; zero for a row with itself."""
@@ -107,6 +108,8 @@ class Radial(Kernel):
         origin = 0.0 if others.shift is None else others.shift
         if np.array_equal(rows.shift, np.broadcast_to(origin, rows.shift.shape)):
             return rows, others
+        # Rows are stored as (x - shift) / unit; adding the difference of the shifts gives them the origin of the
+        # others.
         moved = rows.rows + ((rows.shift - origin) / np.asarray(self.get_unit())).astype(rows.dtype)
         return replace(rows, rows=moved, squares=lengths(moved), shift=others.shift), others
 
@@ -114,17 +117,17 @@ class Radial(Kernel):
         rows, others = self._align(rows, others)
         values = self.between(rows, others)
         slopes = self._fill_slopes(rows, others)
-        found = []
+        gradients = []
         for parameter in self.hyperparameters:
             if parameter.fixed:
                 continue
             if parameter.name in ("length_scale", "gamma"):
                 parts = square_gaps(rows, others) * slopes[:, :, None]
                 parts = parts if parameter.n_elements > 1 else parts.sum(axis=2, keepdims=True)
-                found.append(parts if parameter.name == "length_scale" else -0.5 * parts)
+                gradients.append(parts if parameter.name == "length_scale" else -0.5 * parts)
             else:
-                found.append(self.compute_shape_slopes(np, values, rows.rows.shape[1])[:, :, None])
-        return values, np.concatenate(found, axis=2) if found else np.empty((*values.shape, 0))
+                gradients.append(self.compute_shape_slopes(np, values, rows.rows.shape[1])[:, :, None])
+        return values, np.concatenate(gradients, axis=2) if gradients else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
         rows, others = self._align(rows, others)
@@ -135,17 +138,18 @@ class Radial(Kernel):
             parameter.name not in ("length_scale", "gamma") for parameter in free
         )
         values = self.between(rows, others) if K is None and needs_values else K
-        found = []
+        totals = []
         for parameter in free:
             if parameter.name in ("length_scale", "gamma"):
+                # -2 dk/ds of exp(-s / 2) is the kernel itself.
                 slopes = values if profile.slope_is_value else self._fill_slopes(rows, others)
                 sums = sum_gaps(weights * slopes, rows.rows, others.rows)
                 sums = sums if parameter.n_elements > 1 else sums.sum(keepdims=True)
-                found.append(sums if parameter.name == "length_scale" else -0.5 * sums)
+                totals.append(sums if parameter.name == "length_scale" else -0.5 * sums)
             else:
                 slopes = self.compute_shape_slopes(np, values, rows.rows.shape[1])
-                found.append(np.array([np.vdot(weights, slopes)]))
-        return np.concatenate(found) if found else np.empty(0)
+                totals.append(np.array([np.vdot(weights, slopes)]))
+        return np.concatenate(totals) if totals else np.empty(0)
 
     def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
         free = [parameter for parameter in self.hyperparameters if not parameter.fixed]
@@ -216,6 +220,7 @@ class RBF(Radial):
             return super().hyperparameters
         bounds = self.length_scale_bounds
         if not isinstance(bounds, str):
+            # gamma = 1 / (2 l^2) falls with the length scale l, so that the bounds change places.
             bounds = tuple(0.5 / np.asarray(bounds, dtype=np.float64).ravel()[::-1] ** 2)
         return [Hyperparameter("gamma", bounds)]
 

@@ -101,8 +101,8 @@ class Precomputed(Kernel):
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
         """Return the columns of `rows` that belong to `others`, a part of the rows of the fit."""
         tile = make_tile(rows, others, out)
-        found = rows.rows if others.numbers is None else rows.rows[:, others.numbers]
-        tile[...] = found.toarray() if hasattr(found, "toarray") else found
+        values = rows.rows if others.numbers is None else rows.rows[:, others.numbers]
+        tile[...] = values.toarray() if hasattr(values, "toarray") else values
         return tile
 
 
@@ -121,7 +121,7 @@ class ScikitKernel(Kernel):
 
     @property
     def stationary(self) -> bool:  # type: ignore[override]
-        """As the kernel says."""
+        """Whether the wrapped kernel is stationary."""
         return bool(self.kernel.is_stationary())
 
     def __call__(self, X: Array, Y: Array = None) -> Array:

@@ -85,6 +85,7 @@ def _(kernel: White, xp: Any, X: Array, itself: bool = True) -> Array:
 
 @sum_slopes.register
 def _(kernel: White, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
+    # Different rows share no noise, whatever its level.
     return _join(xp, X, [0.0 * weights[0, 0]] if len(kernel.theta) else [])
 
 
@@ -118,6 +119,7 @@ def _(kernel: Product, xp: Any, X: Array, itself: bool = True) -> Array:
 
 @sum_slopes.register
 def _(kernel: Product, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
+    # Product rule: the values of one factor become weights of the derivatives of the other.
     first = sum_slopes(kernel.k1, xp, X, Y, weights * kernel.k2.of(xp, X, Y))
     return xp.concat([first, sum_slopes(kernel.k2, xp, X, Y, weights * kernel.k1.of(xp, X, Y))])
 
@@ -136,6 +138,7 @@ def _(kernel: Power, xp: Any, X: Array, itself: bool = True) -> Array:
 
 @sum_slopes.register
 def _(kernel: Power, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
+    # Chain rule: dk^p = p k^(p - 1) dk.
     return sum_slopes(kernel.kernel, xp, X, Y, weights * kernel.differentiate_power(kernel.kernel.of(xp, X, Y)))
 
 
@@ -170,34 +173,34 @@ def _(kernel: Radial, xp: Any, X: Array, itself: bool = True) -> Array:
 
 @sum_slopes.register
 def _(kernel: Radial, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
-    profile, found = kernel.make_profile(X.shape[1]), []
+    profile, gradients = kernel.make_profile(X.shape[1]), []
     X, Y = kernel.scale_rows(xp, X), kernel.scale_rows(xp, Y)
     squares, others, s = X * X, Y * Y, square_distances(xp, X, Y)
     for parameter in kernel.hyperparameters:
         if parameter.fixed:
             continue
         if parameter.name not in ("length_scale", "gamma"):
-            found.append(xp.sum(weights * kernel.compute_shape_slopes(xp, profile.of(xp, s), X.shape[1])))
+            gradients.append(xp.sum(weights * kernel.compute_shape_slopes(xp, profile.of(xp, s), X.shape[1])))
             continue
         # Sums of squared differences in each column, by products: (x - y)^2 = x^2 + y^2 - 2 x y.
         both = weights * profile.slopes_of(xp, s)
         sums = xp.sum(both, axis=1) @ squares + xp.sum(both, axis=0) @ others - 2.0 * xp.sum(X * (both @ Y), axis=0)
         sums = sums if parameter.n_elements > 1 else xp.sum(sums)
-        found.append(sums if parameter.name == "length_scale" else -0.5 * sums)
-    return _join(xp, X, found)
+        gradients.append(sums if parameter.name == "length_scale" else -0.5 * sums)
+    return _join(xp, X, gradients)
 
 
 @sum_diagonal_slopes.register
 def _(kernel: Radial, xp: Any, X: Array, weights: Array, itself: bool = True) -> Array:
-    found = []
+    gradients = []
     for parameter in kernel.hyperparameters:
         if not parameter.fixed and parameter.name not in ("length_scale", "gamma"):
             values = compute_diagonal(kernel, xp, X, itself)
-            found.append(xp.sum(weights * kernel.compute_shape_slopes(xp, values, X.shape[1])))
+            gradients.append(xp.sum(weights * kernel.compute_shape_slopes(xp, values, X.shape[1])))
         elif not parameter.fixed:
             # At distance zero the value does not depend on the length scale.
-            found.append(xp.zeros((parameter.n_elements,), dtype=weights.dtype, device=getattr(X, "device", None)))
-    return _join(xp, X, found)
+            gradients.append(xp.zeros((parameter.n_elements,), dtype=weights.dtype, device=getattr(X, "device", None)))
+    return _join(xp, X, gradients)
 
 
 @compute_diagonal.register(Laplacian)
@@ -213,6 +216,7 @@ def _(kernel: Any, xp: Any, X: Array, Y: Array, weights: Array) -> Array:
         return _make_empty(xp, X)
     if isinstance(kernel, Periodic) or kernel.norm != "euclidean":
         raise _make_refusal(kernel)
+    # gamma is the inverse of the length scale: their logarithms have opposite derivatives.
     return (1.0 if kernel.gamma is None else -1.0) * sum_slopes(kernel.form, xp, X, Y, weights)
 
 

@@ -66,7 +66,7 @@ class Encoder:
         self._array_index: dict[int, int] = {}
         self._shared: dict[int, int] = {}
         self._open: set[int] = set()
-        self._alive: list[Any] = []  # what has been numbered must not be collected, lest its id be used again
+        self._alive: list[Any] = []  # numbered objects are kept alive, since Python reuses the id of a deleted object
 
     def encode(self, value: Any, path: str) -> Node:
         """Return the node of `value`; `path` says where it was found, for the refusal."""

@@ -146,8 +146,8 @@ def holders(client: Any, array: Any) -> dict[int, str] | None:
     keys = [chunk_key(array, number) for number in range(array.numblocks[0])]
     if not all(key in futures for key in keys):
         return None
-    found = client.who_has([futures[key] for key in keys])
-    workers = [tuple(found.get(key, found.get(str(key), ()))) for key in keys]
+    holding = client.who_has([futures[key] for key in keys])
+    workers = [tuple(holding.get(key, holding.get(str(key), ()))) for key in keys]
     return {number: some[0] for number, some in enumerate(workers)} if all(workers) else None
 
 

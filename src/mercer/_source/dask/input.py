@@ -54,6 +54,7 @@ def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None
     rule.names = names
     y = None if targets is None else _beside(y, X, "y", rule)
     weight = _beside(weight, X, "sample_weight", rule)
+    # Types and shapes are checked on arrays without rows, before any task is sent to the cluster.
     rule.read(0, _nothing(X), _nothing(y), _nothing(weight))
     if X.shape[0] == 0:
         message = f"{subject}: {description} has no rows; got 0 sample(s), at least 1 is required."
@@ -127,10 +128,10 @@ def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any) -> tuple[
 
 def _count_rows(things: list[Any], subject: str) -> list[Any]:
     """Turn frames and series into arrays of known lengths, counted where they are; return other things unchanged."""
-    frames = [one for one in things if _is_series(one)]
+    frames = [thing for thing in things if _is_series(thing)]
     count = dask.delayed(len)
-    lengths = iter(compute(dask.delayed([[count(part) for part in one.to_delayed()] for one in frames]), subject))
-    return [one.to_dask_array(lengths=tuple(next(lengths))) if _is_series(one) else one for one in things]
+    lengths = iter(compute(dask.delayed([[count(part) for part in thing.to_delayed()] for thing in frames]), subject))
+    return [thing.to_dask_array(lengths=tuple(next(lengths))) if _is_series(thing) else thing for thing in things]
 
 
 def _is_series(thing: Any) -> bool:
@@ -140,6 +141,7 @@ def _is_series(thing: Any) -> bool:
 def _from_blocks(X: Any, y: Any, weight: Any, subject: str, targets: str | None) -> tuple[Any, Any, Any, str, Any]:
     """Read a bag, delayed values or futures, each of them ``X``, ``(X, y)`` or ``(X, y, weight)``."""
     if hasattr(X, "to_delayed"):
+        # A partition of a bag may be an iterator, which can be read only once and has no length.
         parts = X.map_partitions(list).to_delayed()
         counts = compute(dask.delayed([dask.delayed(len)(part) for part in parts]), subject)
         items = [part[i] for part, count in zip(parts, counts, strict=True) for i in range(count)]
@@ -151,6 +153,7 @@ def _from_blocks(X: Any, y: Any, weight: Any, subject: str, targets: str | None)
         message = f"{subject}: {description} yielded nothing; got 0 sample(s), at least 1 is required."
         raise DataError(message)
     rule = PieceRule(subject, description, targets, part="chunk")
+    # One computation for all blocks: shapes and types travel, rows stay on the workers.
     looks = compute(dask.delayed([dask.delayed(_look)(item, rule, n) for n, item in enumerate(items)]), subject)
     columns = [_column(items, looks, part, rule) for part in range(3)]
     for position, (name, given) in enumerate((("y", y), ("sample_weight", weight)), start=1):
@@ -196,6 +199,7 @@ def _column(items: list[Any], looks: list[dict[str, Any]], part: int, rule: Piec
         )
         raise DataError(message)
     kind = looks[0]["types"][part]
+    # Dask tells sparse from dense arrays by the type of `meta` alone.
     meta = csr_array(np.empty((0, 0), kind)) if part == 0 and looks[0]["sparse"] else np.empty((0,), kind)
     arrays = []
     for item, look in zip(items, looks, strict=True):
@@ -234,6 +238,7 @@ def _beside(values: Any, X: Any, name: str, rule: PieceRule) -> Any:
     chunks = (X.chunks[0], *((size,) for size in values.shape[1:]))
     if known:
         return values if values.chunks == chunks else values.rechunk(chunks)
+    # `name=False`: Dask would otherwise hash all values to make a name.
     return _place_with_rows(dask.array.from_array(values, chunks=chunks, name=False), X)
 
 

@@ -30,7 +30,7 @@ def map_rows(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) ->
     names = [f"mercer-map-{layer.token}-{part}" for part in range(len(shown))]
     start = 0
     for number, length in enumerate(X.chunks[0]):
-        keys = [(name, number, *[0] * (one.ndim - 1)) for name, one in zip(names, shown, strict=True)]
+        keys = [(name, number, *[0] * (array.ndim - 1)) for name, array in zip(names, shown, strict=True)]
         arguments = how, Chunk(number, start, 0, length), chunk_reference(X, number)
         if several:
             whole = layer.put(map_chunk, *arguments)
@@ -39,7 +39,7 @@ def map_rows(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) ->
         else:
             layer.put(map_chunk, *arguments, key=keys[0])
         start += length
-    arrays = tuple(_array(layer, name, one, X.chunks[0]) for name, one in zip(names, shown, strict=True))
+    arrays = tuple(_array(layer, name, array, X.chunks[0]) for name, array in zip(names, shown, strict=True))
     return arrays if several else arrays[0]
 
 

@@ -172,11 +172,11 @@ class DaskSource(Source):
 
     def fingerprint(self) -> dict[str, Any]:
         ends = sorted({0, self.n_blocks - 1})
-        found = self.on_blocks({number: tasks.BlockChecksum() for number in ends})
+        checksums = self.on_blocks({number: tasks.BlockChecksum() for number in ends})
         return {
             "shape": [self.n_rows, self.n_features],
             "dtype": str(self.dtype),
-            "data": [found[number] for number in ends],
+            "data": [checksums[number] for number in ends],
         }
 
 

@@ -66,7 +66,7 @@ class PlacedSums:
 
 @dataclass(frozen=True, eq=False)
 class _Whereabouts:
-    """What an error about a row of a chunk names."""
+    """The place of a row, as errors about a chunk name it."""
 
     rule: PieceRule
     chunk: Chunk
@@ -135,6 +135,7 @@ class ChunkReader:
         first = chunk.first_block if self.by_block else 0
         place, stop = first, first - (-chunk.n_rows // self.block_rows)
         while place < stop:
+            # The lowest set bit of `place` is the longest run that may begin there; place 0 may begin any run.
             height = min(longest, stop - place, place & -place or longest).bit_length() - 1
             begin, end = ((number - first) * self.block_rows for number in (place, place + 2**height))
             yield place, height, self.rows(chunk, piece, begin, min(end, chunk.n_rows))
@@ -215,6 +216,7 @@ def map_chunk(how: tuple[ChunkReader, Callable[[Block], Any]], chunk: Chunk, X: 
     reader, function = _plain(how)
     with reader.working(chunk):
         if chunk.n_rows == 0:
+            # A chunk without rows must still give the type and the columns of the results.
             result = function(example(reader.rule))
             return tuple(part[:0] for part in result) if isinstance(result, tuple) else result[:0]
         parts = [function(block) for _, _, block in reader.runs(chunk, (X, None, None))]
@@ -243,7 +245,7 @@ def run_on_blocks(how: tuple[ChunkReader, dict[int, Callable[[Block], Any]]], ch
 
 def join_results(*results: dict[int, Any]) -> dict[int, Any]:
     """Merge the results by block number of several tasks."""
-    return {number: result for one in results for number, result in one.items()}
+    return {number: result for part in results for number, result in part.items()}
 
 
 def cut_rows(reader: ChunkReader, chunk: Chunk, begin: int, end: int, piece: Piece) -> Piece:

@@ -29,6 +29,7 @@ def check_matrix(X: Any, placement: Placement, subject: str) -> Array:
             )
     X = X.detach() if placement.library == "torch" else X
     if X.dtype not in (xp.float32, placement.wide):
+        # 16-bit floats fit into float32; integers and float64 go to the widest type of the device.
         half = xp.isdtype(X.dtype, "real floating") and X.dtype != xp.float64
         X = xp.astype(X, xp.float32 if half else placement.wide)
     return X
@@ -85,6 +86,7 @@ def check_weights(weight: Any, n_rows: int, placement: Placement, subject: str) 
     if weight.shape[0] != n_rows:
         _refuse(subject, f"sample_weight.shape == {tuple(weight.shape)}, expected {(n_rows,)}! Give one weight per row")
     weight = xp.astype(weight, placement.wide, copy=False)
+    # Two transfers from the device decide all three checks: a sum is finite only if every weight is.
     least, total = float(xp.min(weight)), float(xp.sum(weight))
     if not math.isfinite(total):
         _refuse(subject, "Input sample_weight contains NaN or infinity; give finite weights")
@@ -97,10 +99,10 @@ def check_weights(weight: Any, n_rows: int, placement: Placement, subject: str) 
 
 def _check_beside(array: Any, name: str, placement: Placement, subject: str) -> None:
     """Raise if `array` is not where the rows are."""
-    found = Placement.of(array)
-    if is_on_device(array) and found == placement:
+    actual = Placement.of(array)
+    if is_on_device(array) and actual == placement:
         return
-    kind = str(found) if is_on_device(array) or hasattr(array, "dtype") else f"a {type(array).__name__}"
+    kind = str(actual) if is_on_device(array) or hasattr(array, "dtype") else f"a {type(array).__name__}"
     _refuse(
         subject, f"{name} must be where X is, on {placement}; got {kind}. Move it there with {_cure(name, placement)}"
     )

@@ -60,9 +60,9 @@ def _compiler() -> Any:
     """Load the runtime compiler: one on the library path, or one in the packages that come with torch."""
     names = [f"libnvrtc.so.{major}" for major in (13, 12)]
     spec = find_spec("nvidia")
-    folders = [Path(one) for one in spec.submodule_search_locations or ()] if spec is not None else []
-    found = [str(path) for folder in folders for name in names for path in sorted(folder.glob(f"*/lib/{name}"))]
-    for name in [*names, *found, "libnvrtc.so"]:
+    folders = [Path(location) for location in spec.submodule_search_locations or ()] if spec is not None else []
+    paths = [str(path) for folder in folders for name in names for path in sorted(folder.glob(f"*/lib/{name}"))]
+    for name in [*names, *paths, "libnvrtc.so"]:
         try:
             return ctypes.CDLL(name)
         except OSError:
@@ -148,8 +148,8 @@ class CudaProgram:
 
     def launch(self, grid: tuple[int, int], threads: int, given: Sequence[Any], like: Array) -> None:
         """Run it on arrays and numbers, queued after the work that the library of the array `like` has queued."""
-        values = [_argument(one) for one in given]
-        places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(one) for one in values))
+        values = [_argument(value) for value in given]
+        places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
         stream = ctypes.c_void_p(_stream_of(like))
         self._enter()
         try:

@@ -118,6 +118,7 @@ def _labels(column: Any) -> Array:
 
     if _is_numeric(column.type):
         return column.to_numpy(zero_copy_only=False)
+    # Only the distinct labels become Python strings, not one for each row.
     column = column if types.is_dictionary(column.type) else column.dictionary_encode()
     names = column.dictionary.to_numpy(zero_copy_only=False)
     names = names.astype(str) if names.dtype == object else names

@@ -47,10 +47,10 @@ class Cursor:
 
     def available(self, count: int) -> int:
         """Return how many rows come next, at most `count`; they are held until they are read."""
-        while (found := sum(len(piece[0]) for piece in self.held)) < count:
+        while (n_held := sum(len(piece[0]) for piece in self.held)) < count:
             block = next(self.blocks, None)
             if block is None:
-                return found
+                return n_held
             self.held.append((block.dense(), block.y, block.weight))
         return count
 

@@ -35,7 +35,7 @@ class Entry:
 
     @property
     def n_bytes(self) -> int:
-        """What it takes."""
+        """The bytes of its columns."""
         return sum(column.nbytes for column in self.columns)
 
 
@@ -53,12 +53,12 @@ class LocalTable:
             _tables.move_to_end(self.token)
             # A pass may read a chunk in longer runs than a random draw does, so the length is part of the key.
             place = block.start, block.n
-            found = table.get(place)
-            if found is None:
-                found = Entry(tuple(np.full(block.n, fill, dtype) for fill, dtype in self.columns))
-                if _has_room(found.n_bytes, self.token):
-                    table[place] = found
-        return found
+            entry = table.get(place)
+            if entry is None:
+                entry = Entry(tuple(np.full(block.n, fill, dtype) for fill, dtype in self.columns))
+                if _has_room(entry.n_bytes, self.token):
+                    table[place] = entry
+        return entry
 
 
 def _has_room(n_bytes: int, token: str) -> bool:

@@ -18,7 +18,7 @@ from mercer.errors import DataError
 
 __all__ = ["NpyFile"]
 
-# Who reads the header of each version of the format; NumPy writes later versions for structured types only.
+# The reader of the header for each version of the format; NumPy writes later versions for structured types only.
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -88,10 +88,10 @@ class NpyFile:
     def gather(self, rows: Array) -> Array:
         """Read rows by index, in the order asked; rows that follow one another in the file are read at once."""
         wanted, places = np.unique(rows, return_inverse=True)
-        found = np.empty((len(wanted), *self.shape[1:]), dtype=self.dtype)
+        values = np.empty((len(wanted), *self.shape[1:]), dtype=self.dtype)
         for first, last in _runs(wanted):
-            found[first:last] = self.read(int(wanted[first]), int(wanted[last - 1]) + 1)
-        return found[places.reshape(-1)]
+            values[first:last] = self.read(int(wanted[first]), int(wanted[last - 1]) + 1)
+        return values[places.reshape(-1)]
 
     def will_need(self, start: int, stop: int) -> None:
         """Ask the system to read these rows ahead, so that the disk works while the processor does."""

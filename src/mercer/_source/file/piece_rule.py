@@ -55,7 +55,7 @@ class PieceRule:
         if self.given is None:
             self.names = names
         elif names != self.names:
-            got, before = (", ".join(one) if one else "without names" for one in (names, self.names))
+            got, before = (", ".join(columns) if columns else "without names" for columns in (names, self.names))
             self._refuse(f"{self._where(number)} has columns {got}, those before {before}; give all the same.")
         return self.read(number, *parts)
 

@@ -67,6 +67,7 @@ class SparseFile(SequentialSource):
                 if (kind := str(members["format"].item(), "ascii")) != "csr":
                     self._refuse(f"must hold CSR rows; got {kind}. Convert with .tocsr() and save it again")
                 n_rows, n_features = (int(size) for size in members["shape"])
+                # The row pointers are the only array of the file that is held whole: they tell where each block begins.
                 require_memory(self.subject, 8.0 * n_rows, "the row pointers", "split the file")
                 self.pointers = members["indptr"]
             with zipfile.ZipFile(self.path) as archive, archive.open("data.npy") as member:
@@ -97,6 +98,7 @@ class SparseFile(SequentialSource):
         n_rows, rows = len(self.pointers) - 1, self.block_rows
         with (
             zipfile.ZipFile(self.path) as archive,
+            # Both members are read forwards at the same time, so that compressed ones are unpacked only once.
             archive.open("data.npy") as data,
             archive.open("indices.npy") as indices,
         ):
@@ -133,6 +135,7 @@ class SparseFile(SequentialSource):
         return {
             "shape": [self.known_rows, self.n_features],
             "dtype": str(self.stored),
+            # Size and time stand for a checksum, which would read the whole file.
             "data": [os.path.basename(self.path), status.st_size, status.st_mtime_ns],
         }
 

@@ -82,10 +82,10 @@ class TableFiles:
         first = None
         for fragment in data.get_fragments():
             schema = fragment.physical_schema
-            found = schema.names if _NAMES[self.kind] == "csv" else [(field.name, str(field.type)) for field in schema]
-            first = found if first is None else first
-            if found != first:
-                other = next(iter({*map(str, found)} ^ {*map(str, first)}), "their order")
+            fields = schema.names if _NAMES[self.kind] == "csv" else [(field.name, str(field.type)) for field in schema]
+            first = fields if first is None else first
+            if fields != first:
+                other = next(iter({*map(str, fields)} ^ {*map(str, first)}), "their order")
                 self._refuse(
                     f"{fragment.path} has other columns than {self.files[0]}: they differ in {other}. Give all files "
                     f"the same columns and types."

@@ -148,19 +148,7 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
         return self.classes_[shares.argmax(axis=1)]
 
     def predict_log_proba(self, X: Any, **params: Any) -> np.ndarray:
-        """Return the logarithms of :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        **params : dict
-            Metadata for the members, through scikit-learn's routing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return the logarithms of :meth:`predict_proba`, which takes the same arguments."""
         with np.errstate(divide="ignore"):
             return np.log(self._average_shares(X, "predict_log_proba", params))
 

@@ -142,6 +142,7 @@ class BaggingModel(MemberList, Estimator):
             max_steps=-(-self.n_estimators // BATCH),
             attributes=attributes | {"estimator_": base, "_draws": draws},
         )
+        # A second fit without `oob_score` must not keep the scores of the first.
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
             self.__dict__.pop(name, None)
         if self.oob_score:
@@ -177,6 +178,7 @@ class BaggingModel(MemberList, Estimator):
         entropy = self._draws.entropy if continues else seed_sequence(self.random_state).entropy
         # With equal weights the same rows are drawn as without weights.
         share = None if weight is None or np.ptp(weight) == 0 else weight / weight.sum()
+        # Zero parts mean that every member draws from all rows.
         parts = self.n_estimators if self.partition else 0
         return Draws(entropy, n, d, int(size), width, self.bootstrap, self.bootstrap_features, parts, share)
 

@@ -146,5 +146,6 @@ def member_correlation(predictions: Any) -> tuple[float, float]:
     covariance = np.cov(table, rowvar=False)
     m = table.shape[1]
     variance = float(np.trace(covariance) / m)
+    # The mean of the m (m - 1) entries off the diagonal.
     between = float((covariance.sum() - np.trace(covariance)) / (m * (m - 1)))
     return variance, between / variance if variance > 0 else 0.0

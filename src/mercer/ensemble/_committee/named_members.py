@@ -151,6 +151,10 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
         super().set_params(**params)
         return self
 
+    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return the targets that members are fitted to, and the fitted attributes that follow from them."""
+        raise NotImplementedError  # classifiers and regressors have their own targets
+
     def _list_members(self, kind: str | None) -> list[tuple[str, Any]]:
         """Return the members that are not dropped; raise if a name is wrong or a member not of a kind of `KINDS`."""
         subject = type(self).__name__
@@ -222,6 +226,7 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
 
     def _name_members(self, members: list[Any]) -> dict[str, Any]:
         """Return fitted members in their order and by their names, and the columns that they were fitted to."""
+        # A fit that ended early has fewer members than names: the rest are left out.
         fitted = iter(members)
         named = {name: member if is_dropped(member) else next(fitted, None) for name, member in self.estimators}
         attributes: dict[str, Any] = {

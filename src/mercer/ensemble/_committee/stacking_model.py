@@ -135,10 +135,6 @@ class StackingModel(TransformerMixin, NamedMembers):
         """Return the final estimator, not fitted."""
         raise NotImplementedError  # classifiers and regressors have their own default
 
-    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        """Return the targets that members are fitted to, and the fitted attributes that follow from them."""
-        raise NotImplementedError  # classifiers and regressors have their own targets
-
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit the members, and the final estimator to their predictions of rows that they were not fitted to.
@@ -171,6 +167,7 @@ class StackingModel(TransformerMixin, NamedMembers):
         )
         finish = partial(self._fit_final, final, X, y, self._list_final_params(final, weight, fit_params))
         solver = _Stacking(layer.stack, finish, len(members), self._threads())
+        # Names of an earlier fit must not outlive a fit to rows without names.
         self.__dict__.pop("feature_names_in_", None)
         outcome = self._drive(
             solver.solve,
@@ -343,6 +340,7 @@ def _call_member(member: Any, method: str, classes: Any, X: Any, cv: Any) -> Any
 def _make_columns(output: Any, method: str, classes: Any, X: Any) -> np.ndarray:
     """Return the output of a member as columns; the probabilities of two classes, which sum to one, as one column."""
     if isinstance(output, list):
+        # Indicators of several labels: each label has two probabilities that sum to one, so that the second suffices.
         columns = np.hstack([np.asarray(probabilities)[:, 1:] for probabilities in output])
     else:
         columns = np.asarray(output)

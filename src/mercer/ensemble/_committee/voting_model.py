@@ -54,10 +54,6 @@ class VotingModel(TransformerMixin, NamedMembers):
     # Which estimators may be members, see KINDS.
     _kind: ClassVar[str]
 
-    def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        """Return the targets that members are fitted to, and the fitted attributes that follow from them."""
-        raise NotImplementedError  # classifiers and regressors have their own targets
-
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
         """Fit the members.

@@ -1,4 +1,4 @@
-"""What a fitted forest tells: mean values of leaves, paths, proximities, and the importance of features."""
+"""Predictions and diagnostics of a fitted forest: means of leaves, paths, proximities, importances of features."""
 
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -46,6 +46,7 @@ class FittedForest(TreeEnsemble):
         """Return the mean over the trees of the values of each row's leaf, of shape (n, n_outputs, classes)."""
         rows = self._check_rows(X)
         packed = self._pack()
+        # Up to 512 rows, starting threads would take longer than the walk through the trees.
         sums = packed.sum_leaves(rows, self._threads() if rows.shape[0] > 512 else 1)
         sums /= len(packed.roots)
         return sums.reshape(len(sums), self.n_outputs_, -1).astype(self._dtype, copy=False)
@@ -99,6 +100,7 @@ class FittedForest(TreeEnsemble):
         """
         leaves = self.apply(X)
         n = len(leaves)
+        # Eight bytes for the sum, and one for the comparison of a tree, of each pair of rows.
         require_memory(type(self).__name__, 9 * n * n, f"the {n} x {n} proximities", "give fewer rows")
         shared = np.zeros((n, n))
         for column in leaves.T:
@@ -126,6 +128,7 @@ class FittedForest(TreeEnsemble):
         shares = [member.feature_importances_ for member in self.estimators_ if member.tree_.node_count > 1]
         if not shares:
             return np.zeros(self.n_features_in_)
+        # Trees without a split have no shares, and are left out of the mean.
         mean = np.mean(shares, axis=0)
         return mean / mean.sum()
 
@@ -158,6 +161,7 @@ class FittedForest(TreeEnsemble):
         losses = np.zeros(self.n_features_in_)
         for seed, member, drawn in zip(self._member_seeds, self.estimators_, self.estimators_samples_):
             unseen = np.setdiff1d(np.arange(len(rows)), drawn)
+            # The 2 separates this stream from those that drew the rows and features of the tree.
             stream = np.random.default_rng([seed, 2])
             own, truth = rows[unseen].copy(), y[unseen]
             before = self._measure_error(member, own, truth)

@@ -74,6 +74,7 @@ class ForestClassifier(ClassifierMixin, ForestModel):
 
     def _score_oob(self, problem: Problem, sums: Array, counts: Array) -> float:
         seen = counts > 0
+        # The shares of all outputs lie side by side in `sums`.
         ends = np.cumsum(problem.n_classes)
         shares = [sums[seen, end - count : end] for end, count in zip(ends, problem.n_classes)]
         predicted = np.stack([share.argmax(axis=1) for share in shares], axis=1)
@@ -141,6 +142,7 @@ class ForestRegressor(RegressorMixin, ForestModel):
         predicted, truth = sums[seen] / counts[seen, None], problem.labels[seen]
         if callable(self.oob_score):
             return float(self.oob_score(_squeeze_columns(truth), _squeeze_columns(predicted)))
+        # R squared needs at least two rows; with fewer the score is zero.
         weight = problem.weight[seen]
         return float(r2_score(truth, predicted, sample_weight=weight)) if np.count_nonzero(weight) > 1 else 0.0
 

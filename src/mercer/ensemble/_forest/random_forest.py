@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer.ensemble._forest.documentation import SHARED
 from mercer.ensemble._forest.kinds import ForestClassifier, ForestRegressor
 from mercer.ensemble._forest.model import DRAWN, FOREST_PARAMETERS, ForestModel
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -27,20 +28,10 @@ class RandomForestClassifier(ForestClassifier):
         The number of trees.
     criterion : one of 'gini', 'entropy', 'log_loss', default='gini'
         The impurity that splits lower, as of :class:`mercer.tree.DecisionTreeClassifier`.
-    max_depth : an integer in [1, inf) or None, default=None
-        Most splits from the root to a leaf; None means no limit.
-    min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
-        Fewest rows of a node that is split, or their share.
-    min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
-        Fewest rows on each side of a split, or their share.
-    min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
-        Least share of the weight on each side of a split.
+    %(limits)s
     max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default='sqrt'
         The number or share of features, drawn at random, among which a node is split; None means all.
-    max_leaf_nodes : an integer in [2, inf) or None, default=None
-        Most leaves of a tree, which then grows best first.
-    min_impurity_decrease : a number in [0, inf), default=0.0
-        Least decrease of impurity by a split, weighted by the node's share of all weight.
+    %(leaves)s
     bootstrap : a boolean, default=True
         Whether each tree is grown on rows drawn with replacement, or on all rows.
     oob_score : a boolean or a callable, default=False
@@ -49,59 +40,24 @@ class RandomForestClassifier(ForestClassifier):
         Threads; None means all cores. Changes no result.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         The seed of the rows and features that are drawn; every tree has its own.
-    verbose : a boolean or an integer in [0, inf), default=0
-        Whether to print a line for each tree.
-    warm_start : a boolean, default=False
-        Whether `fit` keeps the trees of the last fit and grows only those that are missing.
+    %(progress)s
     class_weight : one of 'balanced', 'balanced_subsample' or an instance of dict or list or None, default=None
         Factors of the weights of each class; with "balanced" all classes have the same total weight, with
         "balanced_subsample" so in each bootstrap sample.
-    ccp_alpha : a number in [0, inf), default=0.0
-        The price of a leaf in cost-complexity pruning of each tree.
-    max_samples : an integer in [1, inf) or a number in (0, inf) or None, default=None
-        The number or share of rows drawn for a tree; None means as many as there are.
-    monotonic_cst : an array-like or None, default=None
-        For each feature 1 if predictions may only rise with it, -1 if they may only fall, else 0.
-    categorical_features : an array-like or one of 'from_dtype' or None, default=None
-        Columns that hold categories: a mask, indices or names; ``'from_dtype'``: the columns of a frame of that type.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the trees it has; trees that still grow are discarded, except the first.
+    %(pruning_and_samples)s
 
     Attributes
     ----------
     estimators_ : list of DecisionTreeClassifier
-        The trees, which know classes by their numbers.
+        The trees, which know classes by their indices.
     classes_, n_classes_
         Labels, sorted, and their number; lists of them for several outputs.
-    n_outputs_ : int
-        Columns of targets.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean share of each feature in the decrease of impurity; biased, see :meth:`permutation_importance`.
-    oob_score_ : float
-        With `oob_score`: the score of predictions by trees that did not see a row.
+    %(scores)s
     oob_decision_function_ : ndarray of shape (n_samples, ...)
         With `oob_score`: these predictions; NaN for rows that every tree saw.
-    estimators_samples_ : list of ndarray
-        The rows drawn for each tree.
-    history_ : dict of ndarray
-        For each tree: ``objective``, the mean impurity of its leaves, ``nodes``, and with `oob_score` ``oob_error``,
-        one minus the score of the trees so far.
-    converged_, n_iter_, certificate_
-        How the fit went.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
+    %(history)s
 
-    Notes
-    -----
-    A level of a tree costs O(m k) for m rows and k features drawn, after every column was ranked once. Nodes of at
-    least 256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as
-    those of an exact search. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to the side
-    with the larger gain. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory, with 2 to 10
-    bytes a value in addition and about 100 bytes a row for each thread.
-
-    References
-    ----------
-    L. Breiman, Random forests, 2001.
+    %(forest_notes)s
 
     Examples
     --------
@@ -113,6 +69,7 @@ class RandomForestClassifier(ForestClassifier):
     0.96
     """
 
+    __doc__ = (__doc__ or "") % SHARED
     _tree_class = DecisionTreeClassifier
     _parameters: ClassVar[dict[str, Rule]] = {
         **FOREST_PARAMETERS,
@@ -185,20 +142,10 @@ class RandomForestRegressor(ForestRegressor):
         The number of trees.
     criterion : one of 'squared_error', 'friedman_mse', 'absolute_error', 'poisson', default='squared_error'
         The impurity that splits lower, as of :class:`mercer.tree.DecisionTreeRegressor`.
-    max_depth : an integer in [1, inf) or None, default=None
-        Most splits from the root to a leaf; None means no limit.
-    min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
-        Fewest rows of a node that is split, or their share.
-    min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
-        Fewest rows on each side of a split, or their share.
-    min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
-        Least share of the weight on each side of a split.
+    %(limits)s
     max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=1.0
         The number or share of features, drawn at random, among which a node is split; None means all.
-    max_leaf_nodes : an integer in [2, inf) or None, default=None
-        Most leaves of a tree, which then grows best first.
-    min_impurity_decrease : a number in [0, inf), default=0.0
-        Least decrease of impurity by a split, weighted by the node's share of all weight.
+    %(leaves)s
     bootstrap : a boolean, default=True
         Whether each tree is grown on rows drawn with replacement, or on all rows.
     oob_score : a boolean or a callable, default=False
@@ -207,54 +154,19 @@ class RandomForestRegressor(ForestRegressor):
         Threads; None means all cores. Changes no result.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         The seed of the rows and features that are drawn; every tree has its own.
-    verbose : a boolean or an integer in [0, inf), default=0
-        Whether to print a line for each tree.
-    warm_start : a boolean, default=False
-        Whether `fit` keeps the trees of the last fit and grows only those that are missing.
-    ccp_alpha : a number in [0, inf), default=0.0
-        The price of a leaf in cost-complexity pruning of each tree.
-    max_samples : an integer in [1, inf) or a number in (0, inf) or None, default=None
-        The number or share of rows drawn for a tree; None means as many as there are.
-    monotonic_cst : an array-like or None, default=None
-        For each feature 1 if predictions may only rise with it, -1 if they may only fall, else 0.
-    categorical_features : an array-like or one of 'from_dtype' or None, default=None
-        Columns that hold categories: a mask, indices or names; ``'from_dtype'``: the columns of a frame of that type.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with the trees it has; trees that still grow are discarded, except the first.
+    %(progress)s
+    %(pruning_and_samples)s
 
     Attributes
     ----------
     estimators_ : list of DecisionTreeRegressor
         The trees.
-    n_outputs_ : int
-        Columns of targets.
-    feature_importances_ : ndarray of shape (n_features,)
-        Mean share of each feature in the decrease of impurity; biased, see :meth:`permutation_importance`.
-    oob_score_ : float
-        With `oob_score`: the score of predictions by trees that did not see a row.
+    %(scores)s
     oob_prediction_ : ndarray of shape (n_samples, ...)
         With `oob_score`: these predictions; NaN for rows that every tree saw.
-    estimators_samples_ : list of ndarray
-        The rows drawn for each tree.
-    history_ : dict of ndarray
-        For each tree: ``objective``, the mean impurity of its leaves, ``nodes``, and with `oob_score` ``oob_error``,
-        one minus the score of the trees so far.
-    converged_, n_iter_, certificate_
-        How the fit went.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
+    %(history)s
 
-    Notes
-    -----
-    A level of a tree costs O(m k) for m rows and k features drawn, after every column was ranked once. Nodes of at
-    least 256 rows are searched in 255 steps of about equally many rows, smaller nodes exactly; trees are as accurate as
-    those of an exact search. Trees grow in parallel, each from a seed of its own. Missing values (NaN) go to the side
-    with the larger gain. With `sample_weight` rows are drawn in proportion to it. Rows must be in memory, with 2 to 10
-    bytes a value in addition and about 100 bytes a row for each thread.
-
-    References
-    ----------
-    L. Breiman, Random forests, 2001.
+    %(forest_notes)s
 
     Examples
     --------
@@ -266,6 +178,7 @@ class RandomForestRegressor(ForestRegressor):
     0.4
     """
 
+    __doc__ = (__doc__ or "") % SHARED
     _tree_class = DecisionTreeRegressor
     _parameters: ClassVar[dict[str, Rule]] = {
         **FOREST_PARAMETERS,

@@ -131,6 +131,7 @@ class GradientModel(TreeEnsemble):
             warnings.warn(message, FutureWarning, stacklevel=4)
         warm = self.warm_start and "_members" in vars(self)
         problem = open_problem(self, X, y, sample_weight)
+        # Rows of weight zero are left out: they must change neither the classes nor the split of rows.
         y, known = column_or_1d(problem.y, warn=True), problem.weight > 0
         X, weight = (problem.X, problem.weight) if known.all() else (problem.X[known], problem.weight[known])
         y, attributes = self._encode_targets(y[known])
@@ -203,6 +204,7 @@ class GradientModel(TreeEnsemble):
         """Return a function of a round's index and state that shows `monitor` the model of that round."""
 
         def observe(index: int, state: GradientState) -> Any:
+            # The monitor gets a copy: what it changes does not reach the fit under way.
             model = copy.copy(self)
             model.__dict__.update(attributes | fitted(state))
             return monitor(index, model, {"state": state})
@@ -239,6 +241,7 @@ class GradientModel(TreeEnsemble):
                 f"Try using another random seed, or a smaller validation_fraction than {self.validation_fraction}."
             )
             raise DataError(message)
+        # Rows keep their order, and so do the sums over them.
         return np.sort(training), np.sort(held)
 
     def _fit_init(self, X: Array, y: Array, weight: Array | None, loss: BoostingLoss) -> InitialModel:
@@ -281,7 +284,7 @@ class GradientModel(TreeEnsemble):
                 for index in range(len(members), len(state.trees))
             ),
         ]
-        found = {
+        by_state = {
             "_members": members,
             "train_score_": np.array(state.train_scores),
             "n_estimators_": len(members) // k,
@@ -290,9 +293,9 @@ class GradientModel(TreeEnsemble):
             "_held_losses": np.array(state.held_losses),
         }
         if self.subsample < 1.0 and state.trees:
-            found |= {"oob_scores_": found["_oob_scores"], "oob_improvement_": found["_oob_gains"]}
-            found["oob_score_"] = float(state.oob_scores[-1])
-        return found
+            by_state |= {"oob_scores_": by_state["_oob_scores"], "oob_improvement_": by_state["_oob_gains"]}
+            by_state["oob_score_"] = float(state.oob_scores[-1])
+        return by_state
 
     def _make_member(self, tree: Any, round_index: int, output: int, attributes: dict[str, Any]) -> Any:
         """Return a fitted tree estimator."""

@@ -21,7 +21,7 @@ _SAMPLE = 2**16
 @plain
 @dataclass(frozen=True)
 class BinMap:
-    """How values become bins.
+    """The map from values to bins.
 
     Attributes
     ----------

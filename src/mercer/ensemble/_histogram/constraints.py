@@ -87,5 +87,6 @@ def read_groups(subject: str, given: Any, n_features: int) -> list[set[int]] | N
             f"[0, {n_features - 1}], specifying the position of features, got: {wrong[0]!r}."
         )
         raise DataError(message)
+    # As in scikit-learn: columns that no group names may interact with each other, and with no others.
     rest = set(range(n_features)) - set().union(*groups)
     return [*groups, rest] if rest else groups

@@ -104,6 +104,7 @@ class BoostingLoss:
             rows = slice(block * unit, min((block + 1) * unit, len(y)))
             z, t = scores[rows], y[rows]
             w = weight[rows] if len(weight) else 1.0
+            # Losses without a compiled twin have one score, so that only the first one is written.
             slope, curvature = self.differentiate(z, t)
             gradients[0, rows, 0] = w * slope
             gradients[0, rows, 1] = w * curvature

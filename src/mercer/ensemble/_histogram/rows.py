@@ -88,7 +88,7 @@ class RowSet:
 
 @dataclass(frozen=True, eq=False)
 class PreparedRows:
-    """What a fit needs of its rows: how values become bins, the training rows, and the validation rows or None."""
+    """The rows of a fit: the map from values to bins, the training rows, and the validation rows or None."""
 
     bins: BinMap
     categories: Categories | None

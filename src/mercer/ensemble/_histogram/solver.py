@@ -67,7 +67,7 @@ class Boosting:
 
     @property
     def overlaps(self) -> bool:
-        """Whether nothing between two rounds needs the threads: the workers then run on until the end."""
+        """Whether the worker threads may begin the next round at once, since nothing between two rounds needs them."""
         by_counts = self.subsample < 1.0 and self.rows.repeats
         return self.stopping is None and self.loss.native > 0 and not by_counts
 
@@ -159,6 +159,7 @@ class Boosting:
         for leaf in builder.list_leaves():
             inside = rows.find_rows(leaf)
             weight = None if rows.weight is None else rows.weight[inside]
+            # The best value is found for the full residuals and then shrunk, as Friedman (2001) does.
             values[leaf] = self.learning_rate * loss.leaf(gradients.scores[inside], rows.y[inside], weight)
         return values
 

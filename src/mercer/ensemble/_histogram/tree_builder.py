@@ -180,4 +180,6 @@ def _find_scale(bits: int, total: float) -> float:
     """Return a power of two that keeps a sum of absolute values `total` below ``2**(bits - 1)``, and near it."""
     if not 0 < total < math.inf:
         return 1.0
+    # total = m 2^e with m in [0.5, 1), so that total 2^(bits - 1 - e) lies in [2^(bits - 2), 2^(bits - 1)). The limit
+    # of 1000 keeps the inverse of the scale a normal number.
     return 2.0 ** min(bits - 1 - math.frexp(total)[1], 1000)

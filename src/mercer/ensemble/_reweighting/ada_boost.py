@@ -246,6 +246,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         if is_stump(self.estimator) and not self.resample:
             source = open_table(self, X, y, sample_weight)
             return source, source.whole(), source.y
+        # Any other estimator takes the rows as they were given, frames and text included.
         check_wrapped_place(self, X, y)
         rows, y = check_member_table(self, DecisionStump() if self.estimator is None else self.estimator, X, y)
         check_labels(y)
@@ -276,6 +277,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         else:
             rows = check_member_rows(self, learner.estimator, X_val)
         y_val = np.asarray(y_val)
+        # searchsorted gives an index for unknown labels too; comparing the classes found shows them.
         labels = np.searchsorted(classes, y_val).clip(0, len(classes) - 1)
         unknown = y_val[classes[labels] != y_val]
         if len(unknown):

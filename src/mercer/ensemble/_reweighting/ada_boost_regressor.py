@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -20,13 +20,12 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer.ensemble._reweighting.weak_learner import (
-    MemberList,
+    WeightedMembers,
     check_member_rows,
     check_member_table,
     check_takes_weights,
+    fit_member,
     make_driver_source,
-    seed_member,
-    take_rows,
 )
 from mercer.tree import DecisionTreeRegressor
 
@@ -80,6 +79,7 @@ class MedianRounds:
 
     def _add(self, state: MedianState, member: Any, predicted: np.ndarray) -> MedianState | None:
         """Return the state after one more member, or None if its mean loss is too large."""
+        # Rows of weight zero must not set the largest residual, which scales all losses.
         gap = np.where(state.row_weight > 0, np.abs(predicted - self.y), 0.0)
         largest = gap.max()
         loss = _LOSSES[self.loss](gap / largest) if largest > 0 else gap
@@ -90,13 +90,14 @@ class MedianRounds:
         # log(1 / beta) would be infinite or not positive: such a member has the weight one and ends the rounds.
         if error <= 0 or error >= 0.5:
             return replace(state, members=members, weights=(*state.weights, 1.0), errors=errors, ended=True)
+        # 0 < beta < 1: rows with a small loss lose weight, those with loss one keep it (Drucker, 1997).
         beta = error / (1.0 - error)
         weight = state.row_weight * beta ** ((1.0 - loss) * self.learning_rate)
         weights = (*state.weights, self.learning_rate * math.log(1.0 / beta))
         return MedianState(members, weights, errors, weight / weight.sum())
 
 
-class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
+class AdaBoostRegressor(WeightedMembers, RegressorMixin, Estimator):
     r"""AdaBoost.R2: the weighted median of regressors, each learnt where its predecessors are far off.
 
     Each round fits a member h to rows drawn by their weights :math:`d_i`, takes the losses
@@ -224,13 +225,8 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         seeds = seed_sequence(self.random_state)
 
         def learn(weight: np.ndarray, index: int) -> tuple[Any, np.ndarray]:
-            child = np.random.SeedSequence(seeds.entropy, spawn_key=(index,))
-            member = seed_member(clone(base), child)
-            if self.resample:
-                drawn = np.random.default_rng(child).choice(len(y), len(y), p=weight)
-                member.fit(take_rows(rows, drawn), y[drawn])
-            else:
-                member.fit(rows, y, sample_weight=weight)
+            seed = np.random.SeedSequence(seeds.entropy, spawn_key=(index,))
+            member = fit_member(base, rows, y, weight, seed, self.resample)
             return member, np.asarray(member.predict(rows), dtype=np.float64)
 
         source = make_driver_source(rows, y, weight, self._threads())
@@ -266,17 +262,7 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         return self._find_median(self._predict_members(X), len(self.estimators_))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield :meth:`predict` after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-        """
+        """Yield :meth:`predict` after each round."""
         predictions = self._predict_members(X)
         for n_members in range(1, len(self.estimators_) + 1):
             yield self._find_median(predictions, n_members)
@@ -299,14 +285,6 @@ class AdaBoostRegressor(MemberList, RegressorMixin, Estimator):
         """
         for predicted in self.staged_predict(X):
             yield r2_score(y, predicted, sample_weight=sample_weight)
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """The importances of the members, averaged with their weights; biased towards columns with many values."""
-        check_is_fitted(self)
-        return np.average(
-            [member.feature_importances_ for member in self.estimators_], axis=0, weights=self.estimator_weights_
-        )
 
     def _predict_members(self, X: Any) -> np.ndarray:
         """Return the predictions of all members (n, members)."""

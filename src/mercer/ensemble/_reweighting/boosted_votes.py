@@ -15,7 +15,7 @@ from mercer._native.tree import stump_search
 from mercer._plain import plain
 from mercer._source import Block, open_source
 from mercer.ensemble._reweighting.boosting import compute_votes
-from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, MemberList, check_member_rows
+from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, WeightedMembers, check_member_rows
 
 __all__ = ["BoostedVotes", "StumpVotes"]
 
@@ -41,6 +41,7 @@ class StumpVotes:
     def __call__(self, block: Block) -> np.ndarray:
         if not block.is_sparse:
             return self.sum_votes(block.X)
+        # Only the columns that some stump reads are made dense.
         used, features = np.unique(self.features, return_inverse=True)
         rows = np.ascontiguousarray(block.X[:, used].toarray())
         return StumpVotes(features.astype(np.int64), self.thresholds, self.missing_left, self.votes).sum_votes(rows)
@@ -52,14 +53,12 @@ class StumpVotes:
         return scores
 
 
-class BoostedVotes(MemberList, ClassifierMixin):
+class BoostedVotes(WeightedMembers, ClassifierMixin):
     """Predictions of a boosted classifier."""
 
     algorithm: str
     classes_: Any
     n_classes_: int
-    estimators_: list[Any]
-    estimator_weights_: Any
     _packed: StumpVotes | None
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -111,62 +110,22 @@ class BoostedVotes(MemberList, ClassifierMixin):
         return self._compute_softmax(scores, self._find_scale()).astype(dtype, copy=False)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of :meth:`predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return the logarithms of :meth:`predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield :meth:`decision_function` after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
+        """Yield :meth:`decision_function` after each round."""
         for n_rounds, scores in enumerate(self._stage_scores(X), start=1):
             yield self._divide_scores(scores, self._find_scale(n_rounds))
 
     def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield :meth:`predict` after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-        """
+        """Yield :meth:`predict` after each round."""
         for scores in self._stage_scores(X):
             yield self.classes_[_find_largest(scores)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
-        """Yield :meth:`predict_proba` after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Yield :meth:`predict_proba` after each round."""
         for n_rounds, scores in enumerate(self._stage_scores(X), start=1):
             yield self._compute_softmax(scores, self._find_scale(n_rounds))
 
@@ -189,20 +148,6 @@ class BoostedVotes(MemberList, ClassifierMixin):
         for labels in self.staged_predict(X):
             yield accuracy_score(y, labels, sample_weight=sample_weight)
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """The importances of the members, averaged with their weights; biased towards columns with many values."""
-        check_is_fitted(self)
-        try:
-            parts = [member.feature_importances_ for member in self.estimators_]
-        except AttributeError as error:
-            message = (
-                f"Unable to compute feature importances since estimator does not have a feature_importances_ "
-                f"attribute; got {type(self.estimators_[0]).__name__}. Use permutation importance."
-            )
-            raise AttributeError(message) from error
-        return np.average(parts, axis=0, weights=self.estimator_weights_)
-
     def _sum_votes(self, X: Any) -> tuple[np.ndarray, Any]:
         """Return the sum of all votes (n, K), and the type of the predictions."""
         # Asking scikit-learn whether a model is fitted takes longer than a prediction for one row.
@@ -214,6 +159,7 @@ class BoostedVotes(MemberList, ClassifierMixin):
             return total, np.float32 if getattr(rows, "dtype", None) == np.float32 else np.float64
         rows = read_table(self, X)
         if not issparse(rows) and rows.size < 2**16:
+            # Few values need no threads, and so no source.
             return self._packed.sum_votes(rows), rows.dtype
         return open_source(rows, threads=self._threads()).map(self._packed), rows.dtype
 
@@ -256,11 +202,13 @@ class BoostedVotes(MemberList, ClassifierMixin):
     def _compute_softmax(self, scores: np.ndarray, scale: float) -> np.ndarray:
         """Return the class probabilities (n, K) of the votes."""
         powers = scores / (scale * max(self.n_classes_ - 1, 1))
+        # A common shift changes no share and keeps exp from overflowing.
         powers = np.exp(powers - powers.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
 
 
 def _find_largest(scores: np.ndarray) -> np.ndarray:
     """Return the index of the largest score; the first of those that differ by rounding alone."""
+    # Sums of votes that are equal in exact arithmetic differ by rounding, at most by 1e-12 of the largest score.
     top = scores.max(axis=1, keepdims=True)
     return (scores >= top - 1e-12 * np.abs(scores).max(axis=1, keepdims=True)).argmax(axis=1)

@@ -178,9 +178,11 @@ class Rounds:
         labels = self.validation.labels
         shares = self.validation.predict(member)
         scores = state.validation + compute_votes(shares.table, size, self.algorithm)[shares.index]
+        # Y . F / K is the score of the true class over K - 1, since scores sum to zero.
         right = scores[np.arange(len(labels)), labels]
         with np.errstate(over="ignore"):
             loss = float(np.average(np.exp(-right / max(self.n_classes - 1, 1)), weights=self.validation.weight))
+        # exp may overflow: the largest finite number stands for infinity.
         losses = (*state.validation_losses, min(loss, float(np.finfo(np.float64).max)))
         return replace(state, validation=scores, validation_losses=losses)
 
@@ -193,6 +195,7 @@ class Rounds:
         losses = state.validation_losses
         best = int(np.argmin(losses))
         before = min(losses[: -self.patience], default=math.inf)
+        # The best of the last `patience` rounds must be below the best of those before them by the tolerance.
         stalled = len(losses) > self.patience and min(losses[-self.patience :]) > before - self.tolerance
         return "validation" if stalled and best < len(losses) - 1 else ""
 

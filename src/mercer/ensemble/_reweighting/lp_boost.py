@@ -140,6 +140,7 @@ class ColumnGeneration:
     def _split_groups(self, state: ColumnState, member: Any, right: np.ndarray) -> ColumnState:
         """Return the state with one more stump; each group is split into rows that it is wrong and right about."""
         weighted = state.group >= 0
+        # Half 2 g holds the rows of group g that the stump is wrong about, half 2 g + 1 those that it is right about.
         halves, inverse = np.unique(2 * state.group[weighted] + right[weighted], return_inverse=True)
         group = np.full_like(state.group, -1)
         group[weighted] = inverse

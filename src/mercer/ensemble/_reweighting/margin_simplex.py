@@ -55,6 +55,7 @@ def make_first_basis(pattern: Array, bounds: Array) -> Basis:
             return Basis(np.array([group, _Z]), upper, mass)
         mass[group], upper[group] = bounds[group], True
         left -= bounds[group]
+    # Rounding left the bounds' sum just below one: the last group is basic all the same.
     upper[group] = False
     return Basis(np.array([group, _Z]), upper, mass)
 
@@ -67,6 +68,7 @@ def grow_basis(basis: Basis, parents: Array, bounds: Array) -> Basis:
         parent = int(basic[place])
         first, last = np.searchsorted(parents, [parent, parent + 1])
         held = float(basis.mass[parent])
+        # The first half takes the mass up to its bound, so that at most one half lies between its bounds and is basic.
         if last - first == 2 and held > bounds[first]:
             upper[first], mass[first] = True, bounds[first]
             held, first = held - bounds[first], first + 1
@@ -80,12 +82,14 @@ def restart(patterns: Array, bounds: Array, basis: Basis) -> tuple[Array, float,
     basic, upper = basis.basic.copy(), basis.upper.copy()
     extra = _perturb_costs(basic, upper, t)
     inverse = np.empty((0, 0))
+    # Pivots after one more hypothesis are few; a basis that needs more has lost its digits, and the caller solves anew.
     for step in range(200 + 20 * t):
         if step % _FRESH == 0:
             inverse = np.linalg.inv(_list_columns(patterns, basic))
         values = inverse @ _compute_right_sides(patterns, bounds, upper)
         low, high = _list_bounds(bounds, basic)
         short, over = low - values, values - high
+        # The basic variable that violates its bounds most leaves (Dantzig's rule for the dual simplex method).
         row = int(np.argmax(np.maximum(short, over)))
         if max(short[row], over[row]) <= _FEASIBLE:
             return _read_solution(patterns, bounds, basic, upper)
@@ -156,6 +160,7 @@ def _choose_entering(
     """Return the variable that replaces the basic one in `row`, or None; write the flipped bounds to `upper`."""
     n_groups, t = patterns.shape
     places = _find_places(basic, n_groups)
+    # The objective is z: its cost is one, and every other variable has only its perturbation.
     basic_cost = np.ones(t + 1)
     basic_cost[basic != _Z] = extra[places]
     price = basic_cost @ inverse
@@ -168,9 +173,11 @@ def _choose_entering(
     sides = np.concatenate([upper, np.zeros(t, dtype=bool)])
     candidates = np.flatnonzero(np.where(sides, entry > _PIVOT, entry < -_PIVOT))
     size = np.abs(entry[candidates])
+    # The ratio is the dual step at which the reduced cost of a candidate changes its sign.
     order = np.argsort(cost[candidates] / size, kind="stable")
     ranges = np.concatenate([bounds, np.full(t, np.inf)])[candidates[order]]
     value = float(inverse[row] @ _compute_right_sides(patterns, bounds, upper))
+    # Lower bounds are zero, except that of z, which is never outside its bounds.
     short = -value if below else value - float(bounds[basic[row]])
     # Variables whose whole range does not suffice are flipped to their other bound; the next one enters.
     enough = np.flatnonzero(np.cumsum(size[order] * ranges) >= short)
@@ -184,6 +191,7 @@ def _choose_entering(
 
 def _pivot(inverse: Array, column: Array, row: int) -> Array:
     """Return the inverse of the basis after the variable of `column` has replaced the one in `row`."""
+    # Gauss-Jordan elimination of the new column: O(t^2) instead of O(t^3) for a new inverse.
     line = inverse[row] / column[row]
     inverse = inverse - np.outer(column, line)
     inverse[row] = line
@@ -198,10 +206,12 @@ def _read_solution(
     inverse = np.linalg.inv(_list_columns(patterns, basic))
     values = inverse @ _compute_right_sides(patterns, bounds, upper)
     place = int(np.flatnonzero(basic == _Z)[0])
+    # The cost vector is the unit vector of z, so that the dual solution is its row of the inverse.
     weights, margin = -inverse[place, :t], float(inverse[place, t])
     mass = np.where(upper, bounds, 0.0)
     mass[basic[basic >= 0]] = values[basic >= 0]
     reduced = patterns @ weights - margin
+    # Optimal means: the reduced cost is not negative at a lower bound and not positive at an upper bound.
     wrong = np.where(upper, reduced, -reduced)
     wrong[basic[basic >= 0]] = 0.0
     outside = np.maximum(mass - bounds, -mass)

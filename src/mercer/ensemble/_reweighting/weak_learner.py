@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from mercer._solver.tree.stump_search import SortedColumns, Stump, describe_stump
 from mercer._source import Source, open_source
@@ -20,9 +20,11 @@ __all__ = [
     "EstimatorLearner",
     "MemberList",
     "StumpLearner",
+    "WeightedMembers",
     "check_member_rows",
     "check_member_table",
     "check_takes_weights",
+    "fit_member",
     "has_text",
     "is_stump",
     "make_driver_source",
@@ -71,13 +73,9 @@ class EstimatorLearner:
 
     def learn(self, weight: np.ndarray, index: int) -> tuple[Any, MemberShares]:
         """Return the member of round `index` under these weights (n,), and its class shares of the training rows."""
-        child = np.random.SeedSequence(self.seeds.entropy, spawn_key=(index,))
-        member = seed_member(clone(self.estimator), child)
-        if self.resample:
-            drawn = np.random.default_rng(child).choice(len(weight), len(weight), p=weight)
-            member.fit(take_rows(self.X, drawn), self.y[drawn])
-        else:
-            member.fit(self.X, self.y, sample_weight=weight)
+        # The seed follows from the index of the round, so that a resumed fit draws the same rows.
+        seed = np.random.SeedSequence(self.seeds.entropy, spawn_key=(index,))
+        member = fit_member(self.estimator, self.X, self.y, weight, seed, self.resample)
         return member, self.predict(member, self.X)
 
     def predict(self, member: Any, X: Any) -> MemberShares:
@@ -85,6 +83,7 @@ class EstimatorLearner:
         if self.by_share:
             shares = predict_shares(member, X, self.classes)
             return MemberShares(shares, np.arange(len(shares)))
+        # A member votes for one class with share one: row k of the unit matrix stands for class k.
         labels = np.searchsorted(self.classes, member.predict(X))
         return MemberShares(np.eye(len(self.classes)), np.clip(labels, 0, len(self.classes) - 1))
 
@@ -104,6 +103,26 @@ class MemberList:
         return iter(self.estimators_)
 
 
+class WeightedMembers(MemberList):
+    """A boosted ensemble: its members have weights."""
+
+    estimator_weights_: Any
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The importances of the members, averaged with their weights; biased towards columns with many values."""
+        check_is_fitted(self)
+        try:
+            parts = [member.feature_importances_ for member in self.estimators_]
+        except AttributeError as error:
+            message = (
+                f"Unable to compute feature importances since estimator does not have a feature_importances_ "
+                f"attribute; got {type(self.estimators_[0]).__name__}. Use permutation importance."
+            )
+            raise AttributeError(message) from error
+        return np.average(parts, axis=0, weights=self.estimator_weights_)
+
+
 def predict_shares(member: Any, X: Any, classes: np.ndarray, params: dict[str, Any] | None = None) -> np.ndarray:
     """Return class probabilities of a member (n, classes), with zeros for classes that it does not know."""
     shares = np.asarray(member.predict_proba(X, **(params or {})), dtype=np.float64)
@@ -112,6 +131,19 @@ def predict_shares(member: Any, X: Any, classes: np.ndarray, params: dict[str, A
     whole = np.zeros((len(shares), len(classes)))
     whole[:, np.searchsorted(classes, member.classes_)] = shares
     return whole
+
+
+def fit_member(
+    estimator: Any, X: Any, y: np.ndarray, weight: np.ndarray, seed: np.random.SeedSequence, resample: bool
+) -> Any:
+    """Fit a copy of `estimator` to rows with weights (n,), or to n rows drawn in proportion to them if `resample`."""
+    member = seed_member(clone(estimator), seed)
+    if resample:
+        drawn = np.random.default_rng(seed).choice(len(weight), len(weight), p=weight)
+        member.fit(take_rows(X, drawn), y[drawn])
+    else:
+        member.fit(X, y, sample_weight=weight)
+    return member
 
 
 def seed_member(member: Any, seed: np.random.SeedSequence) -> Any:
