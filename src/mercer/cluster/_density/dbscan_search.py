@@ -1,4 +1,4 @@
-"""Which search DBSCAN uses, and the clusters it finds."""
+"""The choice of DBSCAN's search, and clustering by it."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ __all__ = ["cluster_rows", "search_used"]
 
 
 def search_used(model: Any, rows: Array, metric: Metric) -> str:
-    """Return the search that suits rows and metric, or the one that was asked for."""
+    """Return the search that suits rows and metric, or the one that ``algorithm`` asks for."""
     if isinstance(metric.name, str) and metric.name == "precomputed":
         return "precomputed"
     if model.algorithm == "brute":
@@ -49,7 +49,7 @@ def _check_tree(model: Any, possible: bool, what: str, cure: str) -> None:
 def cluster_rows(
     model: Any, used: str, rows: Array, metric: Metric, weight: Array, threads: int
 ) -> tuple[Array, Array]:
-    """Return the labels of all rows, and which rows are core."""
+    """Return the labels of all rows, and whether each is core, by the search `used`."""
     subject = type(model).__name__
     if used == "grid":
         return cluster_grid(rows, model.eps, model.min_samples, weight, threads, subject)
@@ -65,6 +65,7 @@ def cluster_rows(
 
 
 def _cluster_tree(tree: SpaceTree, eps: float, min_samples: int, weight: Array) -> tuple[Array, Array]:
+    # `placed` arrays are in the order of the tree, all others in the order of the rows.
     placed = tree.count_within(eps, weight, float(min_samples)) >= min_samples
     if weight is not None:
         placed &= weight[tree.order] > 0
