@@ -112,7 +112,7 @@ class EMResult:
 
 @dataclass(frozen=True)
 class _Steps:
-    """The user's functions as the engine sees them."""
+    """The user's functions as a model for the EM engine."""
 
     e_step: Callable[[Any], tuple[Any, float]]
     m_step: Callable[[Any], Any]
@@ -219,6 +219,6 @@ def expectation_maximisation(
 
 
 def _value(thing: Any) -> Any:
-    """Return `thing`, as a generator that asks for nothing."""
+    """Return `thing` from a generator without requests."""
     return thing
     yield

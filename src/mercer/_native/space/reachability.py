@@ -203,7 +203,6 @@ def lightest_edges(
                             limit = search.weight[p]
                     value = search.weight[p] if search.weight[p] < limit else limit
                     bound = value if value > bound and search.core[p] <= value else bound
-            # Rows that gave up early know only that their edges weigh at least `limit`.
             for p in range(start, stop):
                 if search.limits[p] >= 0.0 and search.weight[p] > limit:
                     search.partner[p] = -1
