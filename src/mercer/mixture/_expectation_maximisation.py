@@ -12,6 +12,7 @@ from mercer._base.parameter import Integer, Nothing, Real, check_parameters
 from mercer._solver import Certificate, Dense
 from mercer._solver.driver import drive
 from mercer._solver.expectation_maximisation import ExpectationMaximisation
+from mercer._solver.relay import return_at_once
 from mercer._source.threads import one_blas_thread
 from mercer._statistic.expectation import compute_responsibilities
 from mercer._types import Array
@@ -200,8 +201,8 @@ def expectation_maximisation(
     rules = {"max_iter": Integer(1), "tol": Real(0), "max_time": Real(0) | Nothing()}
     check_parameters(subject, rules, locals())
     engine = ExpectationMaximisation(
-        prepare=lambda: _value(_Steps(e_step, m_step, log_prior, bound)),
-        start=lambda model, seed: _value(parameters),
+        prepare=lambda: return_at_once(_Steps(e_step, m_step, log_prior, bound)),
+        start=lambda model, seed: return_at_once(parameters),
         n_init=1,
         max_iter=max_iter,
         tol=tol,
@@ -216,9 +217,3 @@ def expectation_maximisation(
     return EMResult(
         run.parameters, float(run.objective), outcome.converged, run.iteration, history, outcome.certificate
     )
-
-
-def _value(thing: Any) -> Any:
-    """Return `thing` from a generator without requests."""
-    return thing
-    yield

@@ -14,7 +14,7 @@ from mercer._solver.centres.first_centres import column_moments, plus_plus, rand
 from mercer._solver.centres.lloyd import Lloyd
 from mercer._solver.centres.row_draw import Race
 from mercer._solver.expectation_maximisation import CollapseError
-from mercer._solver.relay import answer_requests, relay
+from mercer._solver.relay import answer_requests, relay, return_at_once
 from mercer._source import Block, Source, open_source
 from mercer._source.block import rows_per_block
 from mercer._statistic import Statistic
@@ -52,15 +52,10 @@ def first_centres(rule: str, k: int, seed: np.random.SeedSequence) -> Any:
     if rule == "k-means++":
         return centres
     memory = yield _Remembered()
-    lloyd = Lloyd(lambda _: _return_centres(centres), column_moments, 1, _MAX_ITER, _TOL, memory, seed)
+    lloyd = Lloyd(lambda _: return_at_once(centres), column_moments, 1, _MAX_ITER, _TOL, memory, seed)
     # Mixtures report the steps of EM only.
     solution = yield from relay(lloyd.solve(), lambda step: None)
     return solution.state.best.centres
-
-
-def _return_centres(centres: Array) -> Any:
-    return centres
-    yield
 
 
 def nearest_scores(centres: Array, shift: Array, n_features: int) -> Array:

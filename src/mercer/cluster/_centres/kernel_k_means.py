@@ -12,6 +12,7 @@ from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source.memory import require_memory
 from mercer.cluster._centres.init_rules import check_enough_rows
 from mercer.cluster._centres.kernel_lloyd import KernelLloyd
+from mercer.cluster._numbering import order_by_first_rows
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
 from mercer.errors import DataError
 from mercer.kernels import Kernel, as_kernel
@@ -256,9 +257,7 @@ class KernelKMeans(ClusterMixin, Estimator):
 
     def _fitted(self, state: Restarts) -> dict[str, Any]:
         run = state.choose()[0]
-        # Clusters are numbered by their first rows; empty ones come last.
-        names, first = np.unique(run.labels, return_index=True)
-        order = np.concatenate([names[np.argsort(first)], np.setdiff1d(np.arange(self.n_clusters), names)])
+        order = order_by_first_rows(run.labels, self.n_clusters)
         places = np.empty(self.n_clusters, dtype=np.int32)
         places[order] = np.arange(self.n_clusters, dtype=np.int32)
         return {"labels_": places[run.labels], "offsets_": run.offsets[order], "inertia_": run.inertia}

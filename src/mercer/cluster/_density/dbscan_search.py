@@ -13,10 +13,10 @@ from mercer.cluster._density.neighbour_lists import (
     MatrixRows,
     MetricTree,
     cluster_lists,
-    number_components,
 )
 from mercer.cluster._density.space_tree import NO_LABEL, SpaceTree
 from mercer.cluster._metric import TREES, Metric
+from mercer.cluster._numbering import number_by_first_rows
 from mercer.errors import ParameterError
 
 __all__ = ["cluster_rows", "search_used"]
@@ -73,7 +73,7 @@ def _cluster_tree(tree: SpaceTree, eps: float, min_samples: int, weight: Array) 
     core[tree.order] = placed
     components = np.empty(tree.n, np.int32)
     components[tree.order] = tree.components(eps, placed)
-    labels = number_components(components)
+    labels = number_by_first_rows(components)
     given = np.where(placed, labels[tree.order], NO_LABEL).astype(np.int32)
     labels[tree.order] = tree.share_labels(eps, given)
     return labels, core

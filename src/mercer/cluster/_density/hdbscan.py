@@ -29,8 +29,8 @@ from mercer.cluster._density.hdbscan_search import (
     search_used,
 )
 from mercer.cluster._density.join_search import JoinSearch
-from mercer.cluster._density.neighbour_lists import number_components
 from mercer.cluster._metric import Metric, MetricName
+from mercer.cluster._numbering import number_by_first_rows
 
 __all__ = ["HDBSCAN"]
 
@@ -326,7 +326,7 @@ class HDBSCAN(ClusterMixin, Estimator):
         parts = connected_components(graph, directed=False)[1][:n]
         large = np.bincount(parts)[parts] >= min_cluster_size
         labels = np.where(self.labels_ < -1, self.labels_, 0)
-        labels[self.labels_ >= -1] = number_components(np.where(large, parts, -1))
+        labels[self.labels_ >= -1] = number_by_first_rows(np.where(large, parts, -1))
         return labels
 
     def __sklearn_tags__(self) -> Any:

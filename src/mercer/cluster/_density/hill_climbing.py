@@ -13,8 +13,8 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source.threads import run_numbered
 from mercer._types import Array
-from mercer.cluster._density.neighbour_lists import number_components
 from mercer.cluster._density.space_tree import WIDTH, SpaceTree
+from mercer.cluster._numbering import number_by_first_rows
 
 __all__ = ["Ascent", "GaussianDensity", "HillState", "attractors_of", "clusters_of"]
 
@@ -130,7 +130,7 @@ def attractors_of(points: Array, log_density: Array, bandwidth: float, threads: 
     tree = SpaceTree(points, threads, "DENCLUE")
     components = np.empty(tree.n, np.int32)
     components[tree.order] = tree.components(0.5 * bandwidth, np.ones(tree.n, bool))
-    groups = number_components(components)
+    groups = number_by_first_rows(components)
     order = np.lexsort((-log_density, groups))
     tops = order[np.unique(groups[order], return_index=True)[1]]
     # Densities equal up to rounding count as equal; then coordinates decide, so that the order of rows does not.
@@ -153,4 +153,4 @@ def clusters_of(tree: SpaceTree, groups: Array, peaks: Array, dense: Array, band
     # A bipartite graph: each dense row links its attractor to its component of dense rows.
     links = coo_array((np.ones(len(rows), np.int8), (groups[rows], len(peaks) + components[rows])), (size, size))
     parts = connected_components(links, directed=False)[1][: len(peaks)]
-    return number_components(np.where(peaks, parts, -1))
+    return number_by_first_rows(np.where(peaks, parts, -1))

@@ -11,8 +11,9 @@ from scipy.sparse.csgraph import connected_components
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.cluster._metric import Metric
+from mercer.cluster._numbering import number_by_first_rows
 
-__all__ = ["DistanceTiles", "Graph", "MatrixRows", "MetricTree", "Neighbours", "cluster_lists", "number_components"]
+__all__ = ["DistanceTiles", "Graph", "MatrixRows", "MetricTree", "Neighbours", "cluster_lists"]
 
 # Most neighbours held at a time per thread: 32 MiB of indices.
 _MOST = 2**22
@@ -128,21 +129,11 @@ def cluster_lists(neighbours: Neighbours, min_samples: int, weight: Array, threa
         core = _join(lambda start, stop: _weights(neighbours, start, stop, weight), bounds, threads) >= min_samples
         core &= weight > 0
     components = _components(neighbours, bounds, core, threads)
-    labels = number_components(np.where(core, components, -1))
+    labels = number_by_first_rows(np.where(core, components, -1))
     # Border rows get the lowest label among their core neighbours; n stands for none.
     high = np.where(core, labels, n)
     lowest = _join(lambda start, stop: _lowest(neighbours, start, stop, core, high), bounds, threads)
     return np.where(core, labels, np.where(lowest == n, -1, lowest)), core
-
-
-def number_components(components: Array) -> Array:
-    """Return labels from 0 in the order of the components' first rows; negative components become -1."""
-    labels = np.full(len(components), -1, np.int64)
-    members = np.flatnonzero(components >= 0)
-    if len(members):
-        _, first, inverse = np.unique(components[members], return_index=True, return_inverse=True)
-        labels[members] = np.argsort(np.argsort(first))[inverse]
-    return labels
 
 
 def _cuts(sizes: Array, most_rows: int) -> list[tuple[int, int]]:

@@ -24,7 +24,7 @@ from mercer.cluster._hierarchy.merging import (
     span_points,
     yield_steps,
 )
-from mercer.cluster._hierarchy.tree import Tree, canonical, widest_gap
+from mercer.cluster._hierarchy.tree import Tree, widest_gap
 from mercer.cluster._packed_points import safe_scale, square_matrix
 from mercer.errors import DataError
 
@@ -194,5 +194,5 @@ def cut_linkage(Z: Any, *, n_clusters: int | None = None, height: float | None =
         message = f"cut_linkage: n_clusters must be at most the {tree.n} leaves; got {n_clusters}. Lower n_clusters."
         raise DataError(message)
     if height is not None:
-        return canonical(tree.cut_at_height(height))
+        return tree.cut_at_height(height)
     return tree.cut_at_number(widest_gap(tree.monotone_heights()) if n_clusters is None else n_clusters)

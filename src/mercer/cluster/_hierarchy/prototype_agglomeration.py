@@ -19,7 +19,7 @@ from mercer._types import Array
 from mercer.cluster._centres.init_rules import first_centres
 from mercer.cluster._centres.k_means import KMeans
 from mercer.cluster._hierarchy.linkage import METHODS, cut_linkage, linkage
-from mercer.cluster._hierarchy.tree import canonical
+from mercer.cluster._numbering import number_by_first_rows
 from mercer.errors import DataError
 
 __all__ = ["PrototypeAgglomeration"]
@@ -172,7 +172,7 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
 
     def _number(self, labels: Array) -> None:
         """Set ``labels_`` in the order of first rows, and number the prototypes' clusters in the same way."""
-        self.labels_ = canonical(labels)
+        self.labels_ = number_by_first_rows(labels)
         rank = np.empty(self.n_clusters_, dtype=np.int64)
         rank[labels] = self.labels_
         self.prototype_labels_ = rank[self.prototype_labels_]

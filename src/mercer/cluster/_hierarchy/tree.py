@@ -10,8 +10,9 @@ from scipy.sparse.csgraph import connected_components
 from mercer._native.space import agglomeration
 from mercer._types import Array
 from mercer.cluster._hierarchy.merging import Merges
+from mercer.cluster._numbering import number_by_first_rows
 
-__all__ = ["Tree", "canonical", "widest_gap"]
+__all__ = ["Tree", "widest_gap"]
 
 
 @dataclass(frozen=True)
@@ -82,15 +83,7 @@ class Tree:
     def _labels(self, chosen: Any) -> Array:
         edges = self.pairs[chosen]
         graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(self.n, self.n))
-        return canonical(connected_components(graph, directed=False)[1])
-
-
-def canonical(labels: Array) -> Array:
-    """Return the same partition with its clusters numbered in the order of their first rows."""
-    _, first, where = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[where]
+        return number_by_first_rows(connected_components(graph, directed=False)[1])
 
 
 def widest_gap(heights: Array) -> int:

@@ -11,6 +11,7 @@ from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer.cluster._numbering import order_by_first_rows
 from mercer.cluster._pairwise.annealing import MeanFieldAnnealing, PairwiseState, SimulatedAnnealing
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
 from mercer.errors import DataError
@@ -289,9 +290,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         return h
 
     def _fitted(self, state: PairwiseState) -> dict[str, Any]:
-        labels = state.memberships.argmax(axis=1)
-        names, first = np.unique(labels, return_index=True)
-        order = np.concatenate([names[np.argsort(first)], np.setdiff1d(np.arange(self.n_clusters), names)])
+        order = order_by_first_rows(state.memberships.argmax(axis=1), self.n_clusters)
         # On a map the indices of clusters are their positions, and stay.
         order = np.arange(self.n_clusters) if self.neighbourhood is not None else order
         memberships = state.memberships[:, order]
