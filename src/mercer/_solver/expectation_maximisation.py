@@ -10,8 +10,8 @@ M step and to the objective, gives the mode of the posterior; putting all of q o
 likelihood of the completed data instead. The limit is a stationary point: mostly a local maximum, in principle a
 saddle.
 
-A model says what one pass over the rows is to sum (:meth:`Model.expectation`), so that rows may be anywhere, and the
-responsibilities of all of them never exist at once.
+A model says what one pass over the rows must sum (:meth:`Model.expectation`), so that rows may be anywhere, and the
+responsibilities of all rows never exist at once.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from mercer.errors import DataError
 
 __all__ = ["AscentRun", "CollapseError", "ExpectationMaximisation", "Model", "certify_ascent"]
 
-# Runs whose objectives differ by less than this share of them ended in one optimum: the first is kept.
+# Runs whose objectives differ by less than this relative amount ended in the same optimum: the first is kept.
 _EQUAL = 1e-9
 # A larger relative drop of the objective cannot be rounding.
 _ROUNDING = 1e-8
@@ -53,10 +53,10 @@ class Model(Protocol):
     """What the engine asks of a model. ``expected`` is the answer to the request of the E step."""
 
     def expectation(self, parameters: Any) -> Any:
-        """Return the request of the E step: a statistic, or anything else that the driver can answer."""
+        """Return the request of the E step: a statistic, or any other request that the driver can answer."""
 
     def maximisation(self, expected: Any, parameters: Any) -> Any:
-        """Return the parameters that maximise the objective expected by the E step at `parameters`: the M step."""
+        """Return the M step: the theta that maximises E_q[log p(X, z | theta)] plus the log prior."""
 
     def objective(self, expected: Any, parameters: Any) -> float:
         """Return the log-likelihood, plus the log prior, at the parameters of the E step, per unit of weight."""
@@ -86,12 +86,13 @@ class AscentRun:
     def improves_on(self, other: "AscentRun") -> bool:
         """Return whether the objective is higher than that of `other` by more than rounding."""
         if not np.isfinite(other.objective):
+            # Infinity minus infinity would make every comparison false.
             return self.objective > other.objective
         return self.objective > other.objective + _EQUAL * (1.0 + abs(other.objective))
 
 
 def certify_ascent(gain: float, tolerance: float) -> Certificate:
-    """Return the certificate of EM: what one more iteration is certain to add to the objective, at least."""
+    """Return the certificate of EM: a lower bound on what one more iteration adds to the objective."""
     if np.isnan(gain):
         return Certificate.none("The expected complete-data objective was not given, so nothing bounds what is left.")
     return Certificate.of("likelihood ascent", abs(gain), tolerance, _STATEMENT)
@@ -148,7 +149,7 @@ class ExpectationMaximisation:
 
     def _climb(self, model: Model, run: AscentRun) -> Any:
         """Iterate one run until the objective changes by less than the tolerance; return it with its own objective."""
-        # The first objective is compared with nothing: how exact the last step of an earlier fit was is not known.
+        # The first objective is compared with nothing: the exactness of the last step of an earlier fit is not known.
         slack = np.inf
         while not run.stopped and run.iteration < self.max_iter:
             expected = yield model.expectation(run.parameters)
@@ -188,7 +189,7 @@ class ExpectationMaximisation:
             raise DataError(message)
 
     def _measure_gain(self, model: Model, expected: Any, run: AscentRun) -> float:
-        """Return what one more M step would add; infinity if a component would collapse in it."""
+        """Return the gain of one more M step at `run`; infinity if a component would collapse in it."""
         try:
             better = model.maximisation(expected, run.parameters)
         except CollapseError:

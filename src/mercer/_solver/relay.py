@@ -10,7 +10,7 @@ from typing import Any
 from mercer._solver.step import Step
 from mercer._source import Source
 
-__all__ = ["answer_requests", "relay"]
+__all__ = ["answer_requests", "relay", "return_at_once"]
 
 
 def answer_requests(requests: Generator[Any, Any, Any], source: Source) -> Any:
@@ -51,3 +51,9 @@ def relay(
         step = request if on_step is None else on_step(request)
         if step is not None:
             yield step
+
+
+def return_at_once(value: Any) -> Generator[Any, Any, Any]:
+    """Return `value` from a generator without requests: a start that is known needs no pass over the rows."""
+    return value
+    yield

@@ -1,4 +1,4 @@
-"""What clustering offers to a study of structure."""
+"""Clustering candidates for a study of structure."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from mercer.cluster._density.hdbscan import HDBSCAN
 
 __all__ = ["CANDIDATES"]
 
-# All distances between rows are looked at, if not kept.
+# HDBSCAN may compute the distances between all rows: 2e8 pairs at this number of rows.
 _MOST_ROWS = 20_000
 
 
@@ -23,7 +23,7 @@ def _density(shape: Shape) -> Any:
 
 
 def _sizes(shape: Shape) -> dict[str, list[int]]:
-    """Return two least sizes of a group, a fiftieth and a tenth of the rows: smaller groups are odd rows."""
+    """Return four least cluster sizes: a hundredth, fiftieth, twentieth and tenth of the rows, but at least 5 rows."""
     return {"min_cluster_size": sorted({max(5, shape.n_rows // share) for share in (100, 50, 20, 10)})}
 
 
@@ -32,8 +32,8 @@ def _too_many(shape: Shape) -> str:
 
 
 def _count(model: Any) -> tuple[float, str]:
-    n_numbers = int(np.size(model.cluster_centers_))
-    return float(n_numbers), f"{len(model.cluster_centers_)} centres"
+    n_values = int(np.size(model.cluster_centers_))
+    return float(n_values), f"{len(model.cluster_centers_)} centres"
 
 
 CANDIDATES = (

@@ -1,4 +1,4 @@
-"""Distances that users give, what they must be; and distances by any metric."""
+"""Checks of distance matrices that users give, and distances by any metric."""
 
 from typing import Any
 
@@ -11,12 +11,13 @@ from mercer.errors import DataError, ParameterError
 
 __all__ = ["check_distances", "measure_metric", "metric_options"]
 
-# scikit-learn's names for what SciPy measures, and what it alone measures.
+# scikit-learn's names for metrics of SciPy.
 _SCIPY_NAMES = {"l1": "cityblock", "l2": "euclidean", "manhattan": "cityblock"}
+# Metrics that only scikit-learn computes.
 _SKLEARN_NAMES = ("haversine", "nan_euclidean")
-# Rows compared with their columns at a time.
+# Rows compared with columns at a time: two tiles of 512 KiB.
 _TILE = 256
-# What two ways to round one distance may differ by, relative to the largest.
+# Largest difference of d(x, y) and d(y, x), relative to the largest distance, that rounding may cause.
 _ROUNDING = 1e-6
 
 
@@ -53,7 +54,7 @@ def check_distances(subject: str, D: Array) -> None:
 
 
 def metric_options(X: Array, metric: Any, options: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the arguments of a metric; what SciPy would take from the rows of one call is taken from all of them."""
+    """Return the arguments of a metric; scales that SciPy would take from the rows of one call come from all of `X`."""
     options = dict(options or {})
     if metric == "seuclidean" and "V" not in options:
         options["V"] = np.var(X, axis=0, ddof=1, dtype=np.float64)
@@ -63,7 +64,7 @@ def metric_options(X: Array, metric: Any, options: dict[str, Any] | None) -> dic
 
 
 def measure_metric(subject: str, X: Array, Y: Array, metric: Any, options: dict[str, Any]) -> Array:
-    """Return the distances of the rows of `X` to those of `Y`, by a function of two rows or by name."""
+    """Return the distances from the rows of `X` to those of `Y`, (n, m), by a metric's name or by a function."""
     name = _SCIPY_NAMES.get(metric, metric) if isinstance(metric, str) else metric
     if name in _SKLEARN_NAMES:
         return np.ascontiguousarray(pairwise_distances(X, Y, metric=name, **options), dtype=np.float64)

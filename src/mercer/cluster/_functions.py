@@ -1,4 +1,4 @@
-"""k-means as functions."""
+"""k-means and k-means++ as functions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Metrics by name, as scikit-learn names them: which search suits each, and what arguments it needs."""
+"""Metrics by scikit-learn's names: which trees know them, and their arguments."""
 
 import warnings
 from collections.abc import Iterator
@@ -21,11 +21,12 @@ METRICS = (
     *("cosine", "dice", "hamming", "haversine", "infinity", "jaccard", "mahalanobis", "minkowski", "nan_euclidean"),
     *("p", "precomputed", "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule"),
 )
+# Other names of the same metric.
 _SAME = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "p": "minkowski", "infinity": "chebyshev"}
 
 
 class MetricName(Rule):
-    """What ``metric`` may be, callables apart."""
+    """The rule for names in the parameter ``metric``."""
 
     text = "the name of a metric"
 
@@ -71,11 +72,11 @@ class Metric:
         return isinstance(self.name, str) and self.name == "euclidean" and not self.arguments
 
     def suits_tree(self, tree: str) -> bool:
-        """Return whether scikit-learn's tree of that name knows this metric."""
+        """Return whether scikit-learn's tree `tree` knows this metric."""
         return isinstance(self.given, str) and self.given in TREES[tree].valid_metrics
 
     def settle_scales(self, X: Array) -> "Metric":
-        """Return the metric with scales fixed that depend on the rows, so that distances may be computed in parts."""
+        """Return the metric with fixed scales where they depend on `X`, so that distances may be computed in parts."""
         if issparse(X):
             return self
         if self.name == "seuclidean" and "V" not in self.arguments:
@@ -87,23 +88,23 @@ class Metric:
         return self
 
     def distances(self, rows: Array, X: Array) -> Array:
-        """Return all distances from some rows to all of X, as float64.
+        """Return the distances from `rows` to all rows of `X`, (m, n), as float64.
 
-        Euclidean ones are summed from differences: those of two rows are then equal both ways, and a tie stays a tie.
+        Euclidean distances are sums of squared differences: d(x, y) equals d(y, x) to the bit, and ties stay ties.
         """
         if self.is_euclidean and not issparse(rows) and not issparse(X):
             return cdist(rows, X)
         rows, X = _narrow(rows), _narrow(X)
-        found = pairwise_distances(rows, X, metric=self.name, n_jobs=1, **self.arguments)
-        return np.ascontiguousarray(found, np.float64)
+        distances = pairwise_distances(rows, X, metric=self.name, n_jobs=1, **self.arguments)
+        return np.ascontiguousarray(distances, np.float64)
 
     def tree(self, kind: str, X: Array, leaf_size: int) -> Any:
-        """Return scikit-learn's search tree over X."""
+        """Return scikit-learn's search tree `kind` over `X`."""
         return TREES[kind](X, leaf_size=leaf_size, metric=self.name, **self.arguments)
 
 
 def _narrow(rows: Rows) -> Array:
-    """Return sparse rows with the 32-bit indices that scikit-learn's distances need; others as they are."""
+    """Return sparse rows with the 32-bit indices that scikit-learn's distances need; other rows unchanged."""
     if not issparse(rows) or rows.indices.dtype == np.int32 or max(rows.nnz, rows.shape[1]) >= 2**31:
         return rows
     return type(rows)((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), rows.shape)

@@ -1,4 +1,4 @@
-"""Rows laid out for native code that measures one point against all, and their distances."""
+"""Rows in the layout that native code measures one point against all in, and their distances."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ __all__ = ["LANES", "measure_points", "pack_points", "safe_scale", "square_matri
 
 # Points of a panel: a whole number of turns of four registers at every CPU level, and lines of eight cache lines.
 LANES = 64
-# Rows of a matrix that are filled in one call.
+# Rows of a matrix that one call fills.
 _RUN = 32
 # The square of a larger value, times the sizes of two clusters, may overflow.
 _LARGEST = 1e120
@@ -22,7 +22,7 @@ _SMALLEST = 1e-120
 
 
 def safe_scale(X: Array) -> float:
-    """Return a power of two by which rows are multiplied so that the squares of their entries are normal numbers."""
+    """Return a power of two that scales `X` so that squares of its entries neither overflow nor underflow."""
     largest = float(max(np.max(X, initial=0.0), -np.min(X, initial=0.0)))
     if largest == 0.0 or _SMALLEST < largest < _LARGEST:
         return 1.0
@@ -39,18 +39,18 @@ def pack_points(X: Array) -> Array:
 
 
 def unpack_points(panels: Array) -> Array:
-    """Return the points of all lanes, a row each."""
+    """Return the points of all lanes, one per row."""
     return panels.transpose(0, 2, 1).reshape(-1, panels.shape[1])
 
 
 def measure_points(panels: Array, rows: Array, out: Array) -> Array:
-    """Write the Euclidean distance of each of `rows` to each packed point."""
+    """Write the Euclidean distance of each of `rows` to each packed point to `out`, (b, n), and return it."""
     points.measure(panels, rows, True, np.empty(LANES), out)
     return out
 
 
 def square_matrix(subject: str, X: Array, metric: Any, threads: int) -> Array:
-    """Return the n x n distances of rows."""
+    """Return the n x n matrix of distances between rows."""
     n = len(X)
     matrix = np.empty((n, n))
     if isinstance(metric, str) and metric in ("euclidean", "l2"):

@@ -1,4 +1,4 @@
-"""Distances from some rows to all, measured when they are asked for or read from a matrix."""
+"""Distances from some rows to all rows, computed on request or read from a matrix."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,12 @@ __all__ = ["GivenDistances", "MeasuredDistances", "PointDistances", "RowDistance
 
 
 class RowDistances:
-    """Distances of n rows."""
+    """Distances between n rows."""
 
     n: int
-    # The rows, where there are any.
+    # The rows, unless only distances are known.
     rows: Any
-    # Whether lines are measured anew, so that it pays to give memory for them.
+    # Whether lines are computed, so that it pays to pass memory for them.
     takes_memory = False
 
     def lines(self, rows: Array, out: Array | None = None) -> Array:
@@ -33,7 +33,7 @@ class RowDistances:
 
 @dataclass(frozen=True, eq=False)
 class GivenDistances(RowDistances):
-    """A matrix."""
+    """Distances in a given matrix."""
 
     matrix: Array
 
@@ -43,7 +43,7 @@ class GivenDistances(RowDistances):
 
     def lines(self, rows: Array, out: Array | None = None) -> Array:
         first, last = int(rows[0]), int(rows[-1])
-        # Consecutive rows are read where they are.
+        # Consecutive rows need no copy.
         return self.matrix[first : last + 1] if last - first + 1 == len(rows) else self.matrix[rows]
 
     def among(self, rows: Array) -> "GivenDistances":
@@ -51,7 +51,7 @@ class GivenDistances(RowDistances):
 
 
 class PointDistances(RowDistances):
-    """Euclidean distances of rows."""
+    """Euclidean distances between rows, by native code."""
 
     takes_memory = True
 
@@ -65,7 +65,7 @@ class PointDistances(RowDistances):
         return self.reach(self.rows[rows], out)
 
     def reach(self, X: Array, out: Array | None = None) -> Array:
-        """Return the distances of other rows to all of these."""
+        """Return the distances of the rows of `X` to all these rows, (m, n)."""
         out = np.empty((len(X), self.n)) if out is None else out[: len(X)]
         scaled = X.astype(np.float64, copy=False)
         scaled = np.ascontiguousarray(scaled if self.scale == 1.0 else scaled * self.scale)
@@ -94,7 +94,7 @@ class MeasuredDistances(RowDistances):
         return self.reach(self.rows[rows])
 
     def reach(self, X: Array) -> Array:
-        """Return the distances of other rows to all of these."""
+        """Return the distances of the rows of `X` to all these rows, (m, n)."""
         return measure_metric("KMedoids", X, self.rows, self.metric, self.options)
 
     def among(self, rows: Array) -> "MeasuredDistances":
@@ -102,7 +102,7 @@ class MeasuredDistances(RowDistances):
 
 
 def open_distances(X: Array, metric: Any, options: dict[str, Any] | None) -> Any:
-    """Return the distances of rows, or those that `X` holds."""
+    """Return the distances between the rows of `X`, or those that `X` holds."""
     if isinstance(metric, str) and metric == "precomputed":
         return GivenDistances(X)
     if isinstance(metric, str) and metric in ("euclidean", "l2") and not options:

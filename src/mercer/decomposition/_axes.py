@@ -1,4 +1,4 @@
-"""What every solver of a principal component analysis is asked, and what it answers."""
+"""The task that every solver of a principal component analysis gets, and the axes that it returns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ __all__ = ["PrincipalAxes", "Task", "certify", "complete", "fix_signs", "residua
 @plain
 @dataclass(frozen=True)
 class PrincipalAxes:
-    """Orthonormal axes with the sum of squares along each: a finished model, and where an unfinished solver goes on.
+    """Orthonormal axes with the sum of squares along each: a finished model, or the state of an unfinished solver.
 
-    With the centred (and scaled) rows X, ``sizes[k]`` is |X axes[k]|^2, ``rest`` what all the axes leave, ``limit`` the
-    most axes that the data can have, ``residuals[k]`` |X^T X axes[k] - sizes[k] axes[k]| / max sizes. ``basis`` and
-    ``steps`` are the solver's own: its unrounded vectors, and how often it has multiplied them.
+    With the centred (and scaled) rows X, ``sizes[k]`` is |X axes[k]|^2, ``rest`` the sum of squares that all axes
+    leave, ``limit`` the most axes that the data can have, ``residuals[k]`` |X^T X axes[k] - sizes[k] axes[k]| / max
+    sizes. ``basis`` and ``steps`` belong to the solver: its unrounded vectors, and the number of products with them.
     """
 
     weight: float
@@ -38,7 +38,7 @@ class PrincipalAxes:
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked of a solver: the number of axes, the rows and the accuracy."""
+    """The task of a solver: the number of axes, the rows and the accuracy."""
 
     subject: str
     n_components: Any
@@ -57,11 +57,11 @@ class Task:
 
     @property
     def tiny(self) -> float:
-        """Below this share of the largest, an eigenvalue of a scatter or Gram matrix is rounding."""
+        """Eigenvalues of a scatter or Gram matrix below this share of the largest are rounding."""
         return max(10, self.n_features) * float(np.finfo(np.float64).eps)
 
     def degrees(self, weight: float) -> float:
-        """Return what a sum of squares is divided by to make a variance."""
+        """Return the divisor that makes a variance of a sum of squares: `weight` minus ddof."""
         if weight <= self.ddof:
             message = (
                 f"{self.subject}: a variance needs a total weight above ddof={self.ddof}; got n_samples={weight:g}. "
@@ -71,17 +71,17 @@ class Task:
         return weight - self.ddof
 
     def scale(self, weight: float, mean: Array, squares: Array) -> Array:
-        """Return the standard deviation of each column, 1 for a constant one; None when rows are not scaled."""
+        """Return the standard deviation of each column, 1 for a constant one; None if rows are not scaled."""
         degrees = self.degrees(weight)
         if not self.scaled:
             return None
-        # A constant column leaves only the rounding of its mean: some eps |mean| in each row.
+        # In a constant column only the rounding of its mean is left: about eps |mean| in each row.
         noise = weight * (8 * np.finfo(np.float64).eps * mean) ** 2
         return np.sqrt(np.where(squares > noise, squares / degrees, 1.0))
 
 
 def fix_signs(axes: Array) -> Array:
-    """Turn each row so that its entry of largest magnitude is positive: scikit-learn's convention."""
+    """Return the rows with signs by which the entry of largest magnitude is positive: scikit-learn's convention."""
     if axes.shape[0] == 0:
         return axes
     largest = np.argmax(np.abs(axes), axis=1)
@@ -89,11 +89,11 @@ def fix_signs(axes: Array) -> Array:
 
 
 def settle(axes: Array, sizes: Array, count: int, tiny: float, dtype: Any) -> tuple[Array, Array]:
-    """`count` axes as a model shows them: signs fixed, in the precision of the data, none left to rounding.
+    """Return `count` axes as a model shows them: signs fixed, in the precision of the data, none left to rounding.
 
     Axes whose size is within `tiny` of the largest have no variance that the solver can tell from zero, and any basis
-    of the space that the others leave would do. They are set to one that depends on that space alone, with size zero,
-    so that solvers, weights and repetitions agree on them too.
+    of the space that the others leave would do. They are replaced by a basis that depends on that space only, with size
+    zero, so that solvers, weights and repetitions agree on them too.
     """
     known = int(np.count_nonzero(sizes > tiny * sizes.max(initial=0.0)))
     if known < count:
@@ -103,10 +103,10 @@ def settle(axes: Array, sizes: Array, count: int, tiny: float, dtype: Any) -> tu
 
 
 def complete(axes: Array, count: int) -> Array:
-    """Extend orthonormal rows to `count` by unit vectors of the features, each made orthogonal to those before it.
+    """Extend orthonormal rows to `count` rows by unit vectors of the features, each made orthogonal to those before it.
 
     The next feature is the first whose squared distance from the span is at least half the largest one: far from the
-    span, and the same one when rounding differs.
+    span, and the same one if rounding differs.
     """
     basis = np.concatenate([axes, np.empty((count - len(axes), axes.shape[1]))])
     distances = 1.0 - (axes**2).sum(axis=0)
@@ -114,6 +114,7 @@ def complete(axes: Array, count: int) -> Array:
         feature = int(np.argmax(distances >= distances.max() / 2))
         vector = np.zeros(axes.shape[1])
         vector[feature] = 1.0
+        # Gram-Schmidt twice: the second pass removes the rounding of the first.
         for _ in range(2):
             vector -= (basis[:row] @ vector) @ basis[:row]
         basis[row] = vector / np.sqrt((vector**2).sum())
@@ -127,12 +128,12 @@ def residuals_of(products: Array, axes: Array, sizes: Array) -> Array:
     if largest == 0:
         return np.zeros(len(sizes))
     gaps = products - sizes[:, None] * axes.astype(np.float64, copy=False)
-    # Divided before it is squared, so that data of 1e-200 does not underflow.
+    # Divided before it is squared, so that data of size 1e-200 does not underflow.
     return np.sqrt(((gaps / largest) ** 2).sum(axis=1))
 
 
 def certify(residuals: Array, tolerance: float) -> Certificate:
-    """Return the certificate: how far the axes are from eigenvectors."""
+    """Return the certificate: the largest residual of the axes as eigenvectors."""
     return Certificate.of(
         "residual",
         residuals.max(initial=0.0),

@@ -1,7 +1,8 @@
 """Leading eigenvectors of a symmetric matrix by block products: Lanczos' method with a block, and restarts.
 
-The matrix is multiplied by a block of some columns at a time, which reads it as often as a single column would. In the
-span of all blocks so far the best approximations are found (Rayleigh and Ritz); their residuals say when to stop.
+The matrix is multiplied by a block of columns at a time, which reads it no more often than a single column would. In
+the span of all blocks so far the Rayleigh-Ritz method finds the best approximations; their residuals decide when to
+stop.
 """
 
 from collections.abc import Callable
@@ -17,15 +18,16 @@ from mercer._types import Array
 
 __all__ = ["KrylovState", "block_krylov", "centre", "multiply_centred"]
 
-# More columns than wanted in a block, and blocks that are kept before a restart.
+# Columns of a block beyond those wanted; they speed up convergence where the wanted eigenvalues are close to the next.
 _SPARE = 10
+# Blocks that are kept before a restart.
 _BLOCKS = 10
 
 
 @plain
 @dataclass(frozen=True, eq=False)
 class KrylovState:
-    """An orthonormal basis, its image under the matrix, the products of both, the next block, the best pairs so far."""
+    """An orthonormal basis Q, A Q, Q^T A Q, the next block, and the best eigenpairs so far."""
 
     basis: Any
     images: Any
@@ -57,7 +59,7 @@ def block_krylov(
 
 
 def _extend(product: Callable[[Array], Array], state: KrylovState, count: int) -> KrylovState:
-    """Add one more block to the basis."""
+    """Return the state with one more block in the basis, and its Rayleigh-Ritz eigenpairs."""
     known, width = state.basis.shape[1], state.block.shape[1]
     image = product(state.block)
     basis, images = np.column_stack([state.basis, state.block]), np.column_stack([state.images, image])
@@ -71,7 +73,7 @@ def _extend(product: Callable[[Array], Array], state: KrylovState, count: int) -
     left = images @ best - vectors * values
     residual = float(np.linalg.norm(left, axis=0).max() / max(float(np.abs(theta).max()), 1e-300))
     if basis.shape[1] >= _BLOCKS * width:
-        # Thick restart: the best of the span stay, their residuals lead on.
+        # Thick restart: the best Ritz vectors stay, and their residuals are the next block.
         kept, largest = turn[:, ::-1][:, :width], theta[::-1][:width]
         basis, images, small = basis @ kept, images @ kept, np.diag(largest)
         image = images - basis * largest
@@ -80,10 +82,10 @@ def _extend(product: Callable[[Array], Array], state: KrylovState, count: int) -
 
 
 def _orthonormal(block: Array, basis: Array) -> Array:
-    """Return the part of a block that is not in the span of the basis yet; fewer columns where there is nothing left.
+    """Return an orthonormal basis of the part of a block outside the span of `basis`; fewer columns if less is left.
 
-    Columns of unit length are made orthonormal by the eigenvectors of their products, which a second round makes exact
-    to rounding. What the second projection takes half away of was rounding of the first.
+    The eigenvectors of their products make columns of unit length orthonormal; a second round makes them so to
+    rounding. Columns that the second projection shortens by half or more were rounding of the first.
     """
     least = 1e-13 * float(np.linalg.norm(block, axis=0).max(initial=0.0))
     for _ in range(2):
@@ -95,12 +97,12 @@ def _orthonormal(block: Array, basis: Array) -> Array:
         kept = values > 1e-13 * values.max(initial=0.0)
         block = block @ (turn[:, kept] / np.sqrt(values[kept]))
     room = basis.shape[0] - basis.shape[1]
-    # Eigenvalues rise: the surest columns are the last.
+    # Eigenvalues rise, so the most accurate columns are the last.
     return block[:, max(0, block.shape[1] - room) :]
 
 
 def centre(matrix: Array) -> tuple[Array, float]:
-    """Centre a matrix of kernels in feature space, in place; return its column means and their mean."""
+    """Centre a kernel matrix in feature space, in place; return its column means, (n,), and their mean."""
     columns, rows = matrix.mean(axis=0), matrix.mean(axis=1)
     total = float(columns.mean())
     for start in range(0, len(matrix), 512):

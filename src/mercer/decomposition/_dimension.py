@@ -1,4 +1,4 @@
-"""How many components: a share of the variance, Minka's evidence, or the elbow of the scree plot."""
+"""The number of components: a share of the variance, Minka's evidence, or the elbow of the scree plot."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def reach_share(spectrum: Array, share: float) -> int:
 
 
 def find_elbow(spectrum: Array) -> int:
-    """Find where the scree plot bends: the split into a high and a low group of greatest profile likelihood.
+    """Return the elbow of the scree plot: the split into a high and a low group of greatest profile likelihood.
 
     Both groups are Gaussian with means of their own and one variance (Zhu and Ghodsi, 2006), so the likelihood falls
     with the pooled sum of squares about the two means.
@@ -68,7 +68,7 @@ def weigh_evidence(spectrum: Array, weight: float) -> int:
 
 
 def _log_curvature(values: Array, tails: Array, tiny: float) -> Array:
-    """Sum over pairs of log (l_i - l_j)(1/m_j - 1/m_i) for each rank; gaps of rounding size count as `tiny`."""
+    """Return, for each rank, the sum over pairs of log (l_i - l_j)(1/m_j - 1/m_i); tiny gaps count as `tiny`."""
     d = len(values)
     gaps = np.log(np.maximum(values[:, None] - values[None, :], tiny))
     upper = np.triu(gaps, 1)
@@ -77,6 +77,7 @@ def _log_curvature(values: Array, tails: Array, tiny: float) -> Array:
     inside = np.triu(2 * gaps - logs[:, None] - logs[None, :], 1)
     ranks = np.arange(1, d)
     head_pairs = np.cumsum(inside.sum(axis=0))[:-1]
+    # Pairs of head and tail: all gaps with i in the head minus those inside it.
     across = np.cumsum(upper.sum(axis=1) - upper.sum(axis=0))[:-1]
     ratio = np.maximum(1 / tails[:, None] - 1 / values[None, :], tiny / values[0] ** 2)
     mean_terms = np.where(np.arange(d)[None, :] < ranks[:, None], np.log(ratio), 0.0).sum(axis=1)

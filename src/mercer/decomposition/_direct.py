@@ -20,12 +20,12 @@ from mercer.decomposition._statistics import Lift, ScatterProduct, make_centred_
 
 __all__ = ["covariance_eigh", "full", "gram", "measure"]
 
-# Above this many columns a factorisation takes long enough that Ctrl-C should not wait for it.
+# Above this number of columns a factorisation takes long enough to run where Ctrl-C can interrupt it.
 _HEAVY = 200
 
 
 def measure(task: Task, *, diagonal: bool) -> Any:
-    """Ask for the moments, and refuse rows whose moments are not finite; a generator that returns them."""
+    """Request the moments, and refuse rows whose moments are not finite; a generator that returns them."""
     if not diagonal:
         require_memory(
             task.subject,
@@ -41,7 +41,7 @@ def measure(task: Task, *, diagonal: bool) -> Any:
 
 
 def covariance_eigh(task: Task, start: PrincipalAxes | None) -> Solver:
-    """Compute eigenvectors of the covariance matrix: one pass, then O(d^3)."""
+    """Compute eigenvectors of the covariance matrix: one pass, then O(d^3) operations."""
     if start is None:
         sums, _, scale = yield from measure(task, diagonal=False)
         scatter = sums.scatter if scale is None else sums.scatter / scale[:, None] / scale[None, :]
@@ -55,7 +55,7 @@ def covariance_eigh(task: Task, start: PrincipalAxes | None) -> Solver:
 
 
 def full(task: Task, start: PrincipalAxes | None) -> Solver:
-    """Compute singular vectors of the centred rows from their triangular factor: one pass, then O(d^3)."""
+    """Compute singular vectors of the centred rows from their triangular factor: one pass, then O(d^3) operations."""
     if start is None:
         numbers = min(task.limit, task.n_features) * task.n_features
         require_memory(
@@ -68,7 +68,7 @@ def full(task: Task, start: PrincipalAxes | None) -> Solver:
         factor = sums.factor if scale is None else sums.factor / scale
         _, values, vectors = yield Dense(lambda: svd(factor, full_matrices=False), task.n_features > _HEAVY)
         sizes, rest = _choose(values[: task.limit] ** 2, task, sums.weight)
-        # The factor was never squared, so that what it cannot tell from zero is squared here.
+        # The factor was never squared, so its rounding threshold applies to singular values; sizes are their squares.
         axes, sizes = yield Dense(lambda: settle(vectors[: len(sizes)], sizes, len(sizes), task.tiny**2, task.dtype))
         products = yield Dense(lambda: (axes.astype(np.float64) @ factor.T) @ factor)
         residuals = residuals_of(products, axes, sizes)
@@ -78,7 +78,7 @@ def full(task: Task, start: PrincipalAxes | None) -> Solver:
 
 
 def gram(task: Task, start: PrincipalAxes | None, n_rows: int = 0) -> Solver:
-    """Compute eigenvectors of the n x n inner products and map them to feature space: for d much above n."""
+    """Compute eigenvectors of the n x n inner products and map them to feature space: for d much larger than n."""
     if start is None:
         require_memory(
             task.subject, 3.0 * 8 * n_rows**2, f"the {n_rows} x {n_rows} Gram matrix", "use svd_solver='randomized'"
@@ -88,7 +88,7 @@ def gram(task: Task, start: PrincipalAxes | None, n_rows: int = 0) -> Solver:
         vectors, sizes, rest = yield Dense(lambda: _leading(inner, task, sums.weight), n_rows > _HEAVY)
         unit = 1.0 if scale is None else scale[:, None]
         lifted = (yield Lift(sums.mean, vectors.T)) / unit
-        # The lifted vectors are orthogonal to rounding of the largest; QR makes the small ones so too.
+        # Rounding of the largest vector disturbs the orthogonality of the small ones; QR restores it.
         axes = yield Dense(lambda: np.linalg.qr(lifted)[0].T)
         axes, sizes = yield Dense(lambda: settle(axes, sizes, len(sizes), task.tiny, task.dtype))
         products = (yield ScatterProduct(sums.mean, axes.T.astype(np.float64) / unit)) / unit
@@ -101,7 +101,8 @@ def gram(task: Task, start: PrincipalAxes | None, n_rows: int = 0) -> Solver:
 def _leading(matrix: Array, task: Task, weight: float) -> tuple[Array, Array, float]:
     """Return the leading eigenvectors (as rows) and eigenvalues of a scatter or Gram matrix, and the sum of the rest.
 
-    Weights can promise more eigenvalues than a Gram matrix has; those are zero, and have no vector here.
+    The weights of the rows may promise more eigenvalues than a Gram matrix has; those are zero, and have no vector
+    here.
     """
     wish, size = task.n_components, matrix.shape[0]
     fixed = not isinstance(wish, str) and (wish >= 1 or wish == 0)
@@ -109,7 +110,7 @@ def _leading(matrix: Array, task: Task, weight: float) -> tuple[Array, Array, fl
     total = float(np.trace(matrix))
     if most == 0:
         return np.empty((0, size)), np.empty(0), total
-    # Bisection for a few of many; the divide-and-conquer method for all is faster from about half of them.
+    # Bisection for a few of many; divide-and-conquer for all is faster from about half of them.
     some = {"subset_by_index": [size - most, size - 1]} if most < size / 2 else {"driver": "evd"}
     values, vectors = eigh(matrix, **some)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
@@ -120,7 +121,7 @@ def _leading(matrix: Array, task: Task, weight: float) -> tuple[Array, Array, fl
 
 
 def _choose(values: Array, task: Task, weight: float) -> tuple[Array, float]:
-    """Return the leading sizes, padded with zeros where the data has fewer, and the sum of the others."""
+    """Return the leading sizes, padded with zeros if the data has fewer, and the sum of the others."""
     spectrum = np.append(values, np.zeros(task.limit - len(values)))
     count = choose_dimension(spectrum, task.n_components, weight)
     return spectrum[:count], float(spectrum[count:].sum())
@@ -135,5 +136,5 @@ def _solution(task: Task, state: PrincipalAxes) -> Solution:
 
 
 def _certificate(task: Task, state: PrincipalAxes) -> Any:
-    # Backward stability: rounding leaves a small multiple of eps times the norm, growing with the size.
+    # Backward stability: rounding leaves a small multiple of eps times the norm, which grows with the dimension.
     return certify(state.residuals, max(100, task.n_features) * float(np.finfo(task.dtype).eps))

@@ -1,8 +1,8 @@
 """Principal components of rows that arrive in batches, in memory for one batch.
 
-The rows seen so far are stood for by k scaled axes, ``singular_values_[:, None] * components_``: a k x d matrix with
-their scatter, less what was cut off. A new batch, centred on its own mean, and one row for the distance between the two
-means are put under it, and the leading singular vectors of the stack are the new axes (Ross, Lim, Lin and Yang 2008).
+k scaled axes, ``singular_values_[:, None] * components_``, stand for the rows seen so far: a k x d matrix with their
+scatter, minus the part that was cut off. A new batch, centred on its own mean, and one row for the distance between the
+two means are put under it; the leading singular vectors of the stack are the new axes (Ross, Lim, Lin and Yang 2008).
 """
 
 import math
@@ -33,7 +33,7 @@ __all__ = ["IncrementalPCA"]
 @plain
 @dataclass(frozen=True)
 class RunningAxes:
-    """What is known of the rows seen: their number, mean and variances, and the axes with their singular values."""
+    """The number, mean and variances of the rows seen, and the axes with their singular values."""
 
     n_seen: float
     mean: Array
@@ -43,13 +43,14 @@ class RunningAxes:
     dtype: str = "float64"
 
     def with_batch(self, block: Block) -> "Stack":
-        """Return the state after one more batch, by array operations, where its rows are."""
+        """Return the sums after one more batch, by array operations, where its rows are."""
         xp, n_batch = block.xp, block.n
         rows = xp.astype(block.X, block.wide, copy=False)
         batch_mean = xp.mean(rows, axis=0)
         rows = rows - batch_mean
         total = self.n_seen + n_batch
         step = batch_mean - self.mean
+        # Scatter between two groups of n and m rows: n m / (n + m) step step^T.
         between = math.sqrt(self.n_seen * n_batch / total) * step
         stack = [self.values[:, None] * self.axes, rows, between[None, :]] if self.n_seen else [rows]
         scatter = self.variance * self.n_seen + xp.sum(rows**2, axis=0) + between**2
@@ -59,9 +60,9 @@ class RunningAxes:
 
 @dataclass(frozen=True)
 class Stack:
-    """Number, mean and variances of the rows, and the triangle of the axes with the batch below them.
+    """Number, mean and variances of the rows, and the triangular factor of the axes with the batch below them.
 
-    The triangle has the singular values of the whole stack and is d x d, however long the batch.
+    The triangle has the singular values of the whole stack and is at most d x d, however long the batch.
     """
 
     n_seen: float
@@ -70,7 +71,7 @@ class Stack:
     triangle: Array
 
     def axes(self, count: int, dtype: str) -> RunningAxes:
-        """Return the state, cut to `count` axes."""
+        """Return the state with the leading `count` axes."""
         _, values, axes = svd(self.triangle, full_matrices=False, check_finite=False)
         axes = fix_signs(axes[:count])
         return RunningAxes(self.n_seen, self.mean, self.variance, axes, values[:count], dtype)
@@ -78,7 +79,7 @@ class Stack:
 
 @dataclass(frozen=True, eq=False)
 class _WithBatch:
-    """A request: the state after one more batch, worked out where its rows are."""
+    """A request: the state after one more batch, computed where its rows are."""
 
     state: RunningAxes
     batch: slice
@@ -95,7 +96,7 @@ class _WithBatch:
 
 @dataclass(frozen=True)
 class _Available:
-    """A request: how many rows there are from `start` on, at most `count`."""
+    """A request: the number of rows from `start` on, at most `count`."""
 
     start: int
     count: int
@@ -105,10 +106,10 @@ class _Available:
 
 
 def follow(size: int, least: int, count: Callable[[int], int], state: RunningAxes) -> Solver:
-    """Take batches of `size` rows, one after the other; a step each.
+    """Take batches of `size` rows, one after the other, with a step for each.
 
-    Fewer than `least` rows at the end go with the batch before them. `count` tells the number of components from the
-    length of the first batch.
+    If fewer than `least` rows remain at the end, they join the batch before them. `count` gives the number of
+    components from the length of the first batch.
     """
     while True:
         start = int(state.n_seen)
@@ -291,7 +292,7 @@ class IncrementalPCA(Projection, Estimator):
         return self
 
     def _count(self, n_rows: int, n_features: int, axes: Array) -> int:
-        """Return the number of components, within what the batch and the axes so far allow."""
+        """Return the number of components, checked against the batch and the axes so far."""
         wish = self.n_components
         if wish is None:
             return min(n_rows, n_features) if axes is None else axes.shape[0]
@@ -316,9 +317,9 @@ class IncrementalPCA(Projection, Estimator):
         return wish
 
     def _state(self) -> RunningAxes:
-        numbers = [to_numpy(value) for value in (self.mean_, self.var_, self.components_, self.singular_values_)]
-        mean, variance, axes, values = (value.astype(np.float64) for value in numbers)
-        return RunningAxes(float(self.n_samples_seen_), mean, variance, axes, values, numbers[2].dtype.name)
+        arrays = [to_numpy(value) for value in (self.mean_, self.var_, self.components_, self.singular_values_)]
+        mean, variance, axes, values = (value.astype(np.float64) for value in arrays)
+        return RunningAxes(float(self.n_samples_seen_), mean, variance, axes, values, arrays[2].dtype.name)
 
     def _fitted(self, state: RunningAxes) -> dict[str, Any]:
         degrees = max(state.n_seen - 1, 1)

@@ -1,8 +1,8 @@
 """Iterative solvers that need only products with the scatter matrix S = X^T X of the centred rows.
 
-A product is one pass over the rows, each block read once for both factors. Where the d x d matrix S costs less than the
-products would, it is formed in one pass and the iterations run on it: the same numbers to rounding, since a product
-X^T (X q) squares the condition number just as S does.
+A product is one pass over the rows; each block is read once for both factors. If the d x d matrix S costs less than the
+products would, it is formed in one pass and the iterations use it: the same values up to rounding, since a product X^T
+(X q) squares the condition number as S does.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from mercer.decomposition._statistics import ScatterProduct
 
 __all__ = ["arpack", "iterate_subspace", "power"]
 
-# What svd_solver="power" stops at when tol is 0: an eigenvector good to ten digits where the next eigenvalue is far.
+# The tolerance of svd_solver="power" if tol is 0: ten digits of an eigenvector whose eigenvalue is well separated.
 _POWER_TOLERANCE = 1e-10
 
 
@@ -38,7 +38,7 @@ class _Scatter:
     matrix: Array = None
 
     def times(self, basis: Array) -> Any:
-        """Return the request whose answer is ``S basis``."""
+        """Return the request for ``S basis``."""
         if self.matrix is not None:
             return Dense(lambda: self.matrix @ basis)
         return _ScaledProduct(self, basis)
@@ -55,7 +55,7 @@ class _ScaledProduct:
 
 
 def _open(task: Task, n_products: int) -> Any:
-    """Measure the rows; form S where `n_products` products with single vectors would cost more."""
+    """Request the moments of the rows, and S itself if `n_products` products with single vectors would cost more."""
     # A product with one vector takes 4 n d operations, the symmetric S takes n d^2.
     form = not task.is_sparse and task.n_features <= min(4 * n_products, 4096)
     sums, squares, scale = yield from measure(task, diagonal=not form)
@@ -79,12 +79,12 @@ def iterate_subspace(task: Task, start: PrincipalAxes | None) -> Solver:
         random = np.random.default_rng(task.seed).standard_normal((task.n_features, width))
     basis, first = (random, 0) if start is None else (start.basis, start.steps)
     asked = task.tol or np.nan
-    for number in range(first, task.iterations + 2):
+    for step in range(first, task.iterations + 2):
         orthonormal, product = yield from _orthonormal_product(task, scatter, basis)
         axes, sizes, residuals, basis = yield Dense(partial(_ritz, task, orthonormal, product))
         rest = max(0.0, scatter.total - float(sizes.sum()))
         state = PrincipalAxes(
-            scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals, basis, number + 1
+            scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals, basis, step + 1
         )
         yield _step(task, state, asked)
         if residuals.max() <= task.tol:
@@ -93,7 +93,7 @@ def iterate_subspace(task: Task, start: PrincipalAxes | None) -> Solver:
 
 
 def _orthonormal_product(task: Task, scatter: _Scatter, basis: Array) -> Any:
-    """Return an orthonormal Q with the span of `basis`, and S Q."""
+    """Return an orthonormal Q with the span of `basis`, and S Q; a generator of requests."""
     orthonormal, triangle = yield Dense(lambda: np.linalg.qr(basis))
     if task.normalizer == "QR":
         return orthonormal, (yield scatter.times(orthonormal))
@@ -103,14 +103,14 @@ def _orthonormal_product(task: Task, scatter: _Scatter, basis: Array) -> Any:
 
 
 def _ritz(task: Task, orthonormal: Array, product: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the best axes in the span of orthonormal Q, given S Q, and the basis of the next iteration."""
+    """Return the Ritz axes, sizes and residuals in the span of orthonormal Q, given S Q, and the next basis."""
     inner = orthonormal.T @ product
     values, mixing = np.linalg.eigh((inner + inner.T) / 2)
     chosen = mixing[:, ::-1][:, : task.n_components]
     sizes = np.maximum(values[::-1][: task.n_components], 0.0)
     raw = (orthonormal @ chosen).T
     axes, sizes = settle(raw, sizes, len(sizes), task.tiny, task.dtype)
-    # The products turn with their axes; those of axes without variance are zero.
+    # If an axis changes its sign, its product does too; products of axes without variance are zero.
     turned = np.sign((raw * axes).sum(axis=1)) * (sizes > 0)
     residuals = residuals_of((product @ chosen).T * turned[:, None], axes, sizes)
     return axes, sizes, residuals, lu(product, permute_l=True)[0] if task.normalizer == "LU" else product
@@ -147,25 +147,25 @@ def power(task: Task, start: PrincipalAxes | None, first: Array = None) -> Solve
 
 
 def _with_current(task: Task, state: Any, basis: Array, product: Array) -> tuple[Array, Array, Array]:
-    """Return axes, sizes and residuals of the components found and of the vector just multiplied."""
-    found = basis.shape[0] - 1
+    """Return axes, sizes and residuals of the components already converged and of the vector just multiplied."""
+    n_done = basis.shape[0] - 1
     vector, size = basis[-1], max(0.0, float(basis[-1] @ product))
-    sizes = np.append(state.sizes[:found] if found else np.empty(0), size)
+    sizes = np.append(state.sizes[:n_done] if n_done else np.empty(0), size)
     gap = np.linalg.norm(product - size * vector) / (sizes.max() or 1.0)
-    residuals = np.append(state.residuals[:found] if found else np.empty(0), gap)
+    residuals = np.append(state.residuals[:n_done] if n_done else np.empty(0), gap)
     axes, sizes = settle(basis, sizes, len(sizes), task.tiny, task.dtype)
     return axes, sizes, residuals
 
 
 def _project(vector: Array, basis: Array) -> Array:
-    """Project `vector` twice on the complement of the rows of `basis`: once leaves rounding of its own size."""
+    """Return the projection of `vector` on the complement of the rows of `basis`, computed twice against rounding."""
     for _ in range(2):
         vector = vector - (basis @ vector) @ basis
     return vector
 
 
 def _unit(row: Array, otherwise: Array = None) -> Array:
-    """Return `row` over its length, or `otherwise` where it has none: a direction without variance stays as it is."""
+    """Return `row` over its length, or `otherwise` if that is zero: a direction without variance stays as it is."""
     length = float(np.sqrt((row**2).sum()))
     return row / length if length > 0 else otherwise
 
@@ -192,7 +192,7 @@ def arpack(task: Task, start: PrincipalAxes | None) -> Solver:
 
 @dataclass(frozen=True)
 class _Lanczos:
-    """The leading eigenvectors of S, largest first, as rows, and their eigenvalues; ARPACK asks for products itself."""
+    """A request: the leading eigenvectors of S, largest first, as rows, and their eigenvalues, by ARPACK."""
 
     task: Task
     scatter: _Scatter

@@ -1,4 +1,4 @@
-"""The eigenvectors of centred kernels: what kernel principal component analysis solves for, and how it is judged."""
+"""The eigenvectors of centred kernels that kernel principal component analysis solves for, and their residuals."""
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ STATEMENT = (
     "Largest norm of the centred kernels times an eigenvector less its eigenvalue times it, over the largest "
     "eigenvalue."
 )
-# What 'tol=0' asks of block products: eigenvalues are off by the square of it.
+# The tolerance of block products if tol is 0: the error of eigenvalues is about its square.
 TOLERANCE = 1e-7
 
 
@@ -40,7 +40,7 @@ class KernelPCAState:
 
 
 def by_blocks(rounds: Generator[Any, Any, KrylovState], state: KernelPCAState, tol: float, fixed: bool) -> Solver:
-    """Solve by rounds of block products, a step per round; `fixed` says that the user gave their number."""
+    """Solve by rounds of block products, a step per round; `fixed` says that the user gave the number of rounds."""
 
     def complete(step: Step) -> Step:
         return replace(step, state=_add_pairs(state, step.state), certificate=_certify(step.state.residual, tol))
@@ -61,7 +61,7 @@ def _certify(residual: float, tol: float) -> Certificate:
 
 
 def fill_kernels(kernel: Kernel, rows: Array, threads: int) -> Array:
-    """Return the kernels of all pairs in float64, or a copy of those given."""
+    """Return the kernels of all pairs in float64, (n, n), or a copy of the given ones."""
     if isinstance(kernel, Precomputed):
         return np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
     return kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
@@ -75,7 +75,7 @@ def strip_kernels(kernel: Kernel, rows: Array, threads: int) -> tuple[Callable[[
 
 
 def largest_residual(matrix: Array, values: Array, vectors: Array, threads: int) -> float:
-    """Return the largest residual of some of the eigenvectors: the first and the last hundred."""
+    """Return the largest relative residual of the first and the last hundred eigenvectors."""
     some = np.unique(np.r_[: min(100, len(values)), max(0, len(values) - 100) : len(values)])
     left = multiply(matrix, np.ascontiguousarray(vectors[:, some]), threads) - vectors[:, some] * values[some]
     return float(np.linalg.norm(left, axis=0).max() / max(float(np.abs(values).max()), 1e-300))

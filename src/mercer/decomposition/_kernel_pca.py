@@ -233,7 +233,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         if self.eigen_solver != "auto":
             return self.eigen_solver
         wanted = n if self.n_components is None else min(n, self.n_components)
-        # Up to 300 rows a dense decomposition takes some milliseconds, and beyond a fifth of all blocks gain nothing.
+        # Up to 300 rows a dense decomposition takes milliseconds; above a fifth of the components, blocks gain nothing.
         return "randomized" if n > 300 and 5 * wanted < n else "dense"
 
     def _solver(self, rows: Array, kernel: Kernel, used: str, state: KernelPCAState | None) -> Solver:
@@ -256,12 +256,12 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
             return (yield from self._by_blocks(product, n, first if state is None else state))
         values, vectors = yield Dense(lambda: self._decompose(matrix, count, used), heavy=True)
         left = yield Dense(lambda: largest_residual(matrix, values, vectors, threads))
-        found = replace(first, values=values, vectors=vectors, residual=left)
-        # Eigenvalues of a dense decomposition are exact to rounding; its residuals are those of n operations.
+        solved = replace(first, values=values, vectors=vectors, residual=left)
+        # Eigenvalues of a dense decomposition are exact to rounding, which grows with n.
         bound = max(self.tol, 1e3 * n * np.finfo(np.float64).eps)
         certificate = Certificate.of("residual", left, bound, STATEMENT)
-        yield Step(float(np.maximum(values, 0.0).sum()), found, certificate)
-        return Solution(found, True, certificate)
+        yield Step(float(np.maximum(values, 0.0).sum()), solved, certificate)
+        return Solution(solved, True, certificate)
 
     def _by_blocks(self, product: Callable[[Array], Array], n: int, state: KernelPCAState) -> Solver:
         count = n if self.n_components is None else min(n, self.n_components)
@@ -296,7 +296,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         }
 
     def _check_values(self, values: Array, dtype: str) -> Array:
-        """Return eigenvalues without rounding errors; raise where they show that the kernel is not positive."""
+        """Return eigenvalues with rounding errors set to zero; raise if negative ones show a kernel that is not PSD."""
         largest, precision = float(values.max()), 1e-12 if dtype == "float64" else 2e-7
         lowest = float(values.min())
         if lowest < -1e-5 * max(largest, 1e-300) and lowest < -1e-10:
@@ -309,11 +309,11 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return np.where(values > precision * largest, values, 0.0)
 
     def _axes(self) -> tuple[Array, Array]:
-        """Return the coefficients of the axes, and what is subtracted from sums of kernels to centre them."""
+        """Return the coefficients of the axes, (n, k), and the offsets that centre projections, (k,)."""
         kept = self.eigenvalues_ > 0
         axes = np.zeros_like(self.eigenvectors_)
         axes[:, kept] = self.eigenvectors_[:, kept] / np.sqrt(self.eigenvalues_[kept])
-        # Eigenvectors of centred kernels sum to zero; to the last digit this makes the other two terms vanish.
+        # Eigenvectors of centred kernels sum to zero; enforcing it makes two terms of the centring vanish exactly.
         axes -= axes.mean(axis=0)
         with one_order(axes.size):
             return axes, -(self.kernel_means_ @ axes)
@@ -377,7 +377,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         return KernelSum(self.kernel_, self.X_transformed_fit_, self.dual_coef_).of_rows(X)
 
     def _learn_inverse(self, source: Source, rows: Array, dtype: str) -> None:
-        """Solve for the map from scores back to rows, by kernel ridge regression."""
+        """Solve for the map from scores back to rows by kernel ridge regression: (K + alpha I) coefficients = rows."""
         scores = (self.eigenvectors_ * np.sqrt(self.eigenvalues_)).astype(np.float64)
 
         def coefficients() -> Array:

@@ -228,7 +228,7 @@ class PCA(Projection, Estimator):
         return self
 
     def _learn(self, source: Source) -> Outcome:
-        """Choose the solver, drive it, and store what it found."""
+        """Choose the solver and drive it; return the outcome."""
         n_rows = _effective_rows(source)
         asked = "covariance_eigh" if source.place == "sums" else self.svd_solver
         solver = choose_solver(asked, self.n_components, n_rows, source.n_features, is_sparse=source.is_sparse)
@@ -247,13 +247,13 @@ class PCA(Projection, Estimator):
             return self._drive(partial(methods[solver], task), source, attributes={"solver_used_": solver})
 
     def _without_gram(self, source: Source) -> str:
-        """Return the solver for wide rows: the Gram matrix needs all rows in memory, so elsewhere it is randomised."""
+        """Return the solver for wide rows: ``"gram"`` if all rows are in memory, else ``"randomized"``."""
         if self.svd_solver == "gram":
             self._needs_memory(source, "svd_solver='gram'", "use svd_solver='randomized'")
         return "gram" if source.place == "memory" else "randomized"
 
     def _check_enough_rows(self, source: Source) -> None:
-        """Check the number of rows again: a stream knows it only at its end."""
+        """Check the number of rows again, since a stream knows it only at its end."""
         if source.place == "stream" and source.n_rows < source.n_features:
             message = (
                 f"PCA: {source.description} has {source.n_rows} rows and {source.n_features} columns; a stream must "
@@ -321,7 +321,7 @@ class PCA(Projection, Estimator):
         return tags
 
 
-# What a stream of unknown length is taken for until it has been read.
+# Number of rows that a stream of unknown length is assumed to have until it has been read.
 _MANY = 2**40
 
 

@@ -1,4 +1,4 @@
-"""Which solver, how many components, how many iterations: what the parameters of a PCA mean for given rows."""
+"""The meaning of the parameters of a PCA for given rows: solver, number of components, number of iterations."""
 
 from typing import Any
 
@@ -6,12 +6,14 @@ from mercer.errors import DataError, ParameterError
 
 __all__ = ["EXACT", "SPARSE", "check_count", "choose_solver", "count_iterations", "works_from_sums"]
 
+# Solvers that find all components, so that n_components may be chosen from the spectrum.
 EXACT = ("full", "covariance_eigh", "gram")
+# Solvers that leave sparse rows sparse.
 SPARSE = ("auto", "covariance_eigh", "arpack", "randomized", "power")
 
 
 def choose_solver(asked: str, wish: Any, n_rows: int, n_features: int, *, is_sparse: bool) -> str:
-    """Return the solver that ``"auto"`` means: scikit-learn's choice, and its mirror image for wide rows."""
+    """Return the solver that ``"auto"`` means: scikit-learn's choice, and ``"gram"`` for few wide rows."""
     if asked != "auto":
         return asked
     if is_sparse:
@@ -26,7 +28,7 @@ def choose_solver(asked: str, wish: Any, n_rows: int, n_features: int, *, is_spa
 
 
 def check_count(wish: Any, solver: str, n_rows: int, n_features: int) -> Any:
-    """Return ``n_components`` with None resolved; raise if the solver cannot give as many."""
+    """Return ``n_components`` with None resolved; raise if the solver cannot give that number."""
     limit = min(n_rows, n_features)
     shape = f"(n_samples={n_rows}, n_features={n_features})"
     if wish is None:
@@ -62,12 +64,12 @@ def count_iterations(asked: Any, solver: str, wish: Any, limit: int) -> int:
         return max(1, asked) if solver == "power" else asked
     if solver == "power":
         return 1000
-    # As in scikit-learn: few components of many are the hard ones to tell from those left out.
+    # As in scikit-learn: a few of many components are harder to separate from those left out.
     return 7 if not isinstance(wish, str) and wish < 0.1 * limit else 4
 
 
 def works_from_sums(estimator: Any) -> bool:
-    """Check whether the model depends on the moments alone, so that it can be fitted batch by batch; else raise."""
+    """Return True if the model depends on the moments only, so that batches can be added; else raise."""
     if estimator.svd_solver in ("auto", "covariance_eigh"):
         return True
     message = (

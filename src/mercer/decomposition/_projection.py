@@ -1,4 +1,4 @@
-"""What a fitted principal component analysis does: project, restore, and score rows under its Gaussian model."""
+"""Projection, restoration and likelihood of rows by a fitted principal component analysis."""
 
 import math
 from copy import copy
@@ -23,7 +23,7 @@ __all__ = ["Projection"]
 
 @dataclass(frozen=True, eq=False)
 class _Method:
-    """A method of a fitted model on the rows of a block, as the model is now: rows elsewhere may be met later."""
+    """A method of a copy of a fitted model on the rows of a block; rows elsewhere may be processed after a refit."""
 
     model: Any
     name: str
@@ -108,7 +108,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return open_new_rows(self, X).map(_Method.of(self, "_log_densities"))
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood of the rows; `y` is ignored."""
+        """Return the mean log-likelihood of the rows; `y` is ignored."""
         densities = self.score_samples(X)
         return float(namespace_of(densities).mean(densities))
 
@@ -136,7 +136,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return xp.astype(matrix, self.components_.dtype, copy=False)
 
     def _scale(self) -> Array:
-        """Return what centred columns are divided by; None for nothing."""
+        """Return the divisor of the centred columns, (d,), or None."""
         return getattr(self, "scale_", None)
 
     @property
@@ -173,7 +173,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return namespace_of(scores).matmul(scores, self.components_) if isinstance(self.whiten, str) else scores
 
     def _deviations(self) -> Array:
-        """Return the standard deviations that whitening divides by, floored: rank-deficient data stays finite."""
+        """Return the standard deviations that whitening divides by, at least eps: rank-deficient data stays finite."""
         variances = self.explained_variance_
         xp = namespace_of(variances)
         if self.whiten_floor and variances.shape[0]:
@@ -199,7 +199,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         missing = W.shape[1] - W.shape[0]
         logarithm = float(xp.sum(xp.log(variances)))
         if missing:
-            # The part off the components is taken row by row: |x|^2 - |scores|^2 would cancel.
+            # The part outside the components is computed row by row: |x|^2 - |scores|^2 would cancel.
             squares = squares + xp.sum((rows - scores @ W) ** 2, axis=1) / noise
             logarithm += missing * math.log(noise)
         if (scale := self._scale()) is not None:
@@ -209,5 +209,5 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 def _wide(array: Array) -> Array:
-    """Return the widest type that the device of `array` has."""
+    """Return `array` in the widest type that its device has."""
     return namespace_of(array).astype(array, Placement.of(array).wide, copy=False)

@@ -1,4 +1,4 @@
-"""Reduced sets: the axes of a kernel principal component analysis by a few points instead of all rows."""
+"""Reduced sets: the axes of a kernel principal component analysis in the span of a few points."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +38,7 @@ class ReducedAxes:
     errors: Array
 
     def transform(self, X: Any) -> np.ndarray:
-        """Project rows, at the cost of one kernel for each point."""
+        """Project rows, at the cost of one kernel value for each point."""
         X = X if hasattr(X, "dtype") and X.dtype.kind == "f" else np.asarray(X, dtype=np.float64)
         return KernelSum(self.kernel, self.points, self.coefficients, self.offset).of_rows(X)
 
@@ -88,12 +88,13 @@ def reduce_axes(model: Any, points: Any = 100, random_state: int = 0) -> Reduced
         across = kernel.between(few, ready)
         right = across @ axes
         values, vectors = np.linalg.eigh(kernel.between(few, few))
+        # Eigenvalues within rounding of zero have no inverse: the points are then nearly dependent.
         kept = values > len(values) * np.finfo(np.float64).eps * values[-1]
         inverse = np.where(kept, 1.0 / np.where(kept, values, 1.0), 0.0)
-        found = vectors @ (inverse[:, None] * (vectors.T @ right))
-        # Axes have length one, and projections are orthogonal: |e - p|^2 = 1 - |p|^2.
-        errors = np.maximum(1.0 - (found * right).sum(axis=0), 0.0)
-        offset = -(across.mean(axis=1) @ found)
+        coefficients = vectors @ (inverse[:, None] * (vectors.T @ right))
+        # Axes have length one and p is an orthogonal projection: |e - p|^2 = 1 - |p|^2.
+        errors = np.maximum(1.0 - (coefficients * right).sum(axis=0), 0.0)
+        offset = -(across.mean(axis=1) @ coefficients)
     errors[model.eigenvalues_ <= 0] = 0.0
     kind = rows.dtype
-    return ReducedAxes(kernel, points, found.astype(kind), offset.astype(kind), errors)
+    return ReducedAxes(kernel, points, coefficients.astype(kind), offset.astype(kind), errors)

@@ -12,7 +12,7 @@ __all__ = ["Lift", "ScatterProduct", "make_centred_gram"]
 
 @dataclass(frozen=True)
 class ScatterProduct(Statistic):
-    """``X^T W X basis`` for rows X less `mean`, without the matrix X^T W X: each block is read once."""
+    """``X^T W X basis`` for rows X minus `mean`, without the matrix X^T W X: each block is read once."""
 
     mean: Array
     basis: Array
@@ -20,6 +20,7 @@ class ScatterProduct(Statistic):
     def of(self, block: Block) -> Array:
         xp = block.xp
         if block.is_sparse:
+            # (X - 1 m^T) basis = X basis - 1 (m^T basis), so that sparse rows stay sparse.
             scores = block.weigh(block.matmul(self.basis) - self.mean @ self.basis)
             return block.transpose_matmul(scores) - self.mean[:, None] * xp.sum(scores, axis=0)[None, :]
         rows = block.centre(self.mean)
@@ -28,7 +29,7 @@ class ScatterProduct(Statistic):
 
 @dataclass(frozen=True)
 class Lift(Statistic):
-    """``X^T vectors`` for rows X less `mean`: from eigenvectors of the Gram matrix to axes in feature space."""
+    """``X^T vectors`` for rows X minus `mean`: from eigenvectors of the Gram matrix to axes in feature space."""
 
     mean: Array
     vectors: Array
@@ -41,7 +42,7 @@ class Lift(Statistic):
 
 
 def make_centred_gram(mean: Array, scale: Array) -> Any:
-    """Return a function of two blocks: products of centred, scaled rows, each times the root of its weight."""
+    """Return a function of two blocks: inner products of centred, scaled rows, each times the root of its weight."""
 
     def rows_of(block: Block) -> Array:
         rows = block.centre(mean) if scale is None else block.centre(mean) / scale

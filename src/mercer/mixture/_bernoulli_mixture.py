@@ -28,15 +28,17 @@ _NO_CLASSES = "the check looks for the classes of whatever has predict_proba; a 
 @plain
 @dataclass(frozen=True)
 class BernoulliComponents:
-    """Shares, and the probability of a one in each column."""
+    """Weights of the components, (k,), and the probability of a one in each column, (k, d)."""
 
     weights: Array
     probabilities: Array
 
     def natural(self) -> Array:
-        """Return what [1, x] is multiplied by to give the log share plus the log probability of x, (k, d + 1)."""
+        """Return theta, (k, d + 1), with theta [1, x] = log weight + log p(x | component): the natural parameters."""
+        # Probabilities of exactly zero or one would have infinite logarithms.
         p = np.clip(self.probabilities, np.finfo(np.float64).tiny, 1.0 - np.finfo(np.float64).eps)
         zeros = np.log1p(-p)
+        # log p(x) = sum_j log(1 - p_j) + x_j log(p_j / (1 - p_j)).
         return np.column_stack([np.log(self.weights) + zeros.sum(axis=1), np.log(p) - zeros])
 
     def log_prior(self, alpha: float) -> float:
@@ -47,7 +49,7 @@ class BernoulliComponents:
 
 @dataclass(frozen=True)
 class BernoulliModel:
-    """A Bernoulli mixture as the EM engine sees it; `alpha` ones and zeros are added to what was counted."""
+    """A Bernoulli mixture for the EM engine; `alpha` ones and zeros are added to the counts."""
 
     alpha: float
     weight: float
@@ -55,16 +57,17 @@ class BernoulliModel:
     threshold: float | None
 
     def expectation(self, components: BernoulliComponents) -> Binarised:
-        """Return the statistic that makes the E step."""
+        """Return the request of the E step: responsibilities and the sums of [1, x] weighted by them."""
         return Binarised(Expectation(components.natural(), None, "linear", self.hard), self.threshold)
 
     def objective(self, expected: ExpectedSums, components: BernoulliComponents) -> float:
-        """Return the mean log-likelihood plus the log prior over the weight."""
+        """Return the log-likelihood plus the log prior, per unit of weight."""
         return (expected.bound + components.log_prior(self.alpha)) / self.weight
 
     def maximisation(self, expected: ExpectedSums, components: BernoulliComponents) -> BernoulliComponents:
-        """Return the mode of the posterior, given the rows as they were shared out."""
+        """Return the M step: weights n_k / n, and probabilities (ones + alpha) / (n_k + 2 alpha)."""
         counts = expected.table[:, 0]
+        # Positive, so that the logarithm stays finite.
         weights = np.maximum(counts / counts.sum(), np.finfo(np.float64).tiny)
         totals = counts[:, None] + 2.0 * self.alpha
         ones = np.clip(expected.table[:, 1:] + self.alpha, 0.0, totals)
@@ -250,18 +253,18 @@ class BernoulliMixture(MixtureModel):
         return self
 
     def _prepare(self) -> Any:
-        """Check that the rows are binary, and return the model; a generator of requests."""
-        found = yield BinaryCheck()
-        if self.binarize is None and found.n_other:
+        """Request a check that the rows are binary; return the model. A generator of requests."""
+        check = yield BinaryCheck()
+        if self.binarize is None and check.n_other:
             message = (
-                f"{type(self).__name__}: X must hold zeros and ones alone; {found.n_other} values are neither. Set "
+                f"{type(self).__name__}: X must hold zeros and ones alone; {check.n_other} values are neither. Set "
                 f"binarize to a threshold."
             )
             raise DataError(message)
-        return BernoulliModel(float(self.alpha), float(found.weight), self.assignment == "hard", self.binarize)
+        return BernoulliModel(float(self.alpha), float(check.weight), self.assignment == "hard", self.binarize)
 
     def _start(self, model: BernoulliModel, seed: np.random.SeedSequence) -> Any:
-        """Find first components, smoothed by one pseudo-row: a probability of zero would stay so for ever."""
+        """Find first components, smoothed by one pseudo-row, since EM never leaves a probability of zero."""
         k = self.n_components
         if self.init_params == "random":
             sums = yield Binarised(random_sums(k, seed, None, "linear"), model.threshold)
@@ -281,8 +284,8 @@ class BernoulliMixture(MixtureModel):
         }
 
     def _density(self) -> Binarised:
-        parts = (to_numpy(one) for one in (self.weights_, self.probabilities_))
-        weights, probabilities = (np.asarray(one, dtype=np.float64) for one in parts)
+        parts = (to_numpy(part) for part in (self.weights_, self.probabilities_))
+        weights, probabilities = (np.asarray(part, dtype=np.float64) for part in parts)
         theta = BernoulliComponents(weights, probabilities).natural()
         return Binarised(Expectation(theta, None, "linear"), self.binarize)
 

@@ -1,4 +1,4 @@
-"""Rows as zeros and ones: those above a threshold are ones."""
+"""Rows as zeros and ones: values above a threshold are ones."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ def binary_block(block: Block, threshold: float | None) -> Block:
 
 @dataclass(frozen=True, eq=False)
 class Binarised(Statistic):
-    """Another statistic, of the rows as zeros and ones; a block at a time is made so."""
+    """Another statistic, of the rows as zeros and ones; they are converted one block at a time."""
 
     statistic: Any
     threshold: float | None
@@ -43,13 +43,13 @@ class Binarised(Statistic):
         return self.statistic.on_run(binary_block(block, self.threshold), unit)
 
     def scores(self, block: Block) -> Array:
-        """Return the score of each row for each component."""
+        """Return the score of each row for each component, (n, k)."""
         return self.statistic.scores(binary_block(block, self.threshold))
 
 
 @dataclass(frozen=True, eq=False)
 class BinariesByCentre(Statistic):
-    """Ones and zeros of the rows given to each centre: to that of the largest score of the rows as they are."""
+    """Counts of rows and ones of the rows given to each centre, by the largest score of the rows as they are."""
 
     theta: Array
     threshold: float | None
@@ -64,7 +64,7 @@ class BinariesByCentre(Statistic):
 
 @dataclass(frozen=True)
 class BinarySums(Sums):
-    """How many values are neither zero nor one, and the weight of the rows."""
+    """The number of values that are neither zero nor one, and the weight of the rows."""
 
     n_other: int
     weight: float
@@ -72,7 +72,7 @@ class BinarySums(Sums):
 
 @dataclass(frozen=True)
 class BinaryCheck(Statistic):
-    """Whether rows hold zeros and ones alone."""
+    """The number of values that are neither zero nor one."""
 
     def of(self, block: Block) -> BinarySums:
         xp = np if block.is_sparse else block.xp

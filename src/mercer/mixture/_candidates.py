@@ -1,4 +1,4 @@
-"""What mixtures offer to a study of structure."""
+"""Mixture candidates for a study of structure."""
 
 from typing import Any
 

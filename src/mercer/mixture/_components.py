@@ -1,4 +1,4 @@
-"""The components of a Gaussian mixture: their parameters, the scores they stand for, and the M step that makes them."""
+"""The components of a Gaussian mixture: their parameters, the scores that follow from them, and the M step."""
 
 import math
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ __all__ = ["FORM_OF", "GaussianComponents", "GaussianMoments", "natural"]
 # The features that the M step of each covariance type needs.
 FORM_OF = {"full": "full", "tied": "full", "diag": "diagonal", "spherical": "spherical"}
 _LOG_2_PI = math.log(2.0 * math.pi)
-# Of a component with no more than this share of all weight nothing new can be learnt.
+# A component with no more than this share of the weight keeps its old mean and covariance: its sums are rounding.
 _EMPTY = 1e-14
 
 
 @plain
 @dataclass(frozen=True)
 class GaussianComponents:
-    """Shares, means, covariances and the factors of their inverses, shaped by `kind` as in scikit-learn.
+    """Weights, means, covariances and factors of their inverses, shaped by `kind` as in scikit-learn.
 
     ``factors`` are ``precisions_cholesky_``: for a full covariance an upper triangle P with P P^T its inverse; for
     independent columns the roots of the inverse variances.
@@ -37,12 +37,12 @@ class GaussianComponents:
 
     @classmethod
     def of(cls, kind: str, weights: Array, means: Array, covariances: Array) -> "GaussianComponents":
-        """Make components from covariances, which must be positive definite."""
+        """Return components with these covariances, which must be positive definite."""
         return cls(kind, weights, means, covariances, _inverse_factors(kind, covariances))
 
     @classmethod
     def from_factors(cls, kind: str, weights: Array, means: Array, factors: Array) -> "GaussianComponents":
-        """Make components from factors of the inverse covariances."""
+        """Return components with these factors of the inverse covariances."""
         if kind in ("full", "tied"):
             inverses = np.linalg.inv(factors)
             return cls(kind, weights, means, np.swapaxes(inverses, -1, -2) @ inverses, factors)
@@ -80,21 +80,22 @@ class GaussianComponents:
         return np.sum(factors**2, axis=tuple(range(1, factors.ndim)))
 
     def find_collapsed(self, floor: float) -> Array:
-        """Return the components whose least variance is at most twice the floor where the rows have more."""
+        """Return the components whose least variance is at most twice `floor`, unless the rows have as little."""
         middle = self.weights @ self.means
         steps = self.means - middle
         each = self.each_covariance()
+        # Law of total covariance: the mean of the covariances plus the covariance of the means.
         whole = np.einsum("k,kij->ij", self.weights, each) + np.einsum("k,ki,kj->ij", self.weights, steps, steps)
         if np.linalg.eigvalsh(whole)[0] <= 10.0 * floor:
             return np.empty(0, dtype=np.int64)
         return np.flatnonzero(np.linalg.eigvalsh(each)[:, 0] <= 2.0 * floor)
 
     def log_shares(self) -> Array:
-        """Return the logarithms of the weights; a weight of zero counts as the least positive number."""
+        """Return the logarithms of the weights, (k,); a weight of zero counts as the least positive number."""
         return np.log(np.maximum(self.weights, np.finfo(np.float64).tiny))
 
     def offsets(self) -> Array:
-        """Return the log share of each component plus the log of its density at its mean."""
+        """Return log weight + log density at the mean, (k,): log w + log |P| - d/2 log 2 pi, P the inverse's factor."""
         factors = self.each_factor()
         diagonals = np.einsum("kii->ki", factors) if factors.ndim == 3 else factors
         return self.log_shares() + np.sum(np.log(diagonals), axis=1) - 0.5 * self.n_columns * _LOG_2_PI
@@ -108,25 +109,28 @@ def _inverse_factors(kind: str, covariances: Array) -> Array:
         return 1.0 / np.sqrt(covariances)
     stack = covariances[None] if kind == "tied" else covariances
     factors = np.empty_like(stack)
-    for number, covariance in enumerate(stack):
+    for component, covariance in enumerate(stack):
         try:
             lower = np.linalg.cholesky(covariance)
         except np.linalg.LinAlgError as error:
-            raise CollapseError(number) from error
+            raise CollapseError(component) from error
         if not np.isfinite(lower).all():
-            raise CollapseError(number)
-        factors[number] = np.tril(dtrtri(lower, lower=1)[0]).T
+            raise CollapseError(component)
+        # With C = L L^T, P = L^-T is upper triangular and P P^T = C^-1.
+        factors[component] = np.tril(dtrtri(lower, lower=1)[0]).T
     return factors[0] if kind == "tied" else factors
 
 
 def natural(components: GaussianComponents, reference: Array, form: str) -> Array:
-    """Return what features about `reference`, (d,) or one per component, are multiplied by to give scores, (k, p).
+    """Return theta, (k, p), such that theta times the features about `reference` gives log weight + log density.
 
-    The linear form is for components with one covariance: it leaves out the part of the scores that all have in common.
+    `reference` is (d,) or one per component. The linear form is for components with one covariance: it leaves out the
+    part of the scores that is equal for all of them.
     """
     k, d = components.means.shape
     steps = components.means - reference
     factors = components.each_factor()
+    # With s = mean - reference: constant -|s P|^2 / 2, linear s P P^T, and quadratic -P P^T / 2 terms.
     white = steps * factors if factors.ndim == 2 else np.einsum("kd,kde->ke", steps, factors)
     theta = np.empty((k, n_features_of(form, d)))
     theta[:, 0] = components.offsets() - 0.5 * np.sum(white * white, axis=1)
@@ -134,6 +138,7 @@ def natural(components: GaussianComponents, reference: Array, form: str) -> Arra
     if form == "full":
         precisions = np.broadcast_to(components.precisions(), (k, d, d))
         first, second = pairs(d)
+        # Features hold each pair of columns once, so entries off the diagonal count twice.
         theta[:, d + 1 :] = precisions[:, first, second] * np.where(first == second, -0.5, -1.0)
     elif form != "linear":
         theta[:, d + 1 :] = np.reshape(-0.5 * components.factors**2, (k, -1))
@@ -141,7 +146,7 @@ def natural(components: GaussianComponents, reference: Array, form: str) -> Arra
 
 
 def _unfold(packed: Array, d: int) -> Array:
-    """Return symmetric matrices (k, d, d) from their upper triangles, row by row."""
+    """Return symmetric matrices, (k, d, d), from their packed upper triangles, row by row."""
     first, second = pairs(d)
     full = np.empty((len(packed), d, d))
     full[:, first, second] = packed
@@ -151,7 +156,7 @@ def _unfold(packed: Array, d: int) -> Array:
 
 @dataclass(frozen=True)
 class GaussianMoments:
-    """Shares, means and covariances of rows as they were shared out: an M step before anything is inverted."""
+    """Weights, means and covariances of the rows weighted by responsibilities: an M step before any inverse."""
 
     kind: str
     weights: Array
@@ -162,15 +167,15 @@ class GaussianMoments:
     def of(
         cls, table: Array, form: str, reference: Array, previous: GaussianComponents, scatter: Array = None
     ) -> "GaussianMoments":
-        """Compute moments from features summed by responsibility.
+        """Return the M step's moments from features summed by responsibility.
 
         Parameters
         ----------
         table : (k, p): sums of the features about `reference`
-        form : which features these are
+        form : the name of these features
         reference : (d,) or (k, d)
         previous : GaussianComponents
-            Says the kind; a component that no row belongs to keeps its mean and covariance of before.
+            Gives the kind; a component without rows keeps its mean and covariance.
         scatter : (d, d)
             For tied covariances from the linear form: the scatter of all rows about `reference`.
         """
@@ -178,11 +183,13 @@ class GaussianMoments:
         total = table[:, 0].sum()
         lost = table[:, 0] <= _EMPTY * total
         counts = np.where(lost, 1.0, table[:, 0])
+        # mean_k = reference + sum r (x - reference) / n_k; covariance_k = sum r (x - reference)^2 / n_k - step^2.
         steps = np.where(lost[:, None], previous.means - reference, table[:, 1 : d + 1] / counts[:, None])
         # A share is never zero, so that its logarithm stays finite.
         weights = np.maximum(table[:, 0] / total, np.finfo(np.float64).tiny)
         squares = table[:, d + 1 :]
         if kind == "tied":
+            # Tied: scatter of all rows about the reference minus that of the means, over all weight.
             inner = np.einsum("k,ki,kj->ij", table[:, 0], steps, steps)
             outer = scatter if form == "linear" else _unfold(squares.sum(axis=0)[None], d)[0]
             return cls(kind, weights, reference + steps, (outer - inner) / total)
@@ -197,15 +204,16 @@ class GaussianMoments:
         return cls(kind, weights, reference + steps, covariances)
 
     def with_floor(self, floor: float) -> GaussianComponents:
-        """Make components with `floor` (``reg_covar``) added to every variance."""
+        """Return components with `floor` (``reg_covar``) added to every variance."""
         ridge = floor * np.eye(self.means.shape[1]) if self.kind in ("full", "tied") else floor
         return GaussianComponents.of(self.kind, self.weights, self.means, self.covariances + ridge)
 
     def blend(self, other: "GaussianMoments", share: float) -> "GaussianMoments":
-        """Return the moments of these rows and of others together; the others make up `share` of the weight."""
+        """Return the moments of these rows and of `other` rows together; the others have `share` of the weight."""
         weights = (1.0 - share) * self.weights + share * other.weights
         parts = share * other.weights / weights
         steps = other.means - self.means
+        # Pooling two groups: the covariance of the union adds the scatter between their means, p (1 - p) step^2.
         means = self.means + parts[:, None] * steps
         between = parts * (1.0 - parts)
         if self.kind == "tied":

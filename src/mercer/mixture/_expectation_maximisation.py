@@ -12,6 +12,7 @@ from mercer._base.parameter import Integer, Nothing, Real, check_parameters
 from mercer._solver import Certificate, Dense
 from mercer._solver.driver import drive
 from mercer._solver.expectation_maximisation import ExpectationMaximisation
+from mercer._solver.relay import return_at_once
 from mercer._source.threads import one_blas_thread
 from mercer._statistic.expectation import compute_responsibilities
 from mercer._types import Array
@@ -112,7 +113,7 @@ class EMResult:
 
 @dataclass(frozen=True)
 class _Steps:
-    """The user's functions as the engine sees them."""
+    """The user's functions as a model for the EM engine."""
 
     e_step: Callable[[Any], tuple[Any, float]]
     m_step: Callable[[Any], Any]
@@ -200,8 +201,8 @@ def expectation_maximisation(
     rules = {"max_iter": Integer(1), "tol": Real(0), "max_time": Real(0) | Nothing()}
     check_parameters(subject, rules, locals())
     engine = ExpectationMaximisation(
-        prepare=lambda: _value(_Steps(e_step, m_step, log_prior, bound)),
-        start=lambda model, seed: _value(parameters),
+        prepare=lambda: return_at_once(_Steps(e_step, m_step, log_prior, bound)),
+        start=lambda model, seed: return_at_once(parameters),
         n_init=1,
         max_iter=max_iter,
         tol=tol,
@@ -216,9 +217,3 @@ def expectation_maximisation(
     return EMResult(
         run.parameters, float(run.objective), outcome.converged, run.iteration, history, outcome.certificate
     )
-
-
-def _value(thing: Any) -> Any:
-    """Return `thing`, as a generator that asks for nothing."""
-    return thing
-    yield

@@ -1,10 +1,10 @@
-"""The E step of a Gaussian mixture where features about one shift would not do.
+"""The E step of a Gaussian mixture where features about one shift are not exact enough.
 
-:class:`CentredExpectation` takes each component's rows about its own mean: as exact for a component that is tiny beside
-the data, or far from their middle, as for any other, and BLAS at its best where rows are wide.
-:class:`MissingExpectation` does so for rows with missing entries, which it replaces by their conditional expectation
-given the others, with the conditional covariance added (missing at random; Ghahramani and Jordan, 1994). Both sum the
-features of :class:`~mercer._statistic.expectation.Expectation`, about the means.
+:class:`CentredExpectation` sums features about each component's own mean: as exact for a component that is tiny beside
+the data, or far from their mean, as for any other, and fast where rows are wide. :class:`MissingExpectation` does so
+for rows with missing entries, which it replaces by their conditional expectation given the observed ones, with the
+conditional covariance added (missing at random; Ghahramani and Jordan, 1994). Both sum the features of
+:class:`~mercer._statistic.expectation.Expectation`, about the means.
 """
 
 import math
@@ -21,22 +21,22 @@ from mercer._types import Array
 __all__ = ["CentredExpectation", "MissingExpectation", "ObservedCounts", "ObservedSums"]
 
 _LOG_2_PI = math.log(2.0 * math.pi)
-# Up to this many numbers, a call for each component costs more than the work.
+# Up to this number of values, a call for each component costs more than the arithmetic.
 _FEW = 2**14
 
 
 @dataclass(frozen=True, eq=False)
 class CentredExpectation(Statistic):
-    """Features about the components' means, weighed by responsibilities.
+    """Features about the components' means, weighted by responsibilities.
 
     Parameters
     ----------
-    offset : (k,): log share of each component plus the log of its density at its mean
+    offset : (k,): log weight of each component plus the log of its density at its mean
     means : (k, d)
     factors : (k, d, d) or, for independent columns, (k, d)
         y = (x - mean) factor has the identity for its covariance.
     form : which features are summed, of FORMS
-    hard : whether each row goes to its best component alone
+    hard : whether each row belongs to its best component only
     """
 
     offset: Array
@@ -55,7 +55,7 @@ class CentredExpectation(Statistic):
         return ExpectedSums(table, float(bound))
 
     def scores(self, block: Block) -> Array:
-        """Return the log share plus the log density of each component at each row, (n, k)."""
+        """Return log weight + log density of each component at each row, (n, k)."""
         xp, columns = block.xp, []
         if xp is np and block.n * self.means.size <= _FEW:
             return self._few_scores(block.X)
@@ -66,15 +66,15 @@ class CentredExpectation(Statistic):
         return xp.stack(columns, axis=1)
 
     def _few_scores(self, X: Array) -> Array:
-        """Return the scores of a few rows, for all components at once."""
+        """Return the scores of a few rows for all components at once, (n, k)."""
         gaps = X[None, :, :] - self.means[:, None, :]
         white = np.matmul(gaps, self.factors) if self.factors.ndim == 3 else gaps * self.factors[:, None, :]
         return self.offset - 0.5 * np.einsum("qid,qid->iq", white, white)
 
     def _features(self, block: Block, q: int, heavy: Array) -> Array:
-        """Return the summed features of one component."""
+        """Return the features of component `q` summed with the weights `heavy`, (p,)."""
         xp, rows = block.xp, block.centre(self.means[q, :])
-        # Roots on both factors keep the product symmetric, which lets the BLAS form one triangle only.
+        # The root of the weight on both factors keeps the product symmetric: the BLAS then computes one triangle only.
         root = xp.sqrt(heavy)[:, None]
         scaled = rows * root
         ends = [xp.reshape(xp.sum(heavy), (1,)), xp.sum(scaled * root, axis=0)]
@@ -89,7 +89,7 @@ class CentredExpectation(Statistic):
 
 @dataclass(frozen=True)
 class _Conditional:
-    """What the observed columns of a pattern say of one component's missing ones."""
+    """The distribution of one component's missing columns, given the observed columns of a pattern."""
 
     factor: Array
     offset: float
@@ -124,16 +124,18 @@ class MissingExpectation(Statistic):
             for q, given in enumerate(conditionals):
                 gaps = np.empty((len(X), d))
                 gaps[:, seen] = X[:, seen] - self.means[q, seen]
+                # Conditional mean of the missing columns: slope (x_o - mean_o), slope = C_mo C_oo^-1.
                 gaps[:, ~seen] = gaps[:, seen] @ given.slope.T
                 scaled = gaps * np.sqrt(heavy[:, q, None])
                 first[q] += (total := heavy[:, q].sum())
                 moments[q] += heavy[:, q] @ gaps
                 scatter[q] += scaled.T @ scaled
+                # E[x x^T] of the missing columns is the square of their mean plus the conditional covariance.
                 scatter[q][np.ix_(~seen, ~seen)] += total * given.covariance
         return ExpectedSums(np.column_stack([first, moments, self._squares(scatter)]), bound)
 
     def scores(self, block: Block) -> Array:
-        """Return the log share plus the log density of the observed entries, by component, (n, k)."""
+        """Return log weight + log density of the observed entries, by component, (n, k)."""
         out = np.empty((block.n, len(self.means)))
         for rows, seen in _patterns(block):
             out[rows] = self._scores(block.X[rows][:, seen].astype(np.float64), seen, self._conditionals(seen))
@@ -146,11 +148,12 @@ class MissingExpectation(Statistic):
         return squares.sum(axis=1, keepdims=True) if self.form == "spherical" else squares
 
     def _conditionals(self, seen: Array) -> list[_Conditional]:
-        """Return per component the factor of the observed columns' covariance and the regression on them."""
+        """Return, per component, the regression of the missing columns on those `seen`, and the factor of C_oo."""
         made = []
         for weight, covariance in zip(self.weights, self.covariances):
             factor = np.linalg.cholesky(covariance[np.ix_(seen, seen)])
             between = covariance[np.ix_(seen, ~seen)]
+            # Conditional covariance C_mm - C_mo C_oo^-1 C_om.
             slope = cho_solve((factor, True), between).T if between.size else np.zeros((0, int(seen.sum())))
             rest = covariance[np.ix_(~seen, ~seen)] - slope @ between
             with np.errstate(divide="ignore"):
@@ -168,15 +171,15 @@ class MissingExpectation(Statistic):
 
 
 def _patterns(block: Block) -> list[tuple[Array, Array]]:
-    """Return the rows of each pattern of observed columns, and the pattern."""
-    found, numbers = np.unique(~np.isnan(block.X), axis=0, return_inverse=True)
-    numbers = numbers.reshape(-1)
-    return [(np.flatnonzero(numbers == number), seen) for number, seen in enumerate(found)]
+    """Return, for each pattern of observed columns, the indices of its rows and the pattern, (d,)."""
+    patterns, of_row = np.unique(~np.isnan(block.X), axis=0, return_inverse=True)
+    of_row = of_row.reshape(-1)
+    return [(np.flatnonzero(of_row == index), seen) for index, seen in enumerate(patterns)]
 
 
 @dataclass(frozen=True)
 class ObservedSums(Sums):
-    """Per column the weight and the sum of what was observed; how many values are infinite, and rows all missing."""
+    """Per column the weight and sum of observed values; the number of infinite values, and of rows without a value."""
 
     weights: Array
     sums: Array
@@ -185,13 +188,13 @@ class ObservedSums(Sums):
 
     @property
     def means(self) -> Array:
-        """The mean of what was observed of each column."""
+        """The mean of the observed values of each column, (d,)."""
         return self.sums / np.where(self.weights > 0, self.weights, 1.0)
 
 
 @dataclass(frozen=True)
 class ObservedCounts(Statistic):
-    """What of each column was observed."""
+    """Weights and sums of the observed values of each column."""
 
     def of(self, block: Block) -> ObservedSums:
         known = np.isfinite(block.X)

@@ -25,8 +25,8 @@ from mercer.mixture._starts import first_components
 
 __all__ = ["GaussianMixture"]
 
-# The step sizes of online EM fall as batches to this power: above one half, so that noise dies out, and below one, so
-# that the first components are forgotten (Cappe and Moulines, 2009).
+# The step size of online EM at batch t is t to minus this power: above one half, so that noise averages out, and below
+# one, so that the first components are forgotten (Cappe and Moulines, 2009).
 _FORGETTING = 0.6
 
 
@@ -257,37 +257,37 @@ class GaussianMixture(GaussianParts):
         source.allow_missing()
         if not begun:
             self._check_enough_rows(source)
-        number = int(vars(self).get("n_batches_seen_", 0)) + 1
+        batch = int(vars(self).get("n_batches_seen_", 0)) + 1
         before = self._earlier() if begun else None
         try:
-            components = answer_requests(self._with_batch(source, before, number**-_FORGETTING), source)
+            components = answer_requests(self._with_batch(source, before, batch**-_FORGETTING), source)
         except CollapseError as error:
-            message = f"{type(self).__name__}: component {error.component} collapsed at batch {number}. {error.cure}"
+            message = f"{type(self).__name__}: component {error.component} collapsed at batch {batch}. {error.cure}"
             raise DataError(message) from error
         finally:
             source.release()
         dtype = to_numpy(self.means_).dtype if begun else source.host_dtype
         for name, value in self._attributes(components, dtype).items():
             setattr(self, name, value)
-        self.n_batches_seen_ = number
+        self.n_batches_seen_ = batch
         return self
 
     def _with_batch(self, source: Source, before: GaussianComponents | None, share: float) -> Any:
-        """Return the components after one more batch; a generator of requests."""
+        """Return the components after one more batch, which counts `share`; a generator of requests."""
         model = yield from self._prepare()
         start = self._starter(source, before)
         components = yield from start(model, seed_sequence(self.random_state))
         moments = model.moments((yield model.expectation(components)), components)
         if before is None:
             return model.components(moments)
-        # What the floor added to variances is taken off again, lest it add up.
+        # `components` adds the floor to variances again, so it is subtracted here: otherwise it would add up.
         square = self.covariance_type in ("full", "tied")
         ridge = self.reg_covar * (np.eye(components.n_columns) if square else np.ones(1))
         kept = GaussianMoments(before.kind, before.weights, before.means, before.covariances - ridge)
         return model.components(kept.blend(moments, share))
 
     def _earlier(self) -> GaussianComponents:
-        """Return the components to go on from, which must be as many and of the type that is asked for now."""
+        """Return the fitted components to continue from; raise if their number or covariance type has changed."""
         k, d = self.means_.shape
         shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[self.covariance_type]
         if k != self.n_components or tuple(self.covariances_.shape) != shape:
@@ -300,7 +300,7 @@ class GaussianMixture(GaussianParts):
         return self._components()
 
     def _forecast(self, d: int) -> None:
-        """Ask for the room of covariances, their factors and sums, of this step and the one before."""
+        """Check that memory holds the covariances, their factors and sums, of this step and the one before."""
         count = {"full": self.n_components * d * d, "tied": d * d}.get(self.covariance_type, self.n_components * d)
         purpose = f"the covariances of {self.n_components} components with {d} columns"
         require_memory(type(self).__name__, 8.0 * 8 * count, purpose, "use covariance_type='diag', or fewer columns")
@@ -316,10 +316,10 @@ class GaussianMixture(GaussianParts):
         def start(model: GaussianModel, seed: np.random.SeedSequence) -> Any:
             if before is not None:
                 return before
-            found = None
+            estimated = None
             if weights is None or means is None or factors is None:
-                found = yield from first_components(model, self.init_params, self.n_components, means, seed)
-            return complete_start(found, self.covariance_type, weights, means, factors)
+                estimated = yield from first_components(model, self.init_params, self.n_components, means, seed)
+            return complete_start(estimated, self.covariance_type, weights, means, factors)
 
         return start
 

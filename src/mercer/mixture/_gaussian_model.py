@@ -1,4 +1,4 @@
-"""A Gaussian mixture as the EM engine sees it: which statistic makes its E step, and what the M step makes of that."""
+"""A Gaussian mixture for the EM engine: the statistic of its E step, and its M step."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,16 +15,16 @@ from mercer.mixture._gaussian_expectation import CentredExpectation, MissingExpe
 
 __all__ = ["GaussianModel", "prepare_model"]
 
-# Features of a row at most; beyond, a product for each component is as fast and needs no features.
+# Most features of a row; with more, a matrix product for each component is as fast and needs no features.
 _MOST_FEATURES = 4096
-# Scores from features about the middle of all rows lose digits as the rows' spread over a component's own, squared:
-# at this limit they keep ten after the point.
+# Scores from features about the mean of all rows lose digits as (spread of the rows / spread of a component)^2: at this
+# limit they keep ten digits after the point.
 _WIDEST = 1e6
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianModel:
-    """The model and what is known of the rows.
+    """The model, and the moments of the rows.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class GaussianModel:
     floor : float
         Added to every variance.
     hard : bool
-        Whether each row goes to its best component alone.
+        Whether each row belongs to its best component only.
     centre, scatter : (d,) and (d, d), or (d,) for independent columns
         Mean of the rows, and their scatter about it.
     weight : float
@@ -53,7 +53,7 @@ class GaussianModel:
     missing: bool = False
 
     def expectation(self, components: GaussianComponents) -> Any:
-        """Return the statistic that makes the E step."""
+        """Return the request of the E step, about the rows' mean or about each component's own mean."""
         if self.missing:
             covariances = components.each_covariance()
             form = FORM_OF[self.kind]
@@ -66,18 +66,19 @@ class GaussianModel:
 
     @property
     def form(self) -> str:
-        """The features summed about the centre of the rows; with one covariance for all, rows alone will do."""
+        """The features summed about the mean of the rows; with one covariance for all, linear ones are enough."""
         return "linear" if self.kind == "tied" else FORM_OF[self.kind]
 
     @property
     def is_wide(self) -> bool:
-        """Whether rows have too many features."""
+        """Whether rows would have more than _MOST_FEATURES features."""
         return n_features_of(self.form, len(self.centre)) > _MOST_FEATURES
 
     def is_apart(self, components: GaussianComponents) -> bool:
-        """Return whether sums are taken about the components' own means."""
+        """Return whether sums are taken about the components' own means, not about that of all rows."""
         if self.missing or self.is_wide:
             return True
+        # trace(C_k^-1 S) / n is the spread of the rows measured by component k, squared.
         if self.kind in ("full", "tied"):
             spreads = np.einsum("...ij,ij->...", components.precisions(), self.scatter)
         else:
@@ -85,13 +86,13 @@ class GaussianModel:
         return not bool(np.all(spreads <= _WIDEST * self.weight))
 
     def _about(self, components: GaussianComponents) -> tuple[str, Array]:
-        """Return the form of the sums of an E step, and what they are about."""
+        """Return the form of the sums of an E step, and their reference point or points."""
         if self.is_apart(components):
             return FORM_OF[self.kind], components.means
         return self.form, self.centre
 
     def _common(self, components: GaussianComponents, form: str) -> float:
-        """Return what the linear form leaves out of the bound: the part of the scores common to all components."""
+        """Return the part of the log-likelihood equal for all components, which the linear form leaves out."""
         if form != "linear":
             return 0.0
         return -0.5 * float(np.sum(components.precisions() * self.scatter))
@@ -102,7 +103,7 @@ class GaussianModel:
         return (expected.bound + self._common(components, form)) / expected.weight
 
     def maximisation(self, expected: ExpectedSums, components: GaussianComponents) -> GaussianComponents:
-        """Return shares, means and covariances of the rows as the responsibilities share them out."""
+        """Return the M step: weights, means and covariances of the rows weighted by responsibilities."""
         return self.components(self.moments(expected, components))
 
     def moments(self, expected: ExpectedSums, components: GaussianComponents) -> GaussianMoments:
@@ -111,7 +112,7 @@ class GaussianModel:
         return GaussianMoments.of(expected.table, form, reference, components, self.scatter)
 
     def components(self, moments: GaussianMoments) -> GaussianComponents:
-        """Make components from moments; raise with a cure if one has no density."""
+        """Return components with these moments; raise a CollapseError with a cure if one has no density."""
         try:
             return moments.with_floor(self.floor)
         except CollapseError as error:
@@ -130,20 +131,21 @@ class GaussianModel:
         return (gain + self._common(better, form) - self._common(components, form)) / expected.weight
 
     def slack(self, components: GaussianComponents, better: GaussianComponents) -> float:
-        """Return the most that the floor on variances costs.
+        """Return the most that the floor on variances can lower the objective by.
 
-        The M step maximises the likelihood less floor / 2 times the trace of the precisions, so it loses no more.
+        The M step maximises the likelihood minus floor / 2 times the trace of the precisions, so it loses no more than
+        that.
         """
         return 0.5 * self.floor * float(better.weights @ components.precision_traces())
 
 
 def _columns(model: GaussianModel) -> Array:
-    """Return the scatter of each column for diagonal covariances; for spherical ones that of all."""
+    """Return the scatter of each column for diagonal covariances, or their sum for spherical ones."""
     return model.scatter if model.kind == "diag" else model.scatter.sum(keepdims=True)
 
 
 def prepare_model(subject: str, kind: str, floor: float, hard: bool) -> Any:
-    """Measure the rows, in which NaN are missing entries, and return the model; a generator of requests."""
+    """Request the moments of the rows, where NaN marks missing entries; return the model. A generator of requests."""
     diagonal = kind in ("diag", "spherical")
     sums = yield Moments(diagonal=diagonal)
     if np.isfinite(sums.mean).all() and np.isfinite(sums.scatter).all():

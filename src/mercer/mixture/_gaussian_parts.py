@@ -1,4 +1,4 @@
-"""What a fitted Gaussian mixture can do besides: sampling, marginal and conditional mixtures, densities of rows."""
+"""Sampling, marginal and conditional mixtures, and densities of rows for fitted Gaussian mixtures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,8 @@ class GaussianDensity:
     components: GaussianComponents
 
     def scores(self, block: Block) -> Array:
-        """Return the log share plus the log density of each component at the observed entries of each row."""
+        """Return log weight + log density of each component at the observed entries of each row, (n, k)."""
+        # A sum is finite unless a value is not: one pass finds NaN and infinity.
         if block.xp is not np or np.isfinite(np.sum(block.X, dtype=np.float64)):
             return self.complete.scores(block)
         if np.isinf(block.X).any():
@@ -55,9 +56,9 @@ class GaussianParts(MixtureModel):
     precisions_cholesky_: Array
 
     def _components(self) -> GaussianComponents:
-        """Return the fitted components, in NumPy's float64."""
-        parts = (to_numpy(one) for one in (self.weights_, self.means_, self.precisions_cholesky_))
-        weights, means, factors = (np.asarray(one, dtype=np.float64) for one in parts)
+        """Return the fitted components as NumPy arrays of float64."""
+        parts = (to_numpy(part) for part in (self.weights_, self.means_, self.precisions_cholesky_))
+        weights, means, factors = (np.asarray(part, dtype=np.float64) for part in parts)
         if "covariances_" in vars(self):
             covariances = np.asarray(to_numpy(self.covariances_), dtype=np.float64)
             return GaussianComponents(self.covariance_type, weights, means, covariances, factors)
@@ -158,6 +159,7 @@ class GaussianParts(MixtureModel):
                 f"column; got {len(values)} values for {len(chosen)} of {parts.n_columns} columns."
             )
             raise DataError(message)
+        # Bayes: a component's weight is multiplied by its marginal density at the given values.
         given = self.marginal(chosen)
         scores = given._density().complete.offset - 0.5 * np.array(
             [np.sum(((values - mean) @ factor) ** 2) for mean, factor in zip(given.means_, given.precisions_cholesky_)],
@@ -166,6 +168,8 @@ class GaussianParts(MixtureModel):
         shares = np.exp(scores - scores.max())
         covariances = parts.each_covariance()
         across = covariances[:, rest[:, None], chosen]
+        # Regression on the given columns g: slopes C_gg^-1 C_gr; the conditional covariance is C_rr - C_rg C_gg^-1
+        # C_gr.
         slopes = np.linalg.solve(covariances[:, chosen[:, None], chosen], np.swapaxes(across, 1, 2))
         means = parts.means[:, rest] + np.einsum("kgr,kg->kr", slopes, values - parts.means[:, chosen])
         left = covariances[:, rest[:, None], rest] - across @ slopes
@@ -180,7 +184,7 @@ class GaussianParts(MixtureModel):
         return chosen
 
     def _make(self, weights: Array, means: Array, covariances: Array) -> Any:
-        """Make a fitted mixture of full covariances with given components."""
+        """Return a fitted mixture with these components of full covariances."""
         other = clone(self).set_params(covariance_type="full", weights_init=None, means_init=None, precisions_init=None)
         weights = np.maximum(weights, np.finfo(np.float64).tiny)
         components = GaussianComponents.of("full", weights, means, covariances)

@@ -1,4 +1,4 @@
-"""The user's own first parameters of a Gaussian mixture, checked."""
+"""Initial parameters of a Gaussian mixture that the user gave, checked."""
 
 from typing import Any, NoReturn
 
@@ -26,13 +26,13 @@ def _check(estimator: Any, value: Any, name: str, shape: tuple[int, ...]) -> Arr
 
 
 def read_weights(estimator: Any) -> Array:
-    """Check ``weights_init``; return it, or None."""
+    """Return ``weights_init``, checked; None if it is not given."""
     if estimator.weights_init is None:
         return None
     subject = type(estimator).__name__
     weights = _check(estimator, estimator.weights_init, "weights", (estimator.n_components,))
     if np.any(weights < 0) or np.any(weights > 1):
-        # The two values in this order, as scikit-learn gives them.
+        # The two values in this order, as scikit-learn prints them.
         message = (
             f"{subject}: The parameter 'weights' should be in the range [0, 1], but got max value {weights.min():.5f}, "
             f"min value {weights.max():.5f}. Divide them by their sum."
@@ -48,14 +48,14 @@ def read_weights(estimator: Any) -> Array:
 
 
 def read_means(estimator: Any, d: int) -> Array:
-    """Check ``means_init``; return it, or None."""
+    """Return ``means_init``, checked; None if it is not given."""
     if estimator.means_init is None:
         return None
     return _check(estimator, estimator.means_init, "means", (estimator.n_components, d))
 
 
 def read_factors(estimator: Any, d: int) -> Array:
-    """Return the factors of ``precisions_init``, or None."""
+    """Return the upper triangular factors of ``precisions_init``; None if it is not given."""
     if estimator.precisions_init is None:
         return None
     kind, k = estimator.covariance_type, estimator.n_components
@@ -68,7 +68,7 @@ def read_factors(estimator: Any, d: int) -> Array:
     if not np.allclose(precisions, np.swapaxes(precisions, -1, -2)):
         _refuse(estimator, kind, "symmetric, positive-definite")
     try:
-        # The upper triangle U with U U^T = A: the lower one of A with rows and columns turned around, turned back.
+        # U U^T = A with U upper triangular: the lower factor of A with rows and columns reversed, reversed again.
         return np.flip(np.linalg.cholesky(np.flip(precisions, axis=(-1, -2))), axis=(-1, -2)).copy()
     except np.linalg.LinAlgError:
         _refuse(estimator, kind, "symmetric, positive-definite")
@@ -79,10 +79,10 @@ def _refuse(estimator: Any, kind: str, rule: str) -> NoReturn:
     raise DataError(message)
 
 
-def complete_start(found: Any, kind: str, weights: Array, means: Array, factors: Array) -> Any:
-    """Return the first components: what was given, and the rest as it was estimated."""
-    weights = found.weights if weights is None else weights
-    means = found.means if means is None else means
+def complete_start(estimated: Any, kind: str, weights: Array, means: Array, factors: Array) -> Any:
+    """Return the first components: the parameters that were given, and the `estimated` ones for the rest."""
+    weights = estimated.weights if weights is None else weights
+    means = estimated.means if means is None else means
     if factors is not None:
         return GaussianComponents.from_factors(kind, weights, means, factors)
-    return GaussianComponents(kind, weights, means, found.covariances, found.factors)
+    return GaussianComponents(kind, weights, means, estimated.covariances, estimated.factors)

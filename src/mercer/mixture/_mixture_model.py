@@ -1,4 +1,4 @@
-"""What every fitted mixture can do: densities, responsibilities, labels, scores and information criteria."""
+"""Densities, responsibilities, labels, scores and information criteria of every fitted mixture."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -22,14 +22,15 @@ from mercer.errors import DataError, ParameterError
 __all__ = ["DRAWN", "MixtureModel"]
 
 DRAWN = "the first components are drawn: weights are repetitions in distribution, and exactly once these are given"
+# Up to this number of rows, opening a source and its threads costs more than the scores.
 _FEW_ROWS = 256
 
 
 @dataclass(frozen=True, eq=False)
 class _RowValues:
-    """A value, or one for each component, of each row of a block.
+    """A value per row of a block, or one per row and component.
 
-    ``density`` gives scores: log share plus log density of each component at each row.
+    ``density`` gives scores: log weight + log density of each component at each row.
     """
 
     density: Any
@@ -43,7 +44,7 @@ class _RowValues:
         return parts[0] if len(parts) == 1 else block.xp.concat(parts)
 
     def of(self, block: Block) -> Array:
-        """Return the score of a few rows at once."""
+        """Return the values of a few rows at once."""
         xp, scores = block.xp, self.density.scores(block)
         if self.what == "label":
             return xp.argmax(scores, axis=1)
@@ -69,21 +70,22 @@ class DensitySums(Sums):
 
 @dataclass(frozen=True, eq=False)
 class Densities(Statistic):
-    """How well a mixture describes the rows, and how surely it tells its components apart in them."""
+    """Sums of the log density of the rows, and of the entropy of their responsibilities."""
 
     density: Any
 
     def of(self, block: Block) -> DensitySums:
         xp = block.xp
         shares, densities = compute_responsibilities(self.density.scores(block), False, xp)
+        # 0 log 0 counts as 0.
         logs = xp.log(xp.where(shares > 0, shares, xp.ones_like(shares)))
         entropy = -xp.sum(shares * logs, axis=1)
-        log_density, spread = (float(xp.sum(block.weigh(one))) for one in (densities, entropy))
+        log_density, spread = (float(xp.sum(block.weigh(values))) for values in (densities, entropy))
         return DensitySums(log_density, spread, block.total_weight())
 
 
 class MixtureModel(DensityMixin, Estimator):
-    """A density that is a weighted sum of others."""
+    """A density that is a weighted sum of component densities."""
 
     _places = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
@@ -97,7 +99,7 @@ class MixtureModel(DensityMixin, Estimator):
     verbose_interval: int
 
     def _density(self) -> Any:
-        """Return the statistic whose ``scores`` gives log densities, from the fitted attributes."""
+        """Return the statistic whose ``scores`` gives log weight + log density, from the fitted attributes."""
         raise NotImplementedError  # each mixture defines its own
 
     def _n_parameters(self) -> int:
@@ -246,7 +248,7 @@ class MixtureModel(DensityMixin, Estimator):
             raise DataError(message)
 
     def _store(self, state: Restarts) -> None:
-        """Set the attributes of the run that was kept."""
+        """Set the attributes of the best run."""
         run, restart = state.choose()
         self.n_iter_ = run.iteration
         self.history_ = keep_history_of(restart, self.history_)

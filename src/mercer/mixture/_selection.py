@@ -1,4 +1,4 @@
-"""How many components, and with which covariances: by information criteria, in one call."""
+"""Choice of the number of components and of the covariance type by information criteria."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -95,6 +95,7 @@ def select_mixture(
     models = [clone(base).set_params(**settings).fit(X, sample_weight=sample_weight) for settings in tried]
     records = [settings | _measure(model, X, sample_weight) for settings, model in zip(tried, models)]
     table = {name: [record[name] for record in records] for name in records[0]}
+    # exp(-BIC / 2) approximates the evidence; equal priors cancel.
     half = -0.5 * np.array(table["bic"])
     odds = np.exp(half - half.max())
     table["probability"] = (odds / odds.sum()).tolist()
@@ -102,7 +103,7 @@ def select_mixture(
 
 
 def _measure(model: MixtureModel, X: Any, sample_weight: Any) -> dict[str, Any]:
-    """Measure a fitted mixture by one more pass."""
+    """Return log-likelihood, number of parameters and criteria of a fitted mixture, from one more pass."""
     sums, p = model._sums(X, sample_weight), model._n_parameters()
     bic = float(p * np.log(sums.weight) - 2.0 * sums.log_density)
     return {

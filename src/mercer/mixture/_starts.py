@@ -1,7 +1,7 @@
 """First components: where EM begins.
 
-Each start is a generator in the manner of a solver. All but ``'random'`` find k centres and give each row to the
-nearest; ``'random'`` gives each row to all components in random proportions. One M step makes components of that.
+Each start is a generator of requests, as a solver is. All rules but ``'random'`` find k centres and give each row to
+the nearest; ``'random'`` gives each row to all components in random proportions. One M step then makes the components.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mercer._solver.centres.first_centres import column_moments, plus_plus, rand
 from mercer._solver.centres.lloyd import Lloyd
 from mercer._solver.centres.row_draw import Race
 from mercer._solver.expectation_maximisation import CollapseError
-from mercer._solver.relay import answer_requests, relay
+from mercer._solver.relay import answer_requests, relay, return_at_once
 from mercer._source import Block, Source, open_source
 from mercer._source.block import rows_per_block
 from mercer._statistic import Statistic
@@ -31,20 +31,20 @@ _MOST_ROWS = 2**15
 _MAX_ITER = 300
 # Its tolerance, relative to the mean variance of the columns: the default of KMeans.
 _TOL = 1e-4
-# Most values in the features of the rows of one tile.
+# Most values in the features of one tile of rows: 8 MiB.
 _TILE = 2**20
 
 
 @dataclass(frozen=True)
 class _Remembered:
-    """A request: room for what passes of k-means leave for one another."""
+    """A request: a memory in which the passes of k-means keep labels and bounds."""
 
     def answer(self, source: Source) -> Memory:
         return Memory.of(source)
 
 
 def first_centres(rule: str, k: int, seed: np.random.SeedSequence) -> Any:
-    """Choose k centres by the rule that ``init_params`` names; a generator of requests."""
+    """Choose k centres by the rule in ``init_params``; a generator of requests."""
     generator = np.random.default_rng(seed)
     if rule == "random_from_data":
         return (yield from random_rows(k, generator))
@@ -52,21 +52,17 @@ def first_centres(rule: str, k: int, seed: np.random.SeedSequence) -> Any:
     if rule == "k-means++":
         return centres
     memory = yield _Remembered()
-    lloyd = Lloyd(lambda _: _return_centres(centres), column_moments, 1, _MAX_ITER, _TOL, memory, seed)
-    # Mixtures report the steps of EM alone.
+    lloyd = Lloyd(lambda _: return_at_once(centres), column_moments, 1, _MAX_ITER, _TOL, memory, seed)
+    # Mixtures report the steps of EM only.
     solution = yield from relay(lloyd.solve(), lambda step: None)
     return solution.state.best.centres
 
 
-def _return_centres(centres: Array) -> Any:
-    return centres
-    yield
-
-
 def nearest_scores(centres: Array, shift: Array, n_features: int) -> Array:
-    """Return scores, about `shift`, whose largest is that of the nearest centre; (k, n_features)."""
+    """Return theta, (k, n_features), whose scores about `shift` are largest for the nearest centre."""
     steps = np.asarray(centres, dtype=np.float64) - shift
     theta = np.zeros((len(steps), n_features))
+    # argmin |x - c|^2 = argmax x . c - |c|^2 / 2.
     theta[:, 0] = -0.5 * np.einsum("ij,ij->i", steps, steps)
     theta[:, 1 : steps.shape[1] + 1] = steps
     return theta
@@ -74,7 +70,7 @@ def nearest_scores(centres: Array, shift: Array, n_features: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class RandomShares(Statistic):
-    """Features weighed by responsibilities drawn at random, for each block from a stream of its own."""
+    """Features weighted by random responsibilities, drawn for each block from a random stream of its own."""
 
     seed: tuple[int, ...]
     k: int
@@ -91,7 +87,7 @@ class RandomShares(Statistic):
         return ExpectedSums(table, 0.0)
 
     def _shares(self, block: Block) -> Array:
-        """Draw shares from one stream per block that an array in memory would have, whatever this block is."""
+        """Draw shares, (n, k), from one stream for each block that an array in memory would have."""
         size, parts = rows_per_block(block.X.shape[1]), []
         for start in range(0, block.n, size):
             seed = np.random.SeedSequence(self.seed, spawn_key=(block.start + start,))
@@ -101,12 +97,12 @@ class RandomShares(Statistic):
 
 
 def random_sums(k: int, seed: np.random.SeedSequence, shift: Array, form: str) -> RandomShares:
-    """Return the request for sums by random responsibilities."""
+    """Return the request for features summed by random responsibilities."""
     return RandomShares(tuple(seed.generate_state(4).tolist()), k, shift, form)
 
 
 def first_components(model: Any, rule: str, k: int, means: Array, seed: np.random.SeedSequence) -> Any:
-    """Find the first components; given `means`, rows go to the nearest of them. A generator of requests."""
+    """Find the first components; if `means` are given, rows go to the nearest of them. A generator of requests."""
     if model.missing:
         return (yield from _among_missing(model, rule, k, means, seed))
     middle = np.broadcast_to(model.centre, (k, len(model.centre)))
@@ -119,25 +115,25 @@ def first_components(model: Any, rule: str, k: int, means: Array, seed: np.rando
         sums = yield Expectation(theta, model.centre, model.form, hard=True)
         moments = _moments(model, sums, model.form, middle)
         try:
-            found = model.components(moments)
+            components = model.components(moments)
         except CollapseError:
-            found = None
-        if found is not None and not model.is_apart(found):
-            return found
-    # Clusters that are tiny beside the data keep their digits only about their own centres.
+            components = None
+        if components is not None and not model.is_apart(components):
+            return components
+    # Clusters that are tiny beside the data keep their digits only in sums about their own centres.
     form = FORM_OF[model.kind]
     sums = yield CentredExpectation(np.zeros(k), centres, np.ones(centres.shape), form, hard=True)
     return model.components(_moments(model, sums, form, centres))
 
 
 def _moments(model: Any, sums: ExpectedSums, form: str, reference: Array) -> GaussianMoments:
-    """Compute the moments of the rows given to each centre; a centre without rows has the variances of all."""
+    """Return the moments of the rows given to each centre; a centre without rows has the variances of all rows."""
     alone = _round(model.kind, reference, _variances(model))
     return GaussianMoments.of(sums.table, form, reference, alone, model.scatter)
 
 
 def _round(kind: str, means: Array, variances: Array) -> GaussianComponents:
-    """Make components of equal shares with given means, and the variances of the columns for their covariance."""
+    """Return components of equal weights with these means, and the variances of the columns as covariances."""
     k, d = means.shape
     level = float(np.mean(variances))
     covariances = {
@@ -150,14 +146,14 @@ def _round(kind: str, means: Array, variances: Array) -> GaussianComponents:
 
 
 def _variances(model: Any) -> Array:
-    """Return the variance of each column, with one in the place of zero."""
+    """Return the variance of each column, (d,), with one in place of zero."""
     scatter = model.scatter if FORM_OF[model.kind] != "full" else np.diagonal(model.scatter)
     variances = scatter / model.weight
     return np.where(variances > 0, variances, 1.0)
 
 
 def _among_missing(model: Any, rule: str, k: int, means: Array, seed: np.random.SeedSequence) -> Any:
-    """Find first components among a sample of rows whose missing entries are replaced by column means."""
+    """Find first components in a sample of rows whose missing entries are replaced by column means."""
     rows = (yield Race(tuple(seed.generate_state(4).tolist()), _MOST_ROWS)).rows
     rows = np.where(np.isnan(rows), model.centre, rows).astype(np.float64)
     variances = rows.var(axis=0)

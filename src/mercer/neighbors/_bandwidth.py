@@ -1,4 +1,4 @@
-"""Bandwidths by rule and by the likelihood of rows left out."""
+"""Bandwidths by rule, and by the likelihood of rows left out."""
 
 import math
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from mercer.neighbors._row_tree import RowTree
 
 __all__ = ["BandwidthSearch", "BandwidthState", "read_bandwidth", "reference_bandwidth", "rule_factor"]
 
-# The share of a gap at which golden-section search looks next.
+# Golden-section search tries this fraction of the wider of two gaps next.
 _GOLDEN = (3 - math.sqrt(5)) / 2
 _GIVEN = "The bandwidth was given, or follows from a rule; nothing was searched for."
 _BRACKET = (
@@ -26,14 +26,14 @@ _BRACKET = (
 
 
 def rule_factor(rule: str, n: float, d: int) -> float:
-    """Return Scott's or Silverman's bandwidth for n rows with unit variances."""
+    """Return Scott's or Silverman's bandwidth for n rows with unit variances in d columns."""
     if rule == "scott":
         return float(n ** (-1 / (d + 4)))
     return float((n * (d + 2) / 4) ** (-1 / (d + 4)))
 
 
 def reference_bandwidth(tree: RowTree) -> float:
-    """Return Silverman's bandwidth times the root mean variance of the columns; zero when all rows are equal."""
+    """Return Silverman's bandwidth times the root mean variance of the columns; zero if all rows are equal."""
     weight = tree.weight if len(tree.weight) else None
     variances = []
     for column in tree.data.T:
@@ -45,24 +45,24 @@ def reference_bandwidth(tree: RowTree) -> float:
 @plain
 @dataclass(frozen=True)
 class BandwidthState:
-    """All bandwidths tried so far, numbers or rows of one for each column, and the mean log-likelihood at each."""
+    """All bandwidths tried, one per row or one per row and column, and the mean log-likelihood at each."""
 
     tried: Array
     scores: Array
 
     @property
     def best(self) -> Any:
-        """The best bandwidth so far: a number, or one for each column."""
+        """The best bandwidth so far: a float, or one for each column."""
         best = self.tried[int(np.argmax(self.scores))]
         return float(best) if best.ndim == 0 else best
 
 
 @dataclass(frozen=True, eq=False)
 class BandwidthSearch:
-    """Finds the bandwidth at which rows that are left out are most likely.
+    """The search for the bandwidth that maximises the leave-one-out likelihood.
 
-    From where it starts it doubles or halves the bandwidth while that helps, then closes in by golden sections: what to
-    try next follows from what was tried, so that the state is no more than that.
+    From its start it doubles or halves the bandwidth while that helps, then closes in by golden sections. What to try
+    next follows from what was tried, so that the state holds nothing else.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class BandwidthSearch:
     max_iter: int
 
     def solve(self, state: BandwidthState | None) -> Solver:
-        """Return the solver."""
+        """Yield a step for each bandwidth tried, from the beginning or from `state`."""
         state = state or BandwidthState(np.empty(0), np.empty(0))
         gap, wanted = math.inf, self.start
         while len(state.tried) < self.max_iter:
@@ -89,10 +89,10 @@ class BandwidthSearch:
                 gap, wanted = _look(state)
                 if gap <= self.tol:
                     return Solution(state, True, self._certificate(gap))
-            found = yield Dense(partial(self.score, wanted))
-            state = BandwidthState(np.append(state.tried, math.exp(wanted)), np.append(state.scores, found))
+            score = yield Dense(partial(self.score, wanted))
+            state = BandwidthState(np.append(state.tried, math.exp(wanted)), np.append(state.scores, score))
             if np.isfinite(state.scores.max()):
-                extra = {"bandwidth": math.exp(wanted), "score": float(found)}
+                extra = {"bandwidth": math.exp(wanted), "score": float(score)}
                 yield Step(float(state.scores.max()), state, extra=extra)
         gap = _look(state)[0]
         return Solution(state, gap <= self.tol, self._certificate(gap))
@@ -102,10 +102,11 @@ class BandwidthSearch:
 
 
 def _look(state: BandwidthState) -> tuple[float, float]:
-    """Return how far the nearest tried bandwidths around the best are, and what to try next."""
+    """Return the wider of the gaps, in log h, from the best bandwidth to its tried neighbours, and what to try next."""
     order = np.argsort(state.tried, kind="stable")
     tried, scores = np.log(state.tried[order]), state.scores[order]
     best = int(np.argmax(scores))
+    # Kernels of bounded support give rows without neighbours a likelihood of zero: a larger bandwidth reaches some.
     if best == len(tried) - 1 or scores[best] == -np.inf:
         return math.inf, float(tried[-1] + math.log(2))
     if best == 0:
@@ -116,7 +117,7 @@ def _look(state: BandwidthState) -> tuple[float, float]:
 
 
 def read_bandwidth(bandwidth: Any) -> Solver:
-    """Return the solver where there is nothing to search for: one step, of objective zero."""
+    """Return a solver for a given bandwidth, which searches for nothing: one step, of objective zero."""
     state = BandwidthState(np.array([bandwidth], dtype=np.float64), np.zeros(1))
     yield Step(0.0, state)
     return Solution(state, True, Certificate.none(_GIVEN))

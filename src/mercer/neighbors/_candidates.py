@@ -1,4 +1,4 @@
-"""What the neighbours offer to a study."""
+"""Candidates of the neighbours family for a study."""
 
 import numpy as np
 
@@ -13,8 +13,8 @@ def _centroid(shape: Shape) -> NearestCentroid:
 
 
 def _count(model: NearestCentroid) -> tuple[float, str]:
-    n_numbers = int(np.size(model.centroids_))
-    return float(n_numbers), f"{len(model.centroids_)} centres of {n_numbers // len(model.centroids_)} numbers"
+    n_values = int(np.size(model.centroids_))
+    return float(n_values), f"{len(model.centroids_)} centres of {n_values // len(model.centroids_)} numbers"
 
 
 CANDIDATES = (

@@ -1,8 +1,9 @@
-r"""Sums of Gaussians by a lattice of cells, with polynomials in each: the work is of the order of rows plus points.
+r"""Sums of Gaussians by a lattice of cells with a polynomial in each: the work is of the order of rows plus points.
 
 The Gaussian of a difference is a product over columns, and in a cell one bandwidth wide it is a polynomial to any
-accuracy that matters. Each row's weight is spread to the p Chebyshev nodes a side of its cell; the sums of Gaussians
-from all nodes to all nodes are one banded matrix per column; and a point reads its sum off the polynomial of its cell.
+accuracy that matters. Each row's weight is distributed to the p Chebyshev nodes a side of its cell; the sums of
+Gaussians from all nodes to all nodes are one banded matrix per column; and the sum at a point is the polynomial of its
+cell.
 
 Interpolation at Chebyshev nodes in an interval of half-width 1/2 errs by at most :math:`2 \cdot 4^{-p} \max |k^{(p)}| /
 p!`, and Cramér's bound :math:`|k^{(p)}| \le 1.0865 \sqrt{p!}` holds for the Gaussian. One interpolation is done for
@@ -26,11 +27,11 @@ __all__ = ["CellGrid", "GridPlan"]
 
 # Cells around the rows in which points may lie too.
 _MARGIN = 2
-# Cells of a column that one product makes: enough for the BLAS, not many more than the bandwidths in reach.
+# Cells of a column that one product computes: enough for the BLAS, not many more than the bandwidths in reach.
 _BAND = 16
-# Columns of one product: some ten milliseconds.
+# Columns of one product: about ten milliseconds.
 _STRIP = 2048
-# Points read off, or rows spread, in one native call.
+# Points, or rows, in one native call.
 _RUN = 2**14
 
 
@@ -54,21 +55,21 @@ class GridPlan:
 
     @classmethod
     def of(cls, tree: RowTree, bandwidth: Array, rtol: float) -> "GridPlan":
-        """Return the lattice for a relative error of `rtol` wherever a millionth of the weight in reach is felt."""
+        """Return the lattice for a relative error of `rtol` wherever the sum is a millionth of the weight in reach."""
         wanted, d = max(1e-6 * rtol, 1e-15), len(bandwidth)
         p = next((p for p in range(2, 24) if interpolation_error(p, d) <= wanted), 24)
         sides = (tree.upper[0] - tree.lower[0]) / bandwidth
-        # Rows so far apart in bandwidths would have more cells than can be counted; `size` says so.
+        # Rows very many bandwidths apart would have more cells than can be counted; `size` shows it.
         shape = tuple(int(min(side, 2.0**40)) + 1 + 2 * _MARGIN for side in sides)
         return cls(p, math.ceil(math.sqrt(-2 * math.log(wanted))), shape)
 
     @property
     def size(self) -> float:
-        """Nodes in the whole lattice."""
+        """The number of nodes in the whole lattice."""
         return math.prod(float(side * self.p) for side in self.shape)
 
     def seconds(self, n: int) -> float:
-        """Estimate the seconds to make the lattice and to read off n points: 20 GFlop/s, and 1 ns a node."""
+        """Estimate the seconds to build the lattice and to evaluate n points: at 20 GFlop/s and 2 ns a node."""
         products = 2.0 * self.size * self.p * (_BAND + 2 * self.reach) * len(self.shape) / 2e10
         return products + 2e-9 * n * self.p ** len(self.shape)
 
@@ -89,9 +90,9 @@ class CellGrid:
     reached : ndarray of shape (cells,)
         The weight of all rows in reach of a cell.
     error : float
-        A bound of the error of a sum, over the weight in reach.
+        An upper bound on the error of a sum, divided by the weight in reach.
     tail : float
-        A bound of what rows out of reach contribute.
+        An upper bound on the contribution of rows out of reach.
     """
 
     origin: Array
@@ -106,10 +107,11 @@ class CellGrid:
 
     @classmethod
     def build(cls, tree: RowTree, bandwidth: Array, plan: GridPlan, threads: int, subject: str) -> "CellGrid":
-        """Spread the rows, and sum Gaussians from nodes to nodes."""
+        """Distribute the rows to the nodes, and sum Gaussians from nodes to nodes."""
         cells, d = math.prod(plan.shape), len(bandwidth)
         purpose = f"the lattice of {cells} cells with {plan.p} nodes a side"
         require_memory(subject, 32.0 * plan.size, purpose, "use algorithm='kd_tree'")
+        # Chebyshev nodes of the first kind, and their barycentric weights (-1)^i sin(angle_i).
         angles = (np.arange(plan.p) + 0.5) * np.pi / plan.p
         nodes, barycentric = np.cos(angles), np.sin(angles) * (-1.0) ** np.arange(plan.p)
         origin, shape = tree.lower[0] - _MARGIN * bandwidth, np.array(plan.shape, np.intp)
@@ -128,12 +130,12 @@ class CellGrid:
         return cls(*place, potential, reached, interpolation_error(plan.p, d) + rounding, tail)
 
     def sums_at(self, points: Array, threads: int) -> tuple[Array, Array]:
-        """Return the sum at each point, and a bound of its error: infinite outside of the lattice."""
+        """Return the sum at each point, and an upper bound on its error: infinite outside the lattice."""
         sums, reached = np.empty(len(points)), np.empty(len(points))
         place = self.origin, self.inverse, self.shape, self.nodes, self.barycentric, self.potential, self.reached
 
-        def read(number: int) -> None:
-            part = slice(number * _RUN, (number + 1) * _RUN)
+        def read(run: int) -> None:
+            part = slice(run * _RUN, (run + 1) * _RUN)
             scratch = np.empty((len(self.shape), len(self.nodes))), np.empty(self.potential.shape[1])
             density_grid.read_off(points[part], *place, *scratch, sums[part], reached[part])
 
@@ -142,16 +144,16 @@ class CellGrid:
 
 
 def interpolation_error(p: int, d: int) -> float:
-    """Bound the error of a unit Gaussian between any points of two cells that have p nodes a side."""
-    one = 2 * 1.0865 * 4.0**-p / math.sqrt(math.factorial(p))
+    """Return a bound on the error of a unit Gaussian between any points of two cells with p nodes a side."""
+    single = 2 * 1.0865 * 4.0**-p / math.sqrt(math.factorial(p))
     lebesgue = 1 + 2 / math.pi * math.log(p)
-    return one * sum(lebesgue**i for i in range(2 * d))
+    return single * sum(lebesgue**i for i in range(2 * d))
 
 
 def _convolve(charges: Array, plan: GridPlan, nodes: Array, threads: int) -> Array:
-    """Return Gaussian sums at all nodes of unit charges at all nodes, one column after the other."""
+    """Return the sums of Gaussians from all nodes to all nodes, one column after the other."""
     d, p = len(plan.shape), plan.p
-    # From (cells, nodes of a cell) to an axis for each column, on which all nodes of the lattice stand in order.
+    # From (cells, nodes of a cell) to one axis per column, on which all nodes of the lattice stand in order.
     axes = [axis for pair in zip(range(d), range(d, 2 * d), strict=True) for axis in pair]
     table = charges.reshape(*plan.shape, *[p] * d).transpose(axes).reshape([side * p for side in plan.shape])
     places = (np.arange(-plan.reach, _BAND + plan.reach)[:, None] + (nodes + 1) / 2).ravel()
@@ -165,14 +167,14 @@ def _convolve(charges: Array, plan: GridPlan, nodes: Array, threads: int) -> Arr
 
 
 def _band_product(band: Array, rows: Array, overlap: int, threads: int) -> Array:
-    """Return the product of the banded matrix, whose rows repeat `band` further and further right, with `rows`."""
+    """Return the product of `rows` with the banded matrix that repeats `band`, each time one band further right."""
     step, out = len(band), np.empty_like(rows)
     strips = -(-rows.shape[1] // _STRIP)
 
-    def multiply(number: int) -> None:
-        first = number // strips * step
+    def multiply(item: int) -> None:
+        first = item // strips * step
         start, stop = max(0, first - overlap), min(first + step + overlap, len(rows))
-        last, strip = min(first + step, len(rows)), slice(number % strips * _STRIP, (number % strips + 1) * _STRIP)
+        last, strip = min(first + step, len(rows)), slice(item % strips * _STRIP, (item % strips + 1) * _STRIP)
         known = slice(start - first + overlap, stop - first + overlap)
         out[first:last, strip] = band[: last - first, known] @ rows[start:stop, strip]
 
@@ -181,9 +183,10 @@ def _band_product(band: Array, rows: Array, overlap: int, threads: int) -> Array
 
 
 def _box_sums(near: Array, reach: int) -> Array:
-    """Return the sum over all cells no more than `reach` + 1 away along each axis."""
+    """Return, for each cell, the sum over all cells at most `reach` + 1 away along each axis."""
     for axis in range(near.ndim):
         size = near.shape[axis]
+        # Differences of cumulated sums: the work does not depend on the reach.
         summed = np.insert(np.cumsum(near, axis=axis), 0, 0.0, axis=axis)
         upper = np.minimum(np.arange(size) + reach + 2, size)
         lower = np.maximum(np.arange(size) - reach - 1, 0)

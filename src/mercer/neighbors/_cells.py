@@ -1,4 +1,4 @@
-"""Cells of a histogram: their edges, by which key each is known, and the statistics that count their rows.
+"""Cells of a histogram: their edges, the keys that name them, and the statistics that count their rows.
 
 Only cells that have rows are kept, so that memory follows the rows and not the number of cells, which grows like the
 bins of a column to the power of the columns.
@@ -16,7 +16,7 @@ from mercer._types import Array
 
 __all__ = ["MOST_BINS", "CellCounts", "CellSums", "Cells"]
 
-# Bins of a column at most: a key has two bytes for each.
+# Most bins of a column: a key has two bytes for each column.
 MOST_BINS = 2**16 - 1
 
 
@@ -27,23 +27,24 @@ class Cells:
     Parameters
     ----------
     edges : list of ndarray
-        Rising; the first and the last are the sides of the box. A bin has its lower edge, the last one both.
+        In rising order; the first and the last are the sides of the box. A bin includes its lower edge, the last one
+        both.
     """
 
     edges: list[Array]
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Bins of each column."""
+        """The number of bins of each column."""
         return tuple(len(edges) - 1 for edges in self.edges)
 
     @property
     def count(self) -> int:
-        """All cells, however many."""
+        """The number of all cells, empty or not."""
         return math.prod(self.shape)
 
     def bins_of(self, X: Array) -> tuple[Array, Array]:
-        """Return the bin of each value of each row, and whether the row is inside the box."""
+        """Return the bin of each value, (n, d), and whether each row is inside the box."""
         bins, inside = np.empty(X.shape, np.uint16), np.ones(len(X), bool)
         for column, edges in enumerate(self.edges):
             values = X[:, column]
@@ -52,11 +53,11 @@ class Cells:
         return bins, inside
 
     def _find_bins(self, values: Array, edges: Array, rate: float) -> Array:
-        """Return the bin of each value, the first or last for those outside."""
+        """Return the bin of each value; the first or the last for values outside."""
         last = len(edges) - 2
         if rate == 0:
             return np.clip(np.searchsorted(edges, values, side="right") - 1, 0, last)
-        # Among even edges the bin is known to one by a product; the edges themselves decide.
+        # Among even edges a product gives the bin up to one; the edges themselves decide.
         guess = np.clip((values - edges[0]) * rate, 0, last).astype(np.intp)
         guess -= values < edges[guess]
         guess += values >= edges[guess + 1]
@@ -64,7 +65,7 @@ class Cells:
 
     @cached_property
     def _rates(self) -> list[float]:
-        """One over the width of the bins of each column, zero where widths differ."""
+        """One over the width of the bins of each column; zero where widths differ."""
         rates = []
         for edges in self.edges:
             widths = np.diff(edges)
@@ -75,31 +76,31 @@ class Cells:
         return rates
 
     def keys_of(self, bins: Array) -> Array:
-        """Return a key for each row of bins: the index of the cell, or the bins as bytes where that is too long."""
+        """Return a key for each row of bins: the index of the cell, or the bins as bytes if that exceeds 62 bits."""
         if self.count < 2**62:
             return np.ravel_multi_index(tuple(bins.T.astype(np.intp)), self.shape)
         # Big-endian, so that keys have the order of their bins.
         return np.ascontiguousarray(bins.astype(">u2")).view(f"S{2 * bins.shape[1]}").ravel()
 
     def bins_with(self, keys: Array) -> Array:
-        """Return the bins that keys stand for."""
+        """Return the bins, (m, d), that the keys stand for."""
         if keys.dtype.kind != "S":
             return np.column_stack(np.unravel_index(keys, self.shape)).astype(np.uint16)
         return np.ascontiguousarray(keys).view(">u2").reshape(len(keys), len(self.edges)).astype(np.uint16)
 
     def log_volumes(self, bins: Array) -> Array:
-        """Return the logarithm of the volume of each cell."""
+        """Return the logarithm of the volume of each cell, (m,)."""
         return sum(np.log(np.diff(edges))[bins[:, column]] for column, edges in enumerate(self.edges))
 
     @property
     def empty_keys(self) -> Array:
-        """No keys, of the type that keys have."""
+        """An empty array of keys, with the type that keys have."""
         return self.keys_of(np.empty((0, len(self.edges)), np.uint16))
 
 
 @dataclass(frozen=True)
 class CellSums:
-    """The weight in each cell that has any: keys in rising order, and weights."""
+    """The weight in each cell that has any: keys in rising order, and their weights."""
 
     keys: Array
     weights: Array
@@ -126,9 +127,9 @@ class CellCounts(Statistic):
 
 
 def gather_counts(keys: Array, weights: Array) -> CellSums:
-    """Return the sum of the weights of each key."""
+    """Return the distinct keys and the sum of weights of each."""
     if keys.dtype.kind != "S" and len(keys) and keys.max() < 4 * len(keys):
-        # A table of all cells up to the last is shorter work than sorting.
+        # If most cells up to the last have rows, a table of all of them is faster than sorting.
         table = np.bincount(keys, weights)
         distinct = np.flatnonzero(table)
         return CellSums(distinct, table[distinct])

@@ -1,4 +1,4 @@
-"""How near rows are to centres, as scores: the nearest has the largest."""
+"""Scores of rows for class centres: minus a squared distance plus an offset, so that the nearest scores highest."""
 
 from dataclasses import dataclass
 
@@ -22,14 +22,15 @@ class SquaredScores:
         xp = block.xp
         if block.is_sparse:
             return self._of_sparse(block)
-        # The square written out about the mean of the centres, which takes one product of matrices.
+        # |x - c|^2 = |x|^2 - 2 x . c + |c|^2 about the mean of the centres: one matrix product, and fewer digits
+        # cancel.
         middle = xp.mean(self.centres, axis=0)
         rows, centres = block.centre(middle) * self.scale, (self.centres - middle) * self.scale
         own, lengths = xp.sum(rows * rows, axis=1), xp.sum(centres * centres, axis=1)
         return (self.offsets - lengths) - own[:, None] + 2.0 * (rows @ centres.T)
 
     def _of_sparse(self, block: Block) -> Array:
-        """Compare stored values one by one; each of the others is a zero, |c| away from the centre."""
+        """Return the scores of sparse rows: |x|^2 - 2 x . c + |c|^2 needs stored values only."""
         squares = self.scale * self.scale
         own = block.X.multiply(block.X) @ squares
         lengths = np.sum(self.centres**2 * squares, axis=1)
@@ -55,7 +56,7 @@ class AbsoluteScores:
         return xp.stack(columns, axis=1)
 
     def _of_sparse(self, block: Block) -> Array:
-        """Compare stored values one by one; each of the others is a zero, |c| away from the centre."""
+        """Return the scores of sparse rows: all-zero rows are sum |c| away, and stored values correct that."""
         X, n = block.X, block.n
         rows, columns = np.repeat(np.arange(n), np.diff(X.indptr)), []
         for k, centre in enumerate(self.centres):

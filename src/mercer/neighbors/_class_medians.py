@@ -8,12 +8,12 @@ from mercer._types import Array
 
 __all__ = ["class_medians"]
 
-# Numbers copied and sorted at a time: 2 MB.
+# Values copied and sorted at a time: 2 MiB.
 _CHUNK = 2**18
 
 
 def class_medians(source: Source, classes: Array) -> Array:
-    """Return the median of each column over the rows of each class (k, d), a few columns at a time."""
+    """Return the median of each column over the rows of each class, (k, d), a few columns at a time."""
     X, medians = source.whole(), np.empty((len(classes), source.n_features))
     X = X.tocsc() if issparse(X) else X
     for k, label in enumerate(classes):
@@ -28,7 +28,7 @@ def class_medians(source: Source, classes: Array) -> Array:
 
 
 def _median(values: Array, weight: Array) -> Array:
-    """Return the weighted median; where a row ends the first half exactly, the mean of it and the next."""
+    """Return the weighted median, (d,); if a row ends the first half exactly, the mean of it and the next row."""
     if weight is None:
         return np.median(values, axis=0)
     values, weight = values[weight > 0], weight[weight > 0]
@@ -36,6 +36,7 @@ def _median(values: Array, weight: Array) -> Array:
     ordered = np.take_along_axis(values, order, axis=0)
     reached = np.cumsum(weight[order], axis=0)
     half = 0.5 * reached[-1]
+    # Cumulated weights are rounded: a half reached up to 1e-12 counts as reached.
     low = np.argmax(reached >= half * (1.0 - 1e-12), axis=0)
     high = np.argmax(reached > half * (1.0 + 1e-12), axis=0)
     columns = np.arange(values.shape[1])

@@ -190,7 +190,7 @@ class HistogramDensity(Estimator):
         return _Lookup(cells, cells.keys_of(self.bins_), self.weights_, float(self.smoothing))
 
     def _solver(self, source: Source) -> Callable[[Any], Solver]:
-        """Solve by two passes and one step."""
+        """Return the solver: two passes and one step."""
 
         def solve(state: Any) -> Solver:
             if isinstance(self.bins, str):
@@ -211,29 +211,29 @@ class HistogramDensity(Estimator):
         return solve
 
     def _edges(self, source: Source, box: ExtentSums, width: Array = None) -> list[Array]:
-        """Return the edges of each column; those of a `width` where the number of bins is not given."""
+        """Return the edges of each column; from the bin `width` of each if ``bins`` is ``'auto'``."""
         d = source.n_features
         given = None if isinstance(self.bins, str) or np.ndim(self.bins) == 0 else list(self.bins)  # type: ignore[arg-type]
-        if given is not None and (len(given) != d or len({np.ndim(one) for one in given}) != 1):
+        if given is not None and (len(given) != d or len({np.ndim(column) for column in given}) != 1):
             message = (
                 f"HistogramDensity: bins must be a number, or one or the edges for each of {d} columns; got "
                 f"{self.bins!r}."
             )
             raise ParameterError(message)
         if given is not None and np.ndim(given[0]) == 1:
-            return [_check_edges(one) for one in given]
+            return [_check_edges(edges) for edges in given]
         if width is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
                 counts = np.where(width > 0, np.ceil((box.high - box.low) / width), 1)
             counts = np.clip(counts, 1, MOST_BINS).astype(int)
         else:
-            counts = np.array([_check_count(one) for one in (given or [self.bins] * d)])
+            counts = np.array([_check_count(count) for count in (given or [self.bins] * d)])
         if self.strategy == "quantile":
             return [_quantiles(source, column, count) for column, count in enumerate(counts)]
         return [_even_edges(*sides) for sides in zip(box.low, box.high, counts, strict=True)]
 
     def _forecast(self, source: Source, cells: Cells) -> None:
-        """Ask for the memory of the cells: as many as there are, or as there are rows; while two sums are merged."""
+        """Check that memory holds the cells, at most one per row, four times: two sums and their union."""
         most = cells.count if source.known_rows is None else min(cells.count, source.known_rows)
         key = cells.empty_keys.dtype.itemsize
         purpose = f"the histogram of {cells.count} cells"
@@ -247,7 +247,7 @@ class HistogramDensity(Estimator):
 @plain
 @dataclass(frozen=True)
 class HistogramState:
-    """Edges, the bins of the cells that have rows, and their weights."""
+    """Edges, the bins of the cells that have rows, (m, d), and their weights, (m,)."""
 
     edges: list[Array]
     bins: Array
@@ -265,7 +265,7 @@ class _Lookup:
 
     @property
     def logarithms(self) -> Array:
-        """That of each cell that has rows."""
+        """The log-density of each cell that has rows, (m,)."""
         bins = self.cells.bins_with(self.keys)
         return np.log(self.weights + self.smoothing) - self._log_total - self.cells.log_volumes(bins)
 
@@ -275,28 +275,29 @@ class _Lookup:
 
     def __call__(self, block: Block) -> Array:
         bins, inside = self.cells.bins_of(block.X)
-        found = np.full(len(bins), -np.inf)
+        logarithms = np.full(len(bins), -np.inf)
         bins = bins[inside]
         keys = self.cells.keys_of(bins)
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         weight = np.where(self.keys[place] == keys, self.weights[place], 0.0)
         with np.errstate(divide="ignore"):
-            found[inside] = np.log(weight + self.smoothing) - self._log_total - self.cells.log_volumes(bins)
-        return found.astype(block.X.dtype, copy=False)
+            logarithms[inside] = np.log(weight + self.smoothing) - self._log_total - self.cells.log_volumes(bins)
+        return logarithms.astype(block.X.dtype, copy=False)
 
 
 def _even_edges(low: float, high: float, count: int) -> Array:
-    """Return edges at equal distances; a column of one value has a bin around it."""
+    """Return count + 1 edges at equal distances; a column with one value gets a bin around it."""
     if low == high:
+        # The bin must be wider than the rounding of values this large, also in float32.
         half = max(0.5, abs(low) * 2.0**-20)
         low, high = low - half, high + half
     edges = np.linspace(low, high, count + 1)
-    # Bins too narrow for the numbers at hand fall together.
+    # Edges closer than the rounding of their values coincide; such bins are merged.
     return np.unique(edges)
 
 
 def _quantiles(source: Source, column: int, count: int) -> Array:
-    """Return edges with equal weights between them; equal edges count once."""
+    """Return edges with equal weights between them; equal edges are kept once."""
     values, weight = source.whole()[:, column].astype(np.float64), source.weight
     shares = np.linspace(0, 1, count + 1)
     if weight is not None:

@@ -26,7 +26,7 @@ from mercer.neighbors._row_tree import Locations, RowTree, build_tree
 
 __all__ = ["KernelDensity"]
 
-# Points for which it does not pay to find out how many threads there are.
+# Up to this number of points, counting the threads of the machine costs more than the sums.
 _FEW = 16
 
 
@@ -218,8 +218,8 @@ class KernelDensity(Estimator):
         rows = self._points(X)
         points = rows if rows.dtype == np.float64 else rows.astype(np.float64)
         method = self._method(None if len(rows) > _FEW else 1)
-        found = method.log_sums(self.tree_, self.bandwidth_, self.grid_, points)
-        return (found - method.log_constant(self.tree_, self.bandwidth_)).astype(rows.dtype, copy=False)
+        logarithms = method.log_sums(self.tree_, self.bandwidth_, self.grid_, points)
+        return (logarithms - method.log_constant(self.tree_, self.bandwidth_)).astype(rows.dtype, copy=False)
 
     def logpdf(self, X: Any) -> Array:
         """Return what :meth:`score_samples` does, under the name that densities have."""
@@ -279,7 +279,7 @@ class KernelDensity(Estimator):
         return (centres + steps * self.bandwidth_).astype(tree.data.dtype, copy=False)
 
     def _points(self, X: Any) -> Array:
-        """Return the points as an array: a few of NumPy as they are, others after a thorough look."""
+        """Return the points as an array: a few rows of NumPy as they are, others after all checks."""
         rows = few_rows(self, X)
         return open_new_rows(self, X).whole() if rows is None else rows
 
@@ -289,7 +289,7 @@ class KernelDensity(Estimator):
         return Method(type(self).__name__, *how, self._threads() if threads is None else threads)
 
     def _columns(self, d: int) -> Array | None:
-        """Return the bandwidth of each column, where one was given for each."""
+        """Return the bandwidth of each column, checked; None if a single one or a rule is given."""
         if isinstance(self.bandwidth, str) or np.ndim(self.bandwidth) == 0:
             return None
         columns = np.array(self.bandwidth, dtype=np.float64)
@@ -308,7 +308,7 @@ class KernelDensity(Estimator):
         return columns
 
     def _solver(self, tree: RowTree, columns: Array | None) -> Callable[[Any], Solver]:
-        """Return the solver that finds the bandwidth: a search, or one that has nothing to do."""
+        """Return the solver that finds the bandwidth by search, or that only reports a given one."""
         if columns is not None or not isinstance(self.bandwidth, str):
             return lambda state: read_bandwidth(self.bandwidth if columns is None else columns)
         if self.bandwidth != "cross_validation":
@@ -322,17 +322,18 @@ class KernelDensity(Estimator):
         return BandwidthSearch(self._make_score(tree), float(np.log(start)), self.tol, self.max_iter).solve
 
     def _make_score(self, tree: RowTree) -> Callable[[float], float]:
-        """Return a function from log h to the mean log-density of rows, each left out of its own with its equals."""
+        """Return a function from log h to the mean leave-one-out log-density; equal rows are left out together."""
         purpose = f"finding equal rows among {len(tree.data)}"
         require_memory(
             type(self).__name__, 3.0 * tree.data.nbytes, purpose, "fit to a sample of the rows, or give a number"
         )
         method, locations = self._method(), Locations.of(tree)
         leaves = tree.some_leaves(self.n_held_out)
-        # An error of the score moves the place of its maximum by some root of it.
+        # An error e in the score moves its maximum by about the root of e.
         rtol = min(max(1e-3 * self.tol**2, 1e-12), 1e-7)
         rows = tree.rows_of(leaves)
         weight = tree.weight[rows] if len(tree.weight) else np.ones(len(rows))
+        # log of (W - mass of the equals) / W: the normaliser of the sum without them.
         fewer = np.log1p(-locations.mass[locations.of_row[rows]] / tree.total)
 
         def score(logarithm: float) -> float:

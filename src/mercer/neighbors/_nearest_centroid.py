@@ -31,7 +31,7 @@ __all__ = ["NearestCentroid"]
 @plain
 @dataclass(frozen=True, eq=False)
 class CentroidState:
-    """Sums by class; and the centres of the classes, means or medians, before any shrinking."""
+    """Sums by class, and the centres of the classes, means or medians, before any shrinking."""
 
     sums: Any
     centres: Array
@@ -236,7 +236,8 @@ class NearestCentroid(JointScores, ClassModel):
         return state, float(squares.sum()) / sums.weight
 
     def _squares(self, state: CentroidState) -> Array:
-        """Return the sums of squares of each column about the centres of the classes."""
+        """Return the sum of squares of each column about the centres of the classes, (d,)."""
+        # Scatter about a centre other than the mean is larger by n (mean - centre)^2.
         away = state.sums.weights[:, None] * (state.sums.means - state.centres) ** 2
         return np.sum(state.sums.scatter + away, axis=0)
 
@@ -267,21 +268,25 @@ class NearestCentroid(JointScores, ClassModel):
 
     def _attributes_of(self, state: CentroidState, dtype: str) -> dict[str, Any]:
         sums, total = state.sums, state.sums.weight
+        # Pooled within-class standard deviation, with n - k degrees of freedom.
         spread = np.sqrt(self._squares(state) / (total - len(sums.classes)))
+        # Standard errors of class mean minus overall mean; the median spread keeps columns of tiny spread from
+        # dominating.
         errors = np.sqrt(1.0 / sums.weights - 1.0 / total)[:, None] * (spread + np.median(spread))
         with np.errstate(divide="ignore", invalid="ignore"):
             deviations = np.where(errors > 0, (state.centres - sums.mean) / errors, 0.0)
         centres = state.centres
         if self.shrink_threshold is not None:
+            # Soft thresholding: deviations move towards zero by the threshold, and stop there.
             deviations = np.sign(deviations) * np.maximum(np.abs(deviations) - self.shrink_threshold, 0.0)
             centres = sums.mean + errors * deviations
-        found = {
+        arrays = {
             "centroids_": centres,
             "deviations_": deviations,
             "within_class_std_dev_": spread,
             "class_prior_": self._priors(sums.weights),
         }
-        return self._list_class_attributes(sums, dtype) | {name: value.astype(dtype) for name, value in found.items()}
+        return self._list_class_attributes(sums, dtype) | {name: value.astype(dtype) for name, value in arrays.items()}
 
     def _scorer(self) -> Any:
         priors = to_numpy(self.class_prior_).astype(np.float64)
@@ -290,7 +295,7 @@ class NearestCentroid(JointScores, ClassModel):
             return self._nearness(1.0 / np.where(spread > 0, spread, 1.0), 2.0 * np.log(priors))
 
     def _judge(self) -> Any:
-        """Return the scores; equal priors leave the plain distance to decide."""
+        """Return the object that scores rows for classes; with equal priors, unscaled distances decide."""
         priors = to_numpy(self.class_prior_)
         if np.abs(priors * len(priors) - 1.0).max() > 1e-5:
             return self._scorer()

@@ -1,4 +1,4 @@
-"""Sums of a profile by any metric of scikit-learn's: every row against every point, a tile at a time."""
+"""Sums of a profile by any metric of scikit-learn: every row against every point, a tile at a time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,18 +14,18 @@ from mercer.neighbors._row_tree import Locations, RowTree
 
 __all__ = ["PairSums"]
 
-# Distances in a tile: 8 MiB of them.
+# Distances in a tile: 8 MiB.
 _PAIRS = 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """What is summed: the profile of distances in bandwidths, over all rows.
+    """Sums of the profile of distances, in bandwidths, over all rows.
 
     Parameters
     ----------
     tree : RowTree
-        The rows; its boxes are not looked at.
+        The rows; its boxes are not used.
     profile : str
     bandwidth : float
     metric : str
@@ -41,7 +41,7 @@ class PairSums:
     threads: int = 1
 
     def log_at(self, points: Array) -> Array:
-        """Return the logarithm of the sum at each point."""
+        """Return the logarithm of the sum at each point, (m,)."""
         return self._log_sums(points, self._logarithms)
 
     def log_left_out(self, locations: Locations, leaves: Array) -> Array:
@@ -57,18 +57,18 @@ class PairSums:
     def _log_sums(self, points: Array, logarithms: Any) -> Array:
         metric = DistanceMetric.get_metric(self.metric, **self.metric_params)
         rows = self.tree.data.astype(np.float64, copy=False)
-        found, step = np.empty(len(points)), max(1, _PAIRS // len(rows))
+        out, step = np.empty(len(points)), max(1, _PAIRS // len(rows))
 
-        def add(number: int) -> None:
-            part = slice(number * step, (number + 1) * step)
-            terms = logarithms(metric.pairwise(points[part], rows) / self.bandwidth, number * step)
-            found[part] = logsumexp(terms, axis=1)
+        def add(tile: int) -> None:
+            part = slice(tile * step, (tile + 1) * step)
+            terms = logarithms(metric.pairwise(points[part], rows) / self.bandwidth, tile * step)
+            out[part] = logsumexp(terms, axis=1)
 
         run_numbered(add, -(-len(points) // step), self.threads)
-        return found
+        return out
 
     def _logarithms(self, distances: Array, start: int) -> Array:
-        """Return the logarithm of each weight times the profile; exact where the profile itself would underflow."""
+        """Return log w_j + log k(distance), (m, n); exact also where the profile itself would underflow."""
         with np.errstate(divide="ignore"):
             if self.profile == "gaussian":
                 terms = -0.5 * distances**2

@@ -1,4 +1,4 @@
-"""The six radial profiles of density estimates: values, what they integrate to, and distances drawn from them."""
+"""The six radial profiles of density estimates: values, integrals, and random distances."""
 
 import math
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from mercer._types import Array
 
 __all__ = ["PROFILES", "draw_steps", "log_volume", "value"]
 
-# In the order of mercer._native.space.density_sums.
+# In the order of the indices in mercer._native.space.density_sums.
 PROFILES = ("gaussian", "tophat", "epanechnikov", "exponential", "linear", "cosine")
 
 _VALUES: dict[str, Callable[[Array], Array]] = {
@@ -23,7 +23,7 @@ _VALUES: dict[str, Callable[[Array], Array]] = {
 
 
 def value(profile: str, r: Array) -> Array:
-    """Return the profile k(r), one at zero."""
+    """Return the profile k(r), which is 1 at r = 0."""
     return _VALUES[profile](r)
 
 
@@ -32,6 +32,7 @@ def log_volume(profile: str, d: int, p: float = 2.0) -> float:
 
     In polar coordinates it is the volume of the unit ball of the norm times :math:`\int d\, r^{d-1} k(r)\, dr`.
     """
+    # Volume of the unit p-ball: 2^d Gamma(1 + 1/p)^d / Gamma(1 + d/p).
     ball = d * math.log(2.0)
     if p < math.inf:
         ball += d * math.lgamma(1 / p + 1) - math.lgamma(d / p + 1)
@@ -46,17 +47,17 @@ def log_volume(profile: str, d: int, p: float = 2.0) -> float:
             return ball + math.lgamma(d + 1)
         case "linear":
             return ball - math.log(d + 1)
-    # A rule that is exact for polynomials of degree d + 47: past r^(d-1) there are 48 powers left for the cosine.
+    # Gauss-Legendre, exact for polynomials of degree d + 47: beyond r^(d-1), 48 powers are left for the cosine.
     nodes, weights = np.polynomial.legendre.leggauss(24 + d // 2)
     r = (nodes + 1) / 2
     return ball + math.log(d) + math.log(float(np.sum(weights / 2 * r ** (d - 1) * np.cos(0.5 * np.pi * r))))
 
 
 def draw_steps(profile: str, n: int, d: int, p: float, random: np.random.Generator) -> Array:
-    """Draw `n` independent steps whose density over d dimensions is proportional to the profile of their p-norm.
+    """Draw `n` independent steps in d dimensions with density proportional to the profile of their p-norm, (n, d).
 
-    Coordinates with density proportional to exp(-|x|^p), over their norm, have the direction of a point drawn evenly
-    from the ball of that norm.
+    Coordinates with density proportional to exp(-|x|^p), divided by their norm, have the direction of a point drawn
+    uniformly from the ball of that norm.
     """
     if p == 2:
         directions = random.normal(size=(n, d))
@@ -70,7 +71,7 @@ def draw_steps(profile: str, n: int, d: int, p: float, random: np.random.Generat
 
 
 def _draw_radii(profile: str, n: int, d: int, random: np.random.Generator) -> Array:
-    """Draw distances with density proportional to r^(d-1) k(r)."""
+    """Draw `n` distances with density proportional to r^(d-1) k(r)."""
     match profile:
         case "gaussian":
             return np.sqrt(2 * random.gamma(0.5 * d, size=n))
@@ -82,7 +83,7 @@ def _draw_radii(profile: str, n: int, d: int, random: np.random.Generator) -> Ar
             return random.gamma(d, size=n)
         case "linear":
             return random.beta(d, 2.0, size=n)
-    # cos(pi r / 2) <= (pi / 2)(1 - r): of distances drawn for the linear profile at least 2 / pi are kept.
+    # cos(pi r / 2) <= (pi / 2)(1 - r): rejection from the linear profile keeps at least 2 / pi of the distances.
     kept = np.empty(0)
     while len(kept) < n:
         r = random.beta(d, 2.0, size=2 * n)

@@ -1,4 +1,4 @@
-"""Rows in a balanced tree of boxes."""
+"""Rows in a balanced tree of boxes, for density sums."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,14 @@ from mercer._types import Array
 
 __all__ = ["Locations", "RowTree", "build_tree"]
 
-# Nodes handed out at a time, so that a thread works for some microseconds before it asks again.
+# Nodes per work item, so that a thread works for some microseconds before it asks for the next.
 _NODES = 64
 
 
 @plain
 @dataclass(frozen=True)
 class RowTree:
-    """Rows sorted so that near ones stand together, and the boxes around them.
+    """Rows sorted so that near rows stand together, and the boxes around them.
 
     Node 0 has all rows, and the children of node i are 2 i + 1 and 2 i + 2; the last (m + 1) / 2 nodes are leaves.
 
@@ -30,9 +30,9 @@ class RowTree:
     weight : ndarray of shape (n,)
         Their weights; empty when all are one.
     order : ndarray of shape (n,)
-        Which row of those given each one was.
+        The index of each row among those given.
     bounds : ndarray of shape (m, 2)
-        The first row of each node, and the one after its last.
+        The first row of each node, and the row after its last.
     lower, upper : ndarray of shape (m, d)
         The corners of its box.
     mass : ndarray of shape (m,)
@@ -54,17 +54,17 @@ class RowTree:
 
     @property
     def leaves(self) -> slice:
-        """The numbers of the leaves."""
+        """The indices of the leaves."""
         return slice(len(self.bounds) // 2, None)
 
     @property
     def largest_leaf(self) -> int:
-        """Rows in the largest leaf: rows are halved, and the longer half is longer by one."""
+        """The number of rows in the largest leaf: halves of rows differ by at most one."""
         leaves = len(self.bounds) // 2 + 1
         return -(-len(self.data) // leaves)
 
     def some_leaves(self, n_rows: int | None) -> Array:
-        """Return the numbers of leaves with `n_rows` rows or a few more, evenly spread; of all leaves for None."""
+        """Return the indices of evenly spaced leaves with `n_rows` rows or a few more; of all leaves for None."""
         first, stop = len(self.bounds) // 2, len(self.bounds)
         wanted = stop - first if n_rows is None else -(-n_rows * (stop - first) // len(self.data))
         if wanted >= stop - first:
@@ -72,7 +72,7 @@ class RowTree:
         return first + np.arange(wanted) * (stop - first) // wanted
 
     def rows_of(self, leaves: Array) -> Array:
-        """Return the rows of some leaves, one leaf after the other."""
+        """Return the row indices of some leaves, one leaf after the other."""
         return np.concatenate([np.arange(*self.bounds[leaf]) for leaf in leaves])
 
 
@@ -96,7 +96,7 @@ class Locations:
 
     @classmethod
     def of(cls, tree: RowTree) -> "Locations":
-        """Find equal rows by their bytes, after both zeros are made one."""
+        """Return the groups of equal rows; rows are compared by their bytes, after -0.0 has become 0.0."""
         rows = np.ascontiguousarray(tree.data + 0.0)
         keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
         _, first, of_row = np.unique(keys, return_index=True, return_inverse=True)
@@ -105,7 +105,7 @@ class Locations:
 
 
 def build_tree(X: Array, weight: Array, unit: Array, leaf_size: int, *, threads: int = 1, subject: str = "") -> RowTree:
-    """Sort rows into a tree whose leaves have `leaf_size` rows or more, but fewer than twice as many.
+    """Sort rows into a tree whose leaves have at least `leaf_size` rows, and fewer than twice as many.
 
     Parameters
     ----------
@@ -113,10 +113,10 @@ def build_tree(X: Array, weight: Array, unit: Array, leaf_size: int, *, threads:
     weight : ndarray of shape (n,) or None
         Rows of weight zero are left out.
     unit : ndarray of shape (d,)
-        What the sides of a box are measured in, when its longest is to be cut.
+        The unit of each column, by which the longest side of a box is chosen.
     leaf_size, threads : int
     subject : str
-        Who asks, for the memory forecast; empty where the rows are few.
+        The name of the estimator, for the memory forecast; empty if rows are few.
     """
     n, d = X.shape
     if subject:
@@ -131,8 +131,8 @@ def build_tree(X: Array, weight: Array, unit: Array, leaf_size: int, *, threads:
     for level in range(depth + 1):
         first, stop = 2**level - 1, 2 ** (level + 1) - 1
 
-        def cut(number: int, first: int = first, stop: int = stop) -> None:
-            begin = first + number * _NODES
+        def cut(item: int, first: int = first, stop: int = stop) -> None:
+            begin = first + item * _NODES
             box_tree.split(X, 1 / unit, order, bounds, lower, upper, begin, min(begin + _NODES, stop))
 
         run_numbered(cut, -(-(stop - first) // _NODES), threads)
@@ -142,7 +142,7 @@ def build_tree(X: Array, weight: Array, unit: Array, leaf_size: int, *, threads:
 
 
 def _masses(weight: Array, bounds: Array) -> Array:
-    """Return the weight of each node, that of a node being the sum of its children's."""
+    """Return the weight of each node, (m,): the sum of its children's weights."""
     leaves = len(bounds) // 2
     mass = np.diff(bounds, axis=1)[:, 0].astype(float)
     if len(weight):

@@ -1,4 +1,4 @@
-"""Sums of a profile over the rows of a tree, at any points: exact to rounding, or to an error that was allowed."""
+"""Sums of a profile over the rows of a tree, at any points: exact to rounding, or to an allowed error."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ __all__ = ["TreeSums"]
 
 # Least points in a tile: enough to share the layout of a leaf, few enough to stay near one another.
 _TILE = 8
-# Work in one native call, in pairs of a point and a row times what each costs: some ten milliseconds.
+# Work in one native call, as pairs of a point and a row times the cost of each: about ten milliseconds.
 _WORK = 2**26
-# A smaller sum has lost digits to subnormal numbers, or is zero.
+# A smaller sum has lost digits to subnormal values, or is zero.
 _UNDERFLOW = 1e-290
 # Relative error of sums that are exact to rounding: half a unit in the last place of float64.
 _EXACT = 2.0**-53
@@ -27,7 +27,7 @@ _EXACT = 2.0**-53
 
 @dataclass(frozen=True, eq=False)
 class TreeSums:
-    """What is summed: the profile of distances in bandwidths, over the rows of a tree.
+    """Sums of the profile of distances, in bandwidths, over the rows of a tree.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class TreeSums:
     profile : str
     bandwidth : ndarray of shape (d,)
     rtol, atol : float
-        Each sum is right to rtol times itself plus atol, or to rounding where both are zero.
+        Each sum errs by at most rtol times itself plus atol, or by rounding if both are zero.
     every_row : bool
-        Whether each row is met whatever it may contribute.
+        Whether the distance to every row is computed, however little it contributes.
     threads : int
     """
 
@@ -50,14 +50,14 @@ class TreeSums:
     threads: int = 1
 
     def log_at(self, points: Array) -> Array:
-        """Return the logarithm of the sum at each point."""
+        """Return the logarithm of the sum at each point, (m,)."""
         return self._log_sums(points)[0]
 
     def log_left_out(self, locations: Locations, leaves: Array) -> Array:
         """Return the logarithm of the sum at each row of some leaves, over all rows but those equal to it."""
         tree = self.tree
         points = tree.data[tree.rows_of(leaves)].astype(np.float64, copy=False)
-        # A leaf is a tile, or several in its box where it would keep native code for too long.
+        # A leaf is a tile, or several tiles with its box if it would keep native code busy for too long.
         sizes, most = np.diff(tree.bounds[leaves], axis=1)[:, 0], self._points_at_once
         parts = -(-sizes // most)
         starts = np.concatenate([start + np.arange(0, size, most) for start, size in zip(_starts(sizes), sizes)])
@@ -67,15 +67,16 @@ class TreeSums:
         return self._rescue(points, sums, locations)[0]
 
     def gradient_of_log(self, points: Array) -> Array:
-        """Return the gradient of :meth:`log_at`; NaN where the sum is zero."""
+        """Return the gradient of :meth:`log_at` at each point, (m, d); NaN where the sum is zero."""
         exact = TreeSums(self.tree, self.profile, self.bandwidth, threads=self.threads)
         logarithms, shift = exact._log_sums(points)
+        # Shifted sums do not underflow; the shift cancels in slopes / sums.
         sums = np.exp(logarithms + shift)
         slopes = np.empty(points.shape)
         rows = max(1, self._points_at_once // 4)
 
-        def add(number: int) -> None:
-            part = slice(number * rows, (number + 1) * rows)
+        def add(run: int) -> None:
+            part = slice(run * rows, (run + 1) * rows)
             self._call(density_sums.sum_slopes, points[part], shift[part], sums[part], out=slopes[part])
 
         run_numbered(add, -(-len(points) // rows), self.threads)
@@ -83,10 +84,10 @@ class TreeSums:
             return np.where(sums[:, None] > 0, slopes / sums[:, None], np.nan)
 
     def _log_sums(self, points: Array) -> tuple[Array, Array]:
-        """Return the logarithms, and what was added to exponents to find each."""
+        """Return the logarithms of the sums, and the shift of exponents by which each was found."""
         if len(points) <= _TILE:
-            numbers = np.arange(len(points))
-            tiles = np.column_stack([numbers, numbers + 1]), points, points
+            indices = np.arange(len(points))
+            tiles = np.column_stack([indices, indices + 1]), points, points
             return self._rescue(points, self._sums(points, *tiles))
         near = build_tree(points, None, self.bandwidth, min(_TILE, self._points_at_once), threads=self.threads)
         leaves = near.leaves
@@ -100,55 +101,56 @@ class TreeSums:
             rtol = atol = -1.0
         else:
             rtol, atol = max(self.rtol, _EXACT), self.atol
-        # Rows are halved until few are left in a tile, so that the first is as large as any but for one.
+        # Rows are halved until few are left in a tile, so no tile is larger than the first by more than one.
         run = max(1, self._points_at_once // int(tiles[0, 1] - tiles[0, 0] + 1))
 
-        def add(number: int) -> None:
-            part = slice(number * run, (number + 1) * run)
+        def add(item: int) -> None:
+            part = slice(item * run, (item + 1) * run)
             boxes = tiles[part], lower[part], upper[part]
             self._call(density_sums.sum_tiles, points, *boxes, 0.0, rtol, atol, apart, out=sums)
 
         if len(tiles) <= run:
-            add(0)  # Handing out a single item takes longer than a few points do.
+            add(0)  # A single item on the threads takes longer than a few points do.
         else:
             run_numbered(add, -(-len(tiles) // run), self.threads)
         return sums
 
     def _rescue(self, points: Array, sums: Array, locations: Locations | None = None) -> tuple[Array, Array]:
-        """Return logarithms; those of sums that underflow are computed again relative to the nearest row's."""
+        """Return the logarithms of `sums` and their shifts; sums that underflow are computed again with a shift."""
         shift = np.zeros(len(points))
         far = np.flatnonzero(sums < _UNDERFLOW) if self.profile in ("gaussian", "exponential") else ()
         if len(far):
             square = self._nearest_squares(points[far], None if locations is None else locations.first)
+            # exp(shift) makes the nearest row's term 1, so that the sum is at least its weight.
             shift[far] = 0.5 * square if self.profile == "gaussian" else np.sqrt(square)
-            found = np.empty(len(far))
+            again = np.empty(len(far))
 
-            def add(number: int) -> None:
-                one = points[far[number] : far[number] + 1]
+            def add(item: int) -> None:
+                point = points[far[item] : far[item] + 1]
                 apart = locations is not None
-                box, out = (np.array([[0, 1]]), one, one), found[number : number + 1]
-                self._call(density_sums.sum_tiles, one, *box, shift[far[number]], _EXACT, 0.0, apart, out=out)
+                box, out = (np.array([[0, 1]]), point, point), again[item : item + 1]
+                self._call(density_sums.sum_tiles, point, *box, shift[far[item]], _EXACT, 0.0, apart, out=out)
 
             run_numbered(add, len(far), self.threads)
-            # Where squares exceed 1e16 their rounding exceeds one, and nothing but the nearest row is left to tell.
-            sums[far] = np.where(np.isfinite(found) & (found > 0), found, 1.0)
+            # Squares above 1e16 have rounding above one: then only the nearest row's term is known.
+            sums[far] = np.where(np.isfinite(again) & (again > 0), again, 1.0)
         with np.errstate(divide="ignore"):
             return np.log(sums) - shift, shift
 
     def _nearest_squares(self, points: Array, different: Array | None) -> Array:
         """Return the squared distance in bandwidths to the nearest row, or to the second nearest of `different`."""
         rows = self.tree.data if different is None else self.tree.data[different]
-        _, found = KDTree(rows / self.bandwidth).query(points / self.bandwidth, k=[1 if different is None else 2])
+        _, nearest = KDTree(rows / self.bandwidth).query(points / self.bandwidth, k=[1 if different is None else 2])
         # Column by column, as native code adds them, so that the nearest row's exponent is zero to the last bit.
         square = np.zeros(len(points))
-        for at, row, unit in zip(points.T, rows[found[:, 0]].T, 1 / self.bandwidth, strict=True):
+        for at, row, unit in zip(points.T, rows[nearest[:, 0]].T, 1 / self.bandwidth, strict=True):
             step = (at - row) * unit
             square += step * step
         return square
 
     @property
     def _points_at_once(self) -> int:
-        """Points for which native code may meet every row in one call; a pair costs some eight columns and its own."""
+        """Points for which native code may visit every row in one call; a pair costs about d + 8 operations."""
         n, d = self.tree.data.shape
         return max(1, _WORK // (n * (d + 8)))
 
@@ -163,5 +165,5 @@ class TreeSums:
 
 
 def _starts(sizes: Array) -> Array:
-    """Return where each of some consecutive pieces begins."""
+    """Return the start of each of some consecutive pieces of these sizes."""
     return np.cumsum(sizes) - sizes

@@ -1,4 +1,4 @@
-"""Hierarchies from a square matrix of distances, and the numbers that their merges get.
+"""Hierarchies from a square matrix of distances, and the node indices of their merges.
 
 A merge of slots x < y leaves the new cluster in y; the distances to it follow from those to its parts (Lance and
 Williams, 1967), so a row of the matrix is rewritten and mirrored into its column. Linkages are numbered in the order of
@@ -27,7 +27,7 @@ def join(
     x: cython.Py_ssize_t,
     y: cython.Py_ssize_t,
 ) -> cython.void:
-    """Merge slot x into slot y."""
+    """Merge slot `x` into slot `y`, and compute the distances of the union to all slots (Lance and Williams)."""
     i: cython.Py_ssize_t
     n: cython.Py_ssize_t = D.shape[0]
     total: cython.double = sizes[x] + sizes[y]
@@ -35,23 +35,29 @@ def join(
     b: cython.double = sizes[y] / total
     gap: cython.double = D[x, y]
     value: cython.double
+    # Complete linkage: max(d_xi, d_yi).
     if linkage == 0:
         for i in range(n):
             D[y, i] = D[x, i] if D[x, i] > D[y, i] else D[y, i]
+    # Average linkage: (n_x d_xi + n_y d_yi) / (n_x + n_y).
     elif linkage == 1:
         for i in range(n):
             D[y, i] = (sizes[x] * D[x, i] + sizes[y] * D[y, i]) / total
+    # Weighted linkage: the mean of both distances, whatever the sizes.
     elif linkage == 2:
         for i in range(n):
             D[y, i] = 0.5 * (D[x, i] + D[y, i])
+    # Ward, on squares: ((n_x + n_i) d_xi + (n_y + n_i) d_yi - n_i d_xy) / (n_x + n_y + n_i).
     elif linkage == 3:
         for i in range(n):
             value = (sizes[x] + sizes[i]) * D[x, i] + (sizes[y] + sizes[i]) * D[y, i] - sizes[i] * gap
             D[y, i] = value / (sizes[x] + sizes[y] + sizes[i])
+    # Centroid, on squares: a d_xi + b d_yi - a b d_xy; rounding can make the difference negative, a square cannot be.
     elif linkage == 4:
         for i in range(n):
             value = a * D[x, i] + b * D[y, i] - a * b * gap
             D[y, i] = value if value > 0.0 else 0.0
+    # Median, on squares: as centroid with a = b = 1/2, whatever the sizes.
     else:
         for i in range(n):
             value = 0.5 * (D[x, i] + D[y, i]) - 0.25 * gap
@@ -60,6 +66,7 @@ def join(
     sizes[x] = 0.0
     absent[x] = INFINITY
     D[y, y] = INFINITY
+    # Rows of absent slots are never read again, so their column y may stay out of date.
     for i in range(n):
         if sizes[i] > 0.0:
             D[i, y] = D[y, i]
@@ -76,13 +83,15 @@ def find(
     nearest: cython.Py_ssize_t,
     best: cython.double,
 ) -> cython.Py_ssize_t:
-    """Return the slot from `start` on nearest to x, the lowest among equals; `nearest` if none is below `best`."""
+    """Return the slot from `start` on nearest to `x`, the lowest among equals; `nearest` if none is below `best`."""
     i: cython.Py_ssize_t
     stop: cython.Py_ssize_t
     below: cython.int
     while start < D.shape[0]:
         stop = min(start + STRIP, D.shape[0])
         below = 0
+        # Vector code tests a whole strip for a smaller distance; few strips have one and are then searched slot by
+        # slot.
         for i in range(start, stop):
             below |= D[x, i] + absent[i] < best
         if below:
@@ -109,17 +118,17 @@ def chain_matrix(
 ) -> cython.Py_ssize_t:
     """Make merges, at most one for each line of `pairs`, by a chain of nearest neighbours; return its length.
 
-    For linkages under which a merge never comes nearer to a third cluster than both its parts were: complete, average,
-    weighted, Ward.
+    Only for reducible linkages, where d(x + y, z) >= min(d(x, z), d(y, z)): complete, average, weighted and Ward. There
+    the rest of the chain stays a chain of nearest neighbours after a merge.
 
     Parameters
     ----------
     D, sizes, absent : (n, n), (n,), (n,): symmetric distances with an infinite diagonal, and the slots; rewritten
-    names : (n,), what `pairs` calls a slot
+    names : (n,), the index that `pairs` uses for each slot
     chain, length : the slots of the chain, and how many they are
-    searches : how many nearest neighbours may be looked for
+    searches : the most nearest-neighbour searches that this call may make
     pairs, heights : (t, 2), (t,), written
-    made : (1,), the number of merges made
+    made : (1,), written: the number of merges made
     """
     turn: cython.Py_ssize_t = 0
     slot: cython.Py_ssize_t = 0
@@ -135,6 +144,8 @@ def chain_matrix(
                 chain[0] = slot
                 length = 1
             nearest = -2
+            # Distances along the chain fall strictly: a tie goes to the previous slot, which ends the chain. So no slot
+            # comes twice.
             while searches > 0:
                 slot = chain[length - 1]
                 previous = chain[length - 2] if length > 1 else -1
@@ -168,7 +179,7 @@ def find_nearest(
     start: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
 ):
-    """Write the nearest later slot of each slot from `start` to `stop`, and its distance."""
+    """Write the nearest later slot of each slot from `start` to `stop` to `nearest`, its distance to `bounds`."""
     x: cython.Py_ssize_t
     with cython.nogil:
         for x in range(start, stop):
@@ -185,7 +196,7 @@ def pop_closest(
     nearest: cython.Py_ssize_t[::1],
     bounds: cython.double[::1],
 ) -> cython.Py_ssize_t:
-    """Return the slot with the closest later neighbour; bounds that turn out too low are raised on the way."""
+    """Return the slot with the closest later neighbour; raise bounds that are too low on the way."""
     x: cython.Py_ssize_t
     i: cython.Py_ssize_t
     while True:
@@ -193,6 +204,8 @@ def pop_closest(
         for i in range(1, bounds.shape[0]):
             if bounds[i] < bounds[x]:
                 x = i
+        # `bounds` never exceeds the true distance. So the lowest bound, once it is attained, is the closest pair of
+        # all.
         if nearest[x] >= 0 and absent[nearest[x]] == 0.0 and D[x, nearest[x]] == bounds[x]:
             return x
         nearest[x] = find(D, absent, x, x + 1, -1, INFINITY)
@@ -210,13 +223,13 @@ def pair_nearest(
     pairs: cython.Py_ssize_t[:, ::1],
     heights: cython.double[::1],
 ):
-    """Merge the closest pair of all for each line of `pairs`: right for every linkage.
+    """Merge the closest pair of all slots, once for each line of `pairs`; valid for every linkage.
 
     Parameters
     ----------
     D, sizes, absent, names, linkage, pairs, heights : as in `chain_matrix`
-    nearest, bounds : (n,), (n,): of each slot a later one, and a lower bound of the distances to all later ones, which
-        is met by `nearest` or found wrong when it is the lowest of all
+    nearest, bounds : (n,), (n,): a slot after each slot, and a lower bound on the distances to all later slots;
+        `pop_closest` checks the lowest bound and raises it if no slot attains it
     """
     turn: cython.Py_ssize_t
     x: cython.Py_ssize_t
@@ -231,6 +244,9 @@ def pair_nearest(
             heights[turn] = D[x, y]
             join(D, sizes, absent, linkage, x, y)
             bounds[x] = INFINITY
+            # The union may be nearer than the bound of an earlier slot (centroid and median invert): lower it. Where it
+            # is farther,
+            # the old value is still a lower bound.
             for i in range(y):
                 if sizes[i] > 0.0 and D[i, y] < bounds[i]:
                     bounds[i] = D[i, y]
@@ -247,7 +263,7 @@ def span_matrix(
     pairs: cython.Py_ssize_t[:, ::1],
     heights: cython.double[::1],
 ) -> cython.Py_ssize_t:
-    """Compute what `span_points` of ``points`` does, from a matrix; slots that came get `absent` infinity."""
+    """Grow a minimum spanning tree as ``points.span_points`` does, from a matrix; its slots get `absent` infinity."""
     turn: cython.Py_ssize_t
     i: cython.Py_ssize_t
     slot: cython.Py_ssize_t = first
@@ -258,6 +274,7 @@ def span_matrix(
             absent[slot] = INFINITY
             nearest = -1
             least = INFINITY
+            # Prim: keys[i] is the distance of slot i to the tree, and only the slot added last can lower it.
             for i in range(D.shape[0]):
                 keys[i] = D[slot, i] if D[slot, i] < keys[i] else keys[i]
             for i in range(D.shape[0]):
@@ -275,7 +292,7 @@ def span_matrix(
 @cython.nogil
 @cython.exceptval(check=False)
 def root(parents: cython.Py_ssize_t[::1], node: cython.Py_ssize_t) -> cython.Py_ssize_t:
-    """Return the oldest ancestor; the way to it is cut short."""
+    """Return the root of `node`'s tree, and point every node on the path to it at the root."""
     top: cython.Py_ssize_t = node
     while parents[top] >= 0:
         top = parents[top]
@@ -295,7 +312,7 @@ def number_merges(
     Parameters
     ----------
     pairs : (m, 2), a leaf of each of the two clusters that merge, in the order of the merges
-    parents : (n + m,), -1 everywhere; the parent of each node is found by following it
+    parents : (n + m,), -1 everywhere; written: the parent of each node, or an ancestor above it
     children : (m, 2), written; the lower number first
     counts : (n + m,), the sizes of the leaves; those of the clusters are written
     """
@@ -307,6 +324,7 @@ def number_merges(
         for turn in range(pairs.shape[0]):
             left = root(parents, pairs[turn, 0])
             right = root(parents, pairs[turn, 1])
+            # Leaves have the indices 0 to n - 1 and merge t the index n + t, as in SciPy's linkage matrices.
             node = parents.shape[0] - pairs.shape[0] + turn
             children[turn, 0] = min(left, right)
             children[turn, 1] = max(left, right)

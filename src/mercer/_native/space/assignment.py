@@ -26,6 +26,9 @@ real = cython.fused_type(cython.float, cython.double)
 # Rows of `scores`: the least score of each row of a tile, and the runner-up.
 LEAST = cython.declare(cython.Py_ssize_t, 0)
 SECOND = cython.declare(cython.Py_ssize_t, 1)
+# Lower bounds are multiplied by these factors, so that they stay below the true value after all rounding: one
+# subtraction
+# of float64 here, and the squares and roots that precede the comparison there.
 # Bounds are lowered by these shares, which exceed all rounding done on them.
 BOUND_ROUNDING = cython.declare(cython.double, 1.0 - 1e-15)
 LIMIT_ROUNDING = cython.declare(cython.double, 1.0 - 1e-12)
@@ -97,22 +100,24 @@ def two_least(
     least: real[::1],
     second: real[::1],
 ) -> cython.void:
-    """Write the least of offset[j] - products[j, i] over j, its lowest j, and the runner-up, for each column i."""
+    """Write, for each column i, the least of offset[j] - products[j, i] over j, its lowest j, and the second least."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
-    number: int32_t
+    centre: int32_t
     value: real
     best: real
     for i in range(label.shape[0]):
         label[i] = 0
         least[i] = offset[0] - products[0, i]
+        # Larger than any score of finite data, and finite in float32 as well.
         second[i] = 3e38
     for j in range(1, offset.shape[0]):
-        number = cython.cast(int32_t, j)
+        centre = cython.cast(int32_t, j)
         for i in range(label.shape[0]):
+            # Selections without branches, over consecutive i: the compiler makes vector code of this loop.
             value = offset[j] - products[j, i]
             best = least[i]
-            label[i] = number if value < best else label[i]
+            label[i] = centre if value < best else label[i]
             least[i] = value if value < best else best
             value = best if value < best else value
             second[i] = value if value < second[i] else second[i]
@@ -159,7 +164,7 @@ def find_listed(
     scores: real[:, ::1],
     rows: Rows,
 ) -> cython.void:
-    """Search for the first `count` rows listed; row 0 of `X` is row `first` of `rows`."""
+    """Search for the first `count` rows in ``rows.listed``; row 0 of `X` is row `first` of `rows`."""
     start: cython.Py_ssize_t
     stop: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -203,10 +208,11 @@ def find_listed(
 def list_doubtful(
     X: cython.const[real][:, ::1], first: cython.Py_ssize_t, centres: cython.const[real][:, ::1], rows: Rows
 ) -> cython.Py_ssize_t:
-    """List the rows of a block whose nearest centre may have changed; return how many. Distances are those of now.
+    """List the rows of a block whose nearest centre may have changed; return their number. Update all distances.
 
-    A row keeps its centre if that is nearer than any other can be: nearer than the lower bound of the last pass less
-    what the other centres have moved, or than half the way to the nearest other centre (Hamerly, 2010).
+    A row keeps its centre c if d(x, c) < max(lower - drift, half_gap[c]) (Hamerly, 2010). `lower` is at most the
+    distance to any other centre; by the triangle inequality that distance falls by at most their drift. half_gap[c] is
+    half the distance from c to its nearest other centre.
     """
     i: cython.Py_ssize_t
     label: cython.Py_ssize_t

@@ -1,7 +1,7 @@
-"""Search a tree of boxes: what lies within a radius of some rows, their nearest rows, Gaussian sums around them.
+"""Search a tree of boxes for rows: those within a radius, the k nearest, and Gaussian sums.
 
-Rows are asked for in groups of consecutive ones, which share a walk down the tree: the nearer they lie to each other,
-the more of it they share. All distances are squared.
+Consecutive rows are searched for in groups that share one walk down the tree: the nearer they lie to each other, the
+more of it they share. All distances are squared.
 """
 
 import cython
@@ -23,7 +23,7 @@ real = cython.fused_type(cython.float, cython.double)
 # Columns of `nodes`.
 FIRST_LEAF = cython.declare(cython.Py_ssize_t, 0)
 N_LEAVES = cython.declare(cython.Py_ssize_t, 1)
-# What `uniform` holds for a node whose labels differ, and for one without labels, as in box_tree.
+# Values of `uniform`, as in box_tree: the labels of a node's rows differ; no row of the node has a label.
 MIXED = cython.declare(cython.int, -1)
 UNLABELLED = cython.declare(cython.int, -2)
 
@@ -66,7 +66,7 @@ class Walk:
     @cython.inline
     @cython.exceptval(check=False)
     def next_node(self, bound: cython.double) -> cython.Py_ssize_t:
-        """Return the next node whose distance is at most `bound`, which stays next; -1 without one."""
+        """Return the node on top of the stack once those farther than `bound` are dropped; -1 if the stack is empty."""
         while self.top > 0 and self.gaps[self.top - 1] > bound:
             self.top -= 1
         return self.stack[self.top - 1] if self.top > 0 else -1
@@ -76,7 +76,7 @@ class Walk:
     @cython.inline
     @cython.exceptval(check=False)
     def descend(self, node: cython.Py_ssize_t) -> cython.bint:
-        """Put the children of the next node in its place, and return whether it has any; take a leaf away."""
+        """Replace the node on top of the stack by its children and return True; drop a leaf and return False."""
         if self.nodes[node, N_LEAVES] == 1:
             self.top -= 1
             return False
@@ -88,7 +88,7 @@ class Walk:
     @cython.inline
     @cython.exceptval(check=False)
     def next_leaf(self, bound: cython.double) -> cython.Py_ssize_t:
-        """Take the next leaf within `bound` away and return its node; -1 without one."""
+        """Remove the next leaf within `bound` from the stack and return its node; -1 if there is none."""
         node: cython.Py_ssize_t = self.next_node(bound)
         while node >= 0 and self.descend(node):
             node = self.next_node(bound)
@@ -122,20 +122,19 @@ def count_within(
     enough: cython.double,
     totals: cython.double[::1],
 ):
-    """Add up the weight within a radius of each row, until there is enough.
+    """Add up the weight within a radius of each row, and stop at `enough`.
 
     Parameters
     ----------
     rows : (q, d), in groups of `group`
     leaves, walk : the tree, of n rows
-    radius : squared; rows at this distance count
+    radius : squared; rows at exactly this distance count
     weight : (n,) in the order of the tree, or empty when all are one
-    totals : (q,), written; what is at least `enough` may be less than the whole
+    totals : (q,), written; the sum over a part of the neighbours where it has reached `enough`
     """
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
-    number: cython.Py_ssize_t
-    start: cython.Py_ssize_t
+    start: cython.Py_ssize_t = 0
     stop: cython.Py_ssize_t
     node: cython.Py_ssize_t
     leaf: cython.Py_ssize_t
@@ -143,8 +142,7 @@ def count_within(
     near: cython.double[::1] = walk.near
     boxes: cython.const[cython.double][:, :, ::1] = walk.boxes
     with cython.nogil:
-        for number in range((rows.shape[0] + group - 1) // group):
-            start = number * group
+        while start < rows.shape[0]:
             stop = min(start + group, rows.shape[0])
             walk.begin(rows, start, stop)
             totals[start:stop] = 0.0
@@ -165,6 +163,7 @@ def count_within(
                             totals[i] += 1.0 if weight.shape[0] == 0 else weight[leaf * space.width() + j]
                     if totals[i] >= enough:
                         open_rows -= 1
+            start = stop
 
 
 def find_links(
@@ -183,24 +182,22 @@ def find_links(
     Parameters
     ----------
     rows, group, leaves, walk, radius : as in `count_within`
-    own : (q,), the rows' labels; negative where nothing is asked
+    own : (q,), the rows' labels; negative for rows that need no link
     labels : (n,), in the order of the tree; negative where a row does not count
     uniform : per node the label that its rows share, MIXED if they differ, UNLABELLED if none counts
-    links : (q,), written: a row by its place in the tree, or -1
+    links : (q,), written: the position in the tree of the row found, or -1
     """
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     place: cython.Py_ssize_t
-    number: cython.Py_ssize_t
-    start: cython.Py_ssize_t
+    start: cython.Py_ssize_t = 0
     stop: cython.Py_ssize_t
     node: cython.Py_ssize_t
     shared: cython.int
     open_rows: cython.Py_ssize_t
     near: cython.double[::1] = walk.near
     with cython.nogil:
-        for number in range((rows.shape[0] + group - 1) // group):
-            start = number * group
+        while start < rows.shape[0]:
             stop = min(start + group, rows.shape[0])
             walk.begin(rows, start, stop)
             shared = UNLABELLED
@@ -214,7 +211,7 @@ def find_links(
                 node = walk.next_node(radius)
                 if node < 0:
                     break
-                # A node whose rows all belong to the component of the group has no link to offer.
+                # A node whose rows all belong to the component of the group has no link to another component.
                 if uniform[node] == UNLABELLED or (shared >= 0 and uniform[node] == shared):
                     walk.top -= 1
                     continue
@@ -231,6 +228,7 @@ def find_links(
                             links[i] = cython.cast(cython.int, place)
                             open_rows -= 1
                             break
+            start = stop
 
 
 def lowest_within(
@@ -248,22 +246,20 @@ def lowest_within(
     Parameters
     ----------
     rows, group, leaves, walk, radius : as in `count_within`
-    labels : (n,), in the order of the tree; a very high one where a row does not count
+    labels : (n,), in the order of the tree; a value above all labels where a row has none
     lowest : per node the lowest label of its rows
     out : (q,), lowered
     """
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     place: cython.Py_ssize_t
-    number: cython.Py_ssize_t
-    start: cython.Py_ssize_t
+    start: cython.Py_ssize_t = 0
     stop: cython.Py_ssize_t
     node: cython.Py_ssize_t
     highest: cython.int
     near: cython.double[::1] = walk.near
     with cython.nogil:
-        for number in range((rows.shape[0] + group - 1) // group):
-            start = number * group
+        while start < rows.shape[0]:
             stop = min(start + group, rows.shape[0])
             walk.begin(rows, start, stop)
             highest = out[start]
@@ -273,12 +269,13 @@ def lowest_within(
                 node = walk.next_node(radius)
                 if node < 0:
                     break
-                # No label of such a node is below one that the group still holds.
+                # `highest` is the largest label in the group: a node without a lower label changes nothing.
                 if lowest[node] >= highest:
                     walk.top -= 1
                     continue
                 if walk.descend(node):
                     continue
+                # Recomputed below over the whole group, since labels only fall.
                 highest = 0
                 for i in range(start, stop):
                     if lowest[node] < out[i] and measure(leaves, walk, node, rows[i], radius):
@@ -287,6 +284,7 @@ def lowest_within(
                             if near[j] <= radius and labels[place] < out[i]:
                                 out[i] = labels[place]
                     highest = out[i] if out[i] > highest else highest
+            start = stop
 
 
 def kth_nearest(
@@ -297,7 +295,7 @@ def kth_nearest(
     nearest: cython.double[:, ::1],
     out: cython.double[:, ::1],
 ):
-    """Write the squared distances from each row to its k nearest in the tree, itself among them if it is there.
+    """Write the squared distances from each row to its k nearest rows of the tree, itself among them if it is there.
 
     Parameters
     ----------
@@ -309,19 +307,17 @@ def kth_nearest(
     j: cython.Py_ssize_t
     r: cython.Py_ssize_t
     k: cython.Py_ssize_t = nearest.shape[1]
-    number: cython.Py_ssize_t
-    start: cython.Py_ssize_t
+    start: cython.Py_ssize_t = 0
     stop: cython.Py_ssize_t
     node: cython.Py_ssize_t
     bound: cython.double
     near: cython.double[::1] = walk.near
     with cython.nogil:
-        for number in range((rows.shape[0] + group - 1) // group):
-            start = number * group
+        while start < rows.shape[0]:
             stop = min(start + group, rows.shape[0])
             walk.begin(rows, start, stop)
             nearest[: stop - start, :] = INFINITY
-            # The farthest k-th distance of the group: nodes beyond it serve no row.
+            # The largest k-th distance of the group so far: no node farther than this can improve any row.
             bound = INFINITY
             node = walk.next_leaf(bound)
             while node >= 0:
@@ -330,6 +326,7 @@ def kth_nearest(
                     if measure(leaves, walk, node, rows[start + i], nearest[i, k - 1]):
                         for j in range(space.width()):
                             if near[j] < nearest[i, k - 1]:
+                                # Insertion into the sorted list; k is small.
                                 r = k - 1
                                 while r > 0 and nearest[i, r - 1] > near[j]:
                                     nearest[i, r] = nearest[i, r - 1]
@@ -340,6 +337,7 @@ def kth_nearest(
             for i in range(stop - start):
                 for r in range(out.shape[1]):
                     out[start + i, r] = nearest[i, k - out.shape[1] + r]
+            start = stop
 
 
 def climb(
@@ -354,7 +352,7 @@ def climb(
     sums: cython.double[::1],
     means: cython.double[:, ::1],
 ):
-    """Sum w exp(-sharpness |x - y|^2) over the tree for each row x, and take the mean of y with those weights.
+    """Sum w exp(-sharpness |x - y|^2) over the tree for each row x, and compute the mean of y with these weights.
 
     Parameters
     ----------
@@ -362,21 +360,19 @@ def climb(
     weight : (32 m,), of the rows of the tree, zero where a leaf is not full
     radius : squared; rows farther away are left out
     lanes : (group, d + 1, 32) scratch, partial sums of y and of the weights
-    sums, means : (q,), (q, d), written; a row without a neighbour keeps its place
+    sums, means : (q,), (q, d), written; the mean of a row without neighbours within `radius` is the row itself
     """
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
     d: cython.Py_ssize_t = rows.shape[1]
-    number: cython.Py_ssize_t
-    start: cython.Py_ssize_t
+    start: cython.Py_ssize_t = 0
     stop: cython.Py_ssize_t
     node: cython.Py_ssize_t
     leaf: cython.Py_ssize_t
     near: cython.double[::1] = walk.near
     with cython.nogil:
-        for number in range((rows.shape[0] + group - 1) // group):
-            start = number * group
+        while start < rows.shape[0]:
             stop = min(start + group, rows.shape[0])
             walk.begin(rows, start, stop)
             lanes[: stop - start, :, :] = 0.0
@@ -390,7 +386,7 @@ def climb(
                             near[j] *= weight[leaf * space.width() + j]
                             lanes[i - start, d, j] += near[j]
                         for k in range(d):
-                            # A free place of the last leaf is infinite: zero times it must not become NaN.
+                            # The padding of the last leaf is infinite: zero times it must not become NaN.
                             for j in range(space.width()):
                                 lanes[i - start, k, j] += near[j] * leaves[leaf, k, j] if near[j] > 0 else 0.0
                 node = walk.next_leaf(radius)
@@ -398,3 +394,4 @@ def climb(
                 sums[i] = inline.sum(lanes[i - start, d])
                 for k in range(d):
                     means[i, k] = inline.sum(lanes[i - start, k]) / sums[i] if sums[i] > 0.0 else rows[i, k]
+            start = stop

@@ -1,4 +1,4 @@
-"""Sort rows into trees of boxes: each node holds the rows of its two children, cut at its longest side.
+"""Sort rows into trees of boxes: each node is cut at the longest side of its box into two children.
 
 Two layouts are built from the same parts. :func:`build` fills leaves of exactly 32 rows, which searches compare in one
 vector operation; all leaves but the last are full. A node with c leaves is followed by its left child, which has
@@ -29,7 +29,7 @@ N_LEAVES = cython.declare(cython.Py_ssize_t, 1)
 # Columns of `bounds`: the first row of a node, and the row after its last.
 BEGIN = cython.declare(cython.Py_ssize_t, 0)
 END = cython.declare(cython.Py_ssize_t, 1)
-# What `uniform_labels` writes for a node whose labels differ, and for one without labels.
+# Values that `uniform_labels` writes: the labels of a node's rows differ; no row of the node has a label.
 MIXED = cython.declare(cython.int, -1)
 UNLABELLED = cython.declare(cython.int, -2)
 
@@ -61,7 +61,7 @@ def longest_side(
     upper: cython.const[cython.double][::1],
     inverse: cython.const[cython.double][::1],
 ) -> cython.Py_ssize_t:
-    """Return the longest side of a box, in units of 1 / inverse; among equals the first."""
+    """Return the longest side j of a box, by (upper[j] - lower[j]) * inverse[j]; the lowest among equals."""
     j: cython.Py_ssize_t
     longest: cython.Py_ssize_t = 0
     length: cython.double
@@ -88,7 +88,7 @@ def middle_of_three(a: cython.double, b: cython.double, c: cython.double) -> cyt
 def select(
     X: cython.const[real][:, ::1], column: cython.Py_ssize_t, rows: index[::1], middle: cython.Py_ssize_t
 ) -> cython.void:
-    """Arrange rows so that none before `middle` has a greater value in `column` than one from there on (Hoare)."""
+    """Arrange `rows` so that none before `middle` has a greater value in `column` than any from `middle` on (Hoare)."""
     first: cython.Py_ssize_t = 0
     last: cython.Py_ssize_t = rows.shape[0] - 1
     i: cython.Py_ssize_t
@@ -96,10 +96,12 @@ def select(
     row: index
     pivot: cython.double
     while first < last:
-        # The median of three keeps rows that come sorted from making this quadratic.
+        # The median of three values avoids quadratic time on rows that are sorted already.
         pivot = middle_of_three(X[rows[first], column], X[rows[(first + last) // 2], column], X[rows[last], column])
         i = first
         j = last
+        # Rows before i are at most the pivot, rows after j at least; equal rows are swapped too, which keeps halves
+        # balanced.
         while i <= j:
             while X[rows[i], column] < pivot:
                 i += 1
@@ -111,6 +113,7 @@ def select(
                 rows[j] = row
                 i += 1
                 j -= 1
+        # Between j and i stand only rows equal to the pivot: if `middle` is there, the order is right.
         if middle <= j:
             last = j
         elif middle >= i:
@@ -129,12 +132,12 @@ def build(
     until: cython.Py_ssize_t,
     stack: cython.int[::1],
 ):
-    """Arrange rows and fill nodes from `root` down; nodes of at most `until` leaves are left for other calls.
+    """Arrange rows and fill nodes from `root` down; leave nodes of at most `until` leaves to other calls (threads).
 
     Parameters
     ----------
     X : (n, d)
-    inverse : (d,), one over the unit that each side of a box is measured in
+    inverse : (d,), one over the unit of each column
     order : (n,), row indices, arranged so that consecutive ones make leaves
     nodes : (2 m - 1, 2), first leaf and number of leaves of each node; those of `root` are given
     boxes : (2 m - 1, 2, d), lower and upper corners, written
@@ -161,10 +164,13 @@ def build(
             half = (count + 1) // 2
             side = longest_side(boxes[node, 0], boxes[node, 1], inverse)
             select(X, side, order[begin:end], space.width() * half)
+            # A subtree of h leaves has 2 h - 1 nodes: the right child follows the left one and everything below it.
             nodes[node + 1, FIRST_LEAF] = nodes[node, FIRST_LEAF]
             nodes[node + 1, N_LEAVES] = half
             nodes[node + 2 * half, FIRST_LEAF] = nodes[node, FIRST_LEAF] + half
             nodes[node + 2 * half, N_LEAVES] = count - half
+            # The left child goes on top, so that nodes are filled in their order; the stack never exceeds the depth of
+            # the tree.
             if count - half > until:
                 stack[top] = cython.cast(cython.int, node + 2 * half)
                 top += 1
@@ -183,7 +189,7 @@ def split(
     first: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
 ):
-    """Enclose the nodes from `first` to `stop`, and give the rows of each to its children, where the tree has any.
+    """Compute the boxes of the nodes from `first` to `stop`, and give the rows of each to its children, if it has any.
 
     Parameters
     ----------
@@ -220,7 +226,7 @@ def pack(
     stop: cython.Py_ssize_t,
     leaves: real[:, :, ::1],
 ):
-    """Copy rows to the leaves `first` to `stop`, column by column; the free places of the last leaf are infinite."""
+    """Copy rows to the leaves `first` to `stop`, column by column; pad the last leaf with infinity."""
     leaf: cython.Py_ssize_t
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
@@ -244,6 +250,7 @@ def smallest_values(nodes: cython.const[cython.int][:, ::1], values: cython.cons
     start: cython.Py_ssize_t
     least: cython.double
     with cython.nogil:
+        # From the last node to the first, since children stand after their parent.
         for node in range(nodes.shape[0] - 1, -1, -1):
             if nodes[node, N_LEAVES] == 1:
                 start = space.width() * nodes[node, FIRST_LEAF]
@@ -263,6 +270,7 @@ def lowest_labels(nodes: cython.const[cython.int][:, ::1], labels: cython.const[
     i: cython.Py_ssize_t
     start: cython.Py_ssize_t
     with cython.nogil:
+        # From the last node to the first, since children stand after their parent.
         for node in range(nodes.shape[0] - 1, -1, -1):
             if nodes[node, N_LEAVES] == 1:
                 start = space.width() * nodes[node, FIRST_LEAF]
@@ -285,6 +293,7 @@ def uniform_labels(nodes: cython.const[cython.int][:, ::1], labels: cython.const
     start: cython.Py_ssize_t
     shared: cython.int
     with cython.nogil:
+        # From the last node to the first, since children stand after their parent.
         for node in range(nodes.shape[0] - 1, -1, -1):
             if nodes[node, N_LEAVES] == 1:
                 start = space.width() * nodes[node, FIRST_LEAF]

@@ -1,7 +1,7 @@
-"""A product of polynomials in each cell of a lattice: weights of rows spread to its nodes, and values read off there.
+"""Interpolation by polynomials in each cell of a lattice: row weights go to its nodes, values are computed from them.
 
-Each cell has p Chebyshev nodes a side. A row's share in a node is the product over columns of the Lagrange polynomial
-of that node, by the barycentric formula; at nodes themselves, where that divides by zero, it is one or zero.
+Each cell has p Chebyshev nodes a side. The share of a row in a node is the product over columns of the node's Lagrange
+polynomial, by the barycentric formula; at a node itself, where that divides by zero, it is one or zero.
 """
 
 import cython
@@ -20,10 +20,11 @@ def share(
     barycentric: cython.const[cython.double][::1],
     out: cython.double[::1],
 ) -> cython.void:
-    """Write the value at x of the polynomial that is one at a node and zero at the others, for each node."""
+    """Write the value at `x` of each node's Lagrange polynomial: one at that node and zero at the others."""
     a: cython.Py_ssize_t
     at: cython.Py_ssize_t = -1
     total: cython.double = 0.0
+    # Barycentric formula: l_a(x) = (w_a / (x - x_a)) / sum_b w_b / (x - x_b).
     for a in range(nodes.shape[0]):
         if x == nodes[a]:
             at = a
@@ -48,17 +49,19 @@ def locate(
     barycentric: cython.const[cython.double][::1],
     shares: cython.double[:, ::1],
 ) -> cython.Py_ssize_t:
-    """Write the shares of a point in the nodes of its cell, side by side; return the cell, or -1 outside of all."""
+    """Write the shares of `x` in the nodes of its cell, a line per column; return the cell, -1 outside the lattice."""
     j: cython.Py_ssize_t
     step: cython.Py_ssize_t
     cell: cython.Py_ssize_t = 0
     place: cython.double
     for j in range(x.shape[0]):
         place = (x[j] - origin[j]) * inverse[j]
+        # Written so that NaN is outside too.
         if not (place >= 0.0 and place <= shape[j]):
             return -1
+        # The upper edge of the lattice belongs to the last cell.
         step = min(cython.cast(cython.Py_ssize_t, place), shape[j] - 1)
-        # In a cell sides run from -1 to 1.
+        # Within a cell, coordinates run from -1 to 1, as Chebyshev nodes do.
         share(2.0 * (place - step) - 1.0, nodes, barycentric, shares[j])
         cell = cell * shape[j] + step
     return cell
@@ -68,7 +71,7 @@ def locate(
 @cython.nogil
 @cython.exceptval(check=False)
 def unfold(shares: cython.const[cython.double][:, ::1], out: cython.double[::1]) -> cython.void:
-    """Write the products of one share of each side, the last side running fastest."""
+    """Write all products of one share per column, of size p^d, the last column running fastest."""
     j: cython.Py_ssize_t
     a: cython.Py_ssize_t
     b: cython.Py_ssize_t
@@ -78,7 +81,7 @@ def unfold(shares: cython.const[cython.double][:, ::1], out: cython.double[::1])
     for j in range(shares.shape[0] - 1, -1, -1):
         for a in range(width - 1, -1, -1):
             for b in range(size):
-                # Row a of the outer product; the first one, which the others are made of, is made last.
+                # Line 0 holds the products so far, from which all lines are made: so it is overwritten last.
                 out[a * size + b] = shares[j, a] * out[b]
         size *= width
 
@@ -96,7 +99,7 @@ def distribute_weights(
     charges: cython.double[:, ::1],
     near: cython.double[::1],
 ):
-    """Add the weight of each row to the nodes of its cell, and to the weight of the cell.
+    """Add the weight of each row to the nodes of its cell (`charges`) and to the cell's total (`near`).
 
     Parameters
     ----------
@@ -135,7 +138,7 @@ def read_off(
     sums: cython.double[::1],
     reached: cython.double[::1],
 ):
-    """Write the value of each point's cell polynomial there, and the weight in reach of the cell, -1 outside of all."""
+    """Write the interpolated value at each point, and the weight within reach of its cell; -1 outside the lattice."""
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
     cell: cython.Py_ssize_t

@@ -1,10 +1,10 @@
-"""Sum a radial profile over all rows of a tree, at tiles of near points, to a stated error.
+"""Sum a radial profile over all rows of a tree, for tiles of nearby points, to a stated error.
 
-``box_tree.split`` builds the tree; a tile is a box of points at which sums are wanted. A node whose profile hardly
-varies over a tile is not opened: half of what it varies by, times the weight of all rows, is no more than the error
-allowed, so that all nodes treated in this way err together by no more than that. Near nodes are met first: the sums so
-far, and with them a relative allowance, grow large soon. Differences are taken before they are divided by bandwidths,
-so that no digits are lost far from the origin.
+``box_tree.split`` builds the tree; a tile is a box of points at which sums are wanted. A node is not opened if half the
+variation of the profile over it, times the weight of all rows, is at most the error allowed: then all such nodes
+together err by no more than that. Near nodes are met first, so that the sums, and with them a relative error allowed,
+grow early. Differences are divided by bandwidths only after they are taken, so that no digits are lost far from the
+origin.
 """
 
 import cython
@@ -21,7 +21,7 @@ __all__ = ["Tree", "sum_slopes", "sum_tiles"]
 
 real = cython.fused_type(cython.float, cython.double)
 
-# The profiles by index; the one above these is the cosine.
+# Indices of the profiles; any higher index is the cosine.
 GAUSSIAN = cython.declare(cython.int, 0)
 TOPHAT = cython.declare(cython.int, 1)
 EPANECHNIKOV = cython.declare(cython.int, 2)
@@ -35,7 +35,7 @@ END = cython.declare(cython.Py_ssize_t, 1)
 SQUARE = cython.declare(cython.Py_ssize_t, 0)
 VALUE = cython.declare(cython.Py_ssize_t, 1)
 SPAN = cython.declare(cython.Py_ssize_t, 2)
-# A node whose rows add less than this share of the sum is lost in its rounding.
+# A node that adds less than this fraction of the sum (a tenth of float64's rounding) cannot change it.
 NEGLIGIBLE = cython.declare(cython.double, 1e-17)
 
 
@@ -74,7 +74,7 @@ class Tree:
 @cython.inline
 @cython.exceptval(check=False)
 def sine(x: cython.double) -> cython.double:
-    """Return sin(x) for x in [0, pi / 2], to an error of x 2^-53, by its series."""
+    """Return sin(x) for `x` in [0, pi / 2] by its Taylor series, with an error of at most x 2^-53."""
     z: cython.double = x * x
     tail: cython.double = 1.0 - z / 420.0 * (1.0 - z / 506.0)
     tail = 1.0 - z / 210.0 * (1.0 - z / 272.0 * (1.0 - z / 342.0 * tail))
@@ -119,7 +119,7 @@ def profile(
 @cython.nogil
 @cython.exceptval(check=False)
 def slope(kind: cython.int, square: cython.double[::1], value: cython.double[::1]) -> cython.void:
-    """Turn the profile k(r) in `value` into -k'(r) / r, zero where that is not defined."""
+    """Turn the profile k(r) in `value` into -k'(r) / r, and into zero where that is undefined (Gaussian: unchanged)."""
     j: cython.Py_ssize_t
     r: cython.double
     least: cython.double
@@ -183,7 +183,7 @@ def box_span(
 def lay_out(
     X: cython.const[real][:, ::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t, panel: cython.double[:, ::1]
 ) -> cython.void:
-    """Copy rows to the columns of `panel`, where the distances of all of them to a point are one loop."""
+    """Copy rows to the columns of `panel`, so that one vector loop computes the distances of all to a point."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     for i in range(end - begin):
@@ -200,7 +200,7 @@ def measure(
     panel: cython.double[:, ::1],
     square: cython.double[::1],
 ) -> cython.void:
-    """Write the squared distance of a point to each column of `panel`."""
+    """Write the squared distance of `point`, in bandwidths, to each column of `panel`."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     at: cython.double
@@ -247,7 +247,7 @@ def add_leaf(
     apart: cython.bint,
     sums: cython.double[::1],
 ) -> cython.double:
-    """Add to the sum at each point those over the `size` rows in the panel; return the least of all sums."""
+    """Add the profile summed over the `size` rows in the panel to the sum at each point; return the least sum."""
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     least: cython.double = 1.7976931348623157e308
@@ -280,16 +280,16 @@ def sum_tiles(
     apart: cython.bint,
     sums: cython.double[::1],
 ):
-    """Write the weighted sum of exp(shift) times the profile over all rows, at each point of some tiles.
+    """Write sum_j w_j exp(shift) k(|x - x_j|) over all rows j, for each point x of some tiles.
 
     Parameters
     ----------
     X : (n, d), rows in the order of the tree
     points : (m, d), tile by tile
     tiles, tile_lower, tile_upper : (t, 2), (t, d), (t, d): the points and boxes of the tiles
-    shift : added to the exponents of the Gaussian and the exponential profile
-    rtol, atol : no sum errs by more than rtol times itself plus atol; negative to meet every row
-    apart : whether rows that are equal to a point are left out of its sum
+    shift : added to the exponents of the Gaussian and exponential profiles, against underflow
+    rtol, atol : no sum errs by more than rtol times itself plus atol; negative to compute every distance
+    apart : whether rows equal to a point are left out of its sum
     sums : (m,), written
     """
     tile: cython.Py_ssize_t
@@ -311,7 +311,7 @@ def sum_tiles(
             stop = tiles[tile, END]
             for i in range(first, stop):
                 sums[i] = 0.0
-            # The least sum of the tile so far, and how much of it nodes that were not opened may have added too much.
+            # The least sum of the tile so far, and a bound on how much unopened nodes may have added in excess to it.
             least = 0.0
             surplus = 0.0
             tree.stack[0] = 0
@@ -325,8 +325,8 @@ def sum_tiles(
                 if not apart or span[0] > 0.0:
                     span[1] = box_span(tree, node, tile_lower[tile], tile_upper[tile])
                     profile(tree.kind, shift, span, value)
-                    half = 0.5 * (value[0] - value[1])
-                    if half * tree.mass[0] <= rtol * (least - surplus) + atol:
+                    half = 0.5 * (value[0] - value[1])  # the error of the midpoint
+                    if half * tree.mass[0] <= rtol * (least - surplus) + atol:  # true sums >= least - surplus
                         half *= tree.mass[node]
                         for i in range(first, stop):
                             sums[i] += half + tree.mass[node] * value[1]
@@ -349,13 +349,13 @@ def sum_slopes(
     sums: cython.const[cython.double][::1],
     slopes: cython.double[:, ::1],
 ):
-    """Write the weighted sum of exp(shift) times the gradient of the profile over all rows, at each point.
+    """Write the gradient of sum_j w_j exp(shift) k(|x - x_j|) at each point x.
 
     Parameters
     ----------
     X, tree : as in `sum_tiles`
-    points, shift, sums : (m, d), (m,), (m,): points, what was added to exponents there, and what `sum_tiles` wrote
-    slopes : (m, d), written. Rows whose profile is lost in the rounding of the sum are left out.
+    points, shift, sums : (m, d), (m,), (m,): points, the shift of their exponents, and what `sum_tiles` wrote
+    slopes : (m, d), written; rows whose profile is below the rounding of the sum are left out
     """
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t

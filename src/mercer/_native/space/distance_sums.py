@@ -1,4 +1,4 @@
-"""Sums of Euclidean distances from some rows to groups of others: what silhouettes are made of."""
+"""Sums of Euclidean distances from rows to groups of other rows, for silhouettes."""
 
 import cython
 
@@ -12,7 +12,8 @@ else:
 
 __all__ = ["add_distances"]
 
-# Below this share of the norms a square has lost half its digits to cancellation, and is taken again, directly.
+# A squared distance below this fraction of the norms has lost half its digits to cancellation: it is computed again,
+# from differences.
 DOUBT = cython.declare(cython.double, 1e-9)
 
 
@@ -27,12 +28,12 @@ def add_distances(
     products: cython.double[:, ::1],
     sums: cython.double[:, ::1],
 ):
-    """Add to ``sums[i, c]`` the distances of row i to the rows of group c among ``X[first:last]``.
+    """Add to ``sums[i, c]`` the distances from ``rows[i]`` to the rows of group c among ``X[first:last]``.
 
     Parameters
     ----------
     X, norms : (n, d), (n,): rows in the order of their groups, and their squared norms
-    first, last : the rows of `X` that are looked at
+    first, last : the range of rows of `X` to use
     starts : (c + 1,): where each group begins in `X`, and n
     rows, row_norms : (m, d), (m,)
     products : (m, t) scratch
@@ -50,12 +51,14 @@ def add_distances(
         while start < last:
             while starts[group + 1] <= start:
                 group += 1
-            # A tile ends where its group ends, so that a tile's distances go to one sum.
+            # A tile ends where its group ends, so that all its distances go to one sum.
             stop = min(start + products.shape[1], last)
             stop = min(stop, starts[group + 1])
             count = stop - start
             blas.multiply_transposed(rows, X[start:stop], products)
             for i in range(rows.shape[0]):
+                # |x - y|^2 = |x|^2 + |y|^2 - 2 x . y, in vector code; pairs that cancel are counted here and corrected
+                # below.
                 doubtful = 0
                 for j in range(count):
                     square = row_norms[i] + norms[start + j] - 2.0 * products[i, j]
@@ -64,6 +67,7 @@ def add_distances(
                 if doubtful > 0:
                     for j in range(count):
                         square = row_norms[i] + norms[start + j]
+                        # Twice the threshold, since `products` holds a rounded root.
                         if products[i, j] * products[i, j] <= 2.0 * DOUBT * square:
                             products[i, j] = sqrt(inline.distance_squared(rows[i], X[start + j]))
                 sums[i, group] += inline.sum(products[i, :count])

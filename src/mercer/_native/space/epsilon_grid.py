@@ -1,7 +1,7 @@
-"""DBSCAN on a grid whose cells are so small that all rows of one are neighbours.
+"""DBSCAN on a grid whose cells are so small that all rows of a cell are neighbours.
 
-Cells are kept sorted by a key that counts along the last axis first, so the cells within reach of one make a few runs
-of consecutive cells, and their rows runs of consecutive rows. While cells are visited in order, the ends of each run
+The cells are sorted by a key whose last axis varies fastest. So the cells within reach of a cell form a few runs of
+consecutive cells, and their rows form runs of consecutive rows. When cells are visited in order, both ends of each run
 only move forward.
 """
 
@@ -24,12 +24,12 @@ END = cython.declare(cython.Py_ssize_t, 1)
 @cython.final
 @cython.cclass
 class Cells:
-    """The cells of a grid that hold rows, and the runs of them within reach of the cell that is visited.
+    """The cells of a grid that hold rows, and the runs of cells within reach of the current cell.
 
     Parameters
     ----------
     keys, starts : (m,), (m + 1,), each cell's key and its first row
-    offsets, span : (r,), what to add to a key for the start of each run within reach, and the length of a run less one
+    offsets, span : (r,), the offset from a cell's key to the first key of each run, and the length of a run minus one
     runs : (r, 2) scratch
     """
 
@@ -71,7 +71,7 @@ def reach(
     span: int64_t,
     runs: int64_t[:, ::1],
 ) -> cython.void:
-    """Write the runs of cells within reach of a cell; unless `fresh`, they hold those of an earlier cell."""
+    """Write the runs of cells within reach of `cell`; unless `fresh`, `runs` holds those of an earlier cell."""
     r: cython.Py_ssize_t
     key: int64_t
     for r in range(offsets.shape[0]):
@@ -92,7 +92,7 @@ def reach(
 @cython.inline
 @cython.exceptval(check=False)
 def distance(Z: cython.const[real][:, ::1], i: cython.Py_ssize_t, j: cython.Py_ssize_t) -> cython.double:
-    """Return the squared distance of two rows."""
+    """Return the squared distance between rows i and j."""
     k: cython.Py_ssize_t
     part: cython.double
     total: cython.double = 0.0
@@ -112,7 +112,7 @@ def count(
     stop: cython.Py_ssize_t,
     radius: cython.double,
 ) -> cython.Py_ssize_t:
-    """Return how many of the rows from `start` to `stop` are within the radius of row i."""
+    """Return how many rows from `start` to `stop` are within the radius of row i."""
     j: cython.Py_ssize_t
     total: cython.Py_ssize_t = 0
     x: cython.double = Z[0, i]
@@ -121,6 +121,7 @@ def count(
     u: cython.double
     v: cython.double
     w: cython.double
+    # Two and three columns have loops of their own without an inner loop over columns, which vector code can use.
     if Z.shape[0] == 3:
         y = Z[1, i]
         z = Z[2, i]
@@ -151,12 +152,12 @@ def find_cores(
     enough: cython.double,
     core: cython.char[::1],
 ):
-    """Mark the rows of cells `first` to `stop` that have enough weight within the radius; a weightless row never is.
+    """Mark the core rows of cells `first` to `stop`: rows of positive weight with `enough` weight within the radius.
 
     Parameters
     ----------
     Z : (d, n), rows in the order of cells, feature by feature
-    radius : squared; rows at this distance count
+    radius : squared; rows at exactly this distance count
     weight : (n,), or empty when all are one
     core : (n,), written for the rows of these cells
     """
@@ -179,6 +180,7 @@ def find_cores(
             reach(keys, cell, cell == first, offsets, cells.span, runs)
             begin = starts[cell]
             end = starts[cell + 1]
+            # All rows of a cell are neighbours: a cell that weighs enough by itself needs no distance at all.
             within = cython.cast(cython.double, end - begin)
             if weighted:
                 within = 0.0
@@ -201,6 +203,7 @@ def find_cores(
                         for j in range(starts[runs[r, BEGIN]], starts[runs[r, END]]):
                             if distance(Z, i, j) <= radius:
                                 total += weight[j]
+                    # Runs come nearest first, so most core rows are recognised early.
                     if total >= enough:
                         core[i] = 1
                         break
@@ -231,7 +234,7 @@ def touches(
 def enclose(
     Z: cython.const[real][:, ::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t, box: cython.double[:, ::1]
 ) -> cython.void:
-    """Write the box around some rows."""
+    """Write the bounding box of the rows from `start` to `stop`."""
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
     for k in range(Z.shape[0]):
@@ -246,7 +249,7 @@ def enclose(
 @cython.nogil
 @cython.exceptval(check=False)
 def gap(Z: cython.const[real][:, ::1], i: cython.Py_ssize_t, box: cython.const[cython.double][:, ::1]) -> cython.double:
-    """Return the squared distance from row i to a box; never above the computed distance to a row inside it."""
+    """Return the squared distance from row i to a box, at most the computed distance to any row inside it."""
     k: cython.Py_ssize_t
     part: cython.double
     total: cython.double = 0.0
@@ -264,7 +267,7 @@ def gap(Z: cython.const[real][:, ::1], i: cython.Py_ssize_t, box: cython.const[c
 @cython.inline
 @cython.exceptval(check=False)
 def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
-    """Return the representative of x, and halve the path to it."""
+    """Return the root of `x`, and halve the path to it."""
     while parent[x] != x:
         parent[x] = parent[parent[x]]
         x = parent[x]
@@ -282,16 +285,16 @@ def link_cells(
     box: cython.double[:, ::1],
     parent: cython.int[::1],
 ):
-    """Unite cells `first` to `stop` with those within reach that hold a core row within the radius of one of theirs.
+    """Unite cells `first` to `stop` with those that hold a core row within the radius of one of their core rows.
 
-    Cells that are united already cost no distance. `cores` marks the cells with a core row; `box`: (2, d) scratch.
+    Cells that are united already need no distance. `cores` marks the cells with a core row; `box`: (2, d) scratch.
     """
     cell: cython.Py_ssize_t
     other: cython.Py_ssize_t
     i: cython.Py_ssize_t
     r: cython.Py_ssize_t
-    one: cython.int
-    two: cython.int
+    root: cython.int
+    other_root: cython.int
     keys: cython.const[int64_t][::1] = cells.keys
     starts: cython.const[int64_t][::1] = cells.starts
     offsets: cython.const[int64_t][::1] = cells.offsets
@@ -305,15 +308,17 @@ def link_cells(
                 for other in range(runs[r, BEGIN], runs[r, END]):
                     if other <= cell or cores[other] == 0:
                         continue
-                    one = root_of(parent, cython.cast(cython.int, cell))
-                    two = root_of(parent, cython.cast(cython.int, other))
-                    if one == two:
+                    root = root_of(parent, cython.cast(cython.int, cell))
+                    other_root = root_of(parent, cython.cast(cython.int, other))
+                    if root == other_root:
                         continue
+                    # A row farther than the radius from the other cell's box is farther from all its rows.
                     enclose(Z, starts[other], starts[other + 1], box)
                     for i in range(starts[cell], starts[cell + 1]):
                         if core[i] and gap(Z, i, box) <= radius:
                             if touches(Z, core, i, starts[other], starts[other + 1], radius):
-                                parent[one if one > two else two] = one if one < two else two
+                                # The lower root wins, so that a component's root is its first cell.
+                                parent[max(root, other_root)] = min(root, other_root)
                                 break
 
 
@@ -324,7 +329,7 @@ def first_rows(
     parent: cython.int[::1],
     lowest: cython.int[::1],
 ):
-    """Point each cell of `parent` at its representative; write the lowest index of a core row of each to `lowest`."""
+    """Point each cell in `parent` at its root; write the lowest core row index of each root's cells to `lowest`."""
     cell: cython.Py_ssize_t
     i: cython.Py_ssize_t
     root: cython.int
@@ -348,9 +353,9 @@ def find_borders(
     none: cython.int,
     labels: cython.int[::1],
 ):
-    """Label the rows of cells `first` to `stop`: a core row as its cell, others as the lowest core row within reach.
+    """Label the rows of cells `first` to `stop`: core rows as their cell, others with the lowest label within reach.
 
-    `clusters` holds each cell's label, `none` where it has no core row; a row within reach of no core gets -1.
+    `clusters` holds each cell's label, `none` where it has no core row; a row without a core row in reach gets -1.
     """
     cell: cython.Py_ssize_t
     other: cython.Py_ssize_t
@@ -368,9 +373,11 @@ def find_borders(
                 if core[i]:
                     labels[i] = clusters[cell]
                     continue
+                # Rows of the same cell are neighbours, so its label is within reach without a distance.
                 best = clusters[cell]
                 for r in range(offsets.shape[0]):
                     for other in range(runs[r, BEGIN], runs[r, END]):
+                        # Only a cell of a lower label can improve the result.
                         if clusters[other] < best and touches(Z, core, i, starts[other], starts[other + 1], radius):
                             best = clusters[other]
                 labels[i] = best if best < none else -1

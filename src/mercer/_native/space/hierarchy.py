@@ -1,4 +1,4 @@
-"""From the edges of a minimum spanning tree to the tree of merges, and to that of the clusters that last."""
+"""From the edges of a minimum spanning tree to the tree of merges, and to the condensed tree of clusters."""
 
 import cython
 
@@ -15,7 +15,7 @@ __all__ = ["condense", "merge_edges"]
 @cython.inline
 @cython.exceptval(check=False)
 def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
-    """Return the representative of x; halves the path to it."""
+    """Return the root of `x`, and halve the path to it."""
     while parent[x] != x:
         parent[x] = parent[parent[x]]
         x = parent[x]
@@ -25,7 +25,7 @@ def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
 def merge_edges(
     edges: cython.const[cython.int][:, ::1], parent: cython.int[::1], merges: cython.int[:, ::1], sizes: cython.int[::1]
 ):
-    """Merge the ends of each edge, in the order given.
+    """Merge the two clusters that each edge connects, in the order of `edges` (Kruskal).
 
     Parameters
     ----------
@@ -66,19 +66,19 @@ def condense(
     births: cython.double[::1],
     counts: cython.int[::1],
 ) -> cython.Py_ssize_t:
-    """Walk down from the root: a split into two parts of at least `least` rows makes two clusters, others lose rows.
+    """Condense a tree of merges: a split into two parts of at least `least` rows makes two clusters, others lose rows.
 
     Parameters
     ----------
     merges, heights, sizes : (n - 1, 2), (n - 1,), (2 n - 1,): the tree of merges
     queue : (2 n - 1,) scratch
     belongs, fallen : (2 n - 1,), written: the last cluster of each node, and the level (one over the height) at which
-        it left it; only those of rows, the first n, are of use
-    parents, births, counts : written for each cluster: its parent, the level of its birth, its rows
+        it left that cluster; only the entries of rows, the first n, are of use
+    parents, births, counts : written for each cluster: its parent, the level of its birth, its number of rows
 
     Returns
     -------
-    The number of clusters; 0 is the root, others are numbered from the top, level by level.
+    The number of clusters; 0 is the root, and the others are numbered breadth first from the top.
     """
     n: cython.Py_ssize_t = heights.shape[0] + 1
     head: cython.Py_ssize_t = 0
@@ -92,6 +92,7 @@ def condense(
     with cython.nogil:
         queue[0] = cython.cast(cython.int, 2 * n - 2)
         belongs[2 * n - 2] = 0
+        # Negative while a node is still in its cluster.
         fallen[2 * n - 2] = -1.0
         parents[0] = -1
         births[0] = 0.0
@@ -102,6 +103,7 @@ def condense(
             if node < n:
                 continue
             node -= n
+            # Level lambda = 1 / distance; equal rows merge at distance zero.
             level = 1.0 / heights[node] if heights[node] > 0.0 else INFINITY
             splits = sizes[merges[node, 0]] >= least and sizes[merges[node, 1]] >= least
             for side in range(2):
@@ -110,6 +112,7 @@ def condense(
                 tail += 1
                 belongs[child] = belongs[node + n]
                 fallen[child] = fallen[node + n]
+                # Below a part that has left its cluster nothing can become a cluster again.
                 if fallen[child] >= 0.0:
                     continue
                 if splits:

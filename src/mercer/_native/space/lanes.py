@@ -15,14 +15,15 @@ def square(panels, panel, point, out):
 
 
 def lower(keys, start, values, bound):
-    """Lower the keys from `start` on to `values`; whether one is below `bound` then."""
+    """Lower the keys from `start` on to `values`; return whether any is then below `bound`."""
     part = slice(start, start + values.shape[0])
     keys[part] = numpy.where(values < keys[part], values, keys[part])
     return bool((keys[part] < bound).any())
 
 
 def cheaper(values, sizes, start, size, bound):
-    """Return whether a value times the share of its size, from `start` on, and of `size` may be below `bound`."""
+    """Return whether any Ward cost, value times n m / (n + m), may be below `bound`; n is `size`, m from `sizes`."""
     others = numpy.asarray(sizes)[start : start + values.shape[0]]
     with numpy.errstate(all="ignore"):
+        # Without the division; the margin covers the rounding of both forms.
         return bool((values * (size * others) < bound * (1 + 1e-12) * (size + others)).any())

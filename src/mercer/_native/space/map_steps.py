@@ -1,4 +1,4 @@
-"""The online self-organising map: each row draws its nearest unit, and that unit's neighbours on the grid, closer."""
+"""The online self-organising map: each row attracts its nearest unit, and that unit's neighbours on the grid."""
 
 import cython
 
@@ -24,17 +24,17 @@ def follow_rows(
     point: cython.double[::1],
     centres: cython.double[:, ::1],
 ):
-    """Move the centres by w_q += (1 - (1 - rate h_qp)^weight) (x - w_q) for some rows x in turn, p the winner.
+    """Move the centres by w_q += (1 - (1 - rate h_qp)^weight) (x - w_q) for each row x in turn, p its nearest unit.
 
     A Gaussian of the grid distance is a product of one factor across and one up: h_qp = across * up.
 
     Parameters
     ----------
     X : (n, d)
-    order : (m,) numbers of the rows to follow
+    order : (m,), indices of the rows, in the order in which they are shown
     weight : (n,), or empty when all weights are one
-    across, up : the factors between any two places across and up
-    columns, rows : (k,) the place of each unit across and up
+    across, up : the factors between any two grid columns, and between any two grid rows
+    columns, rows : (k,), the grid column and row of each unit
     rate : in [0, 1]
     point : (d,) scratch
     centres : (k, d), moved
@@ -62,10 +62,11 @@ def follow_rows(
                     winner = q
             for q in range(centres.shape[0]):
                 share = rate * across[columns[winner], columns[q]] * up[rows[winner], rows[q]]
-                # Such a share of a step is below the rounding of the centre itself.
+                # A smaller step is below the rounding of the centre itself.
                 if share < 1e-17:
                     continue
                 if weight.shape[0] > 0 and weight[i] != 1.0:
+                    # 1 - (1 - s)^w by expm1 and log1p, which keep the digits of small s.
                     share = 1.0 if share >= 1.0 else -inline.expm1(weight[i] * inline.log1p(-share))
                 for j in range(X.shape[1]):
                     centres[q, j] += share * (point[j] - centres[q, j])

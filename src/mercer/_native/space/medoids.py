@@ -1,13 +1,13 @@
-"""Medoids: what a swap would change, and what it changes.
+"""Medoids: the change of the total by each possible swap, and the update after a swap.
 
-`nearest` and `second` are the numbers of the two medoids nearest to each row, `near` and `next` their distances; with
-one medoid the second is -1 and `next` infinite. A candidate that takes the place of medoid m changes the total by
+`nearest` and `second` are the indices of the two medoids nearest to each row, `near` and `next` their distances; with
+one medoid the second is -1 and `next` infinite. A candidate that replaces medoid m changes the total by
 
     sum of w (min(d, near) - near) over all rows, and by
     sum of w (min(d, next) - min(d, near)) over the rows of m,
 
-whose part without d, sum of w (next - near), is the loss of removing m and is shared by all candidates (Schubert and
-Rousseeuw, 2021).
+where d is the row's distance to the candidate. The part of the second sum without d, sum of w (next - near), is the
+loss of removing m; all candidates share it (Schubert and Rousseeuw, 2021).
 """
 
 import cython
@@ -34,7 +34,7 @@ def try_swaps(
     change: cython.double[::1],
     which: int32_t[::1],
 ):
-    """Write by how much the best swap of each candidate changes the total, and which medoid it replaces.
+    """Write the change of the total by the best swap of each candidate, and which medoid that swap replaces.
 
     Parameters
     ----------
@@ -65,12 +65,16 @@ def try_swaps(
                 continue
             for i in range(D.shape[1]):
                 distance = D[c, i]
+                # Rows not nearer than their second medoid gain nothing: what they lose is in `loss` already.
                 if distance < next[i]:
                     w = weight[i] if weight.shape[0] > 0 else 1.0
                     if distance < near[i]:
+                        # The row moves to the candidate whichever medoid goes; for its own medoid the loss counted in
+                        # advance is taken back.
                         total += w * (distance - near[i])
                         scratch[nearest[i]] += w * (near[i] - next[i])
                     else:
+                        # The row moves to the candidate, instead of its second medoid, only if its own medoid goes.
                         scratch[nearest[i]] += w * (distance - next[i])
             which[c] = 0
             for m in range(1, loss.shape[0]):
@@ -85,7 +89,7 @@ def measure_gains(
     near: cython.const[cython.double][::1],
     change: cython.double[::1],
 ):
-    """Write by how much one more medoid changes the total: sum of w (min(d, near) - near), for each candidate."""
+    """Write, for each candidate, the change of the total by one more medoid: sum of w (min(d, near) - near)."""
     c: cython.Py_ssize_t
     i: cython.Py_ssize_t
     total: cython.double
@@ -109,7 +113,7 @@ def look(
     near: cython.double[::1],
     next: cython.double[::1],
 ) -> cython.void:
-    """Find the two nearest medoids of a row, among equals the lowest."""
+    """Find the two nearest medoids of row i, among equals those of the lowest index."""
     m: cython.Py_ssize_t
     nearest[i] = 0
     near[i] = table[0, i]
@@ -135,7 +139,7 @@ def find_two(
     next: cython.double[::1],
     loss: cython.double[::1],
 ) -> cython.double:
-    """Find the two nearest medoids of each row from their distances, the lines of `table`; return the total."""
+    """Find the two medoids nearest to each row from `table`, (k, n) distances; write `loss` and return the total."""
     i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(table.shape[1]):
@@ -152,7 +156,7 @@ def add_up(
     next: cython.const[cython.double][::1],
     loss: cython.double[::1],
 ) -> cython.double:
-    """Write the loss of removing each medoid and return the total."""
+    """Write the loss of removing each medoid, sum of w (next - near) over its rows; return the total, sum of w near."""
     i: cython.Py_ssize_t
     w: cython.double
     total: cython.double = 0.0
@@ -178,14 +182,14 @@ def replace(
     next: cython.double[::1],
     loss: cython.double[::1],
 ) -> cython.double:
-    """Put the row with these `distances` in the place of a medoid; update the rest, return the total."""
+    """Replace a medoid by the row with these `distances`; update all other arguments but `weight`; return the total."""
     i: cython.Py_ssize_t
     distance: cython.double
     with cython.nogil:
         for i in range(table.shape[1]):
             distance = distances[i]
             table[medoid, i] = distance
-            # Equals go to the lowest number, which only a look at all of them tells.
+            # Ties go to the lowest index: a tie, or the loss of a nearest medoid, needs a search among all.
             if nearest[i] == medoid or second[i] == medoid or distance == near[i] or distance == next[i]:
                 look(table, i, nearest, second, near, next)
             elif distance < near[i]:

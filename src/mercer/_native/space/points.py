@@ -1,8 +1,8 @@
-"""Distances from one point to many, and the two hierarchies that need nothing else: Ward's and single linkage.
+"""Distances from one point to many, and the two hierarchies that need nothing else: Ward and single linkage.
 
-Points lie in panels of lanes, (panels, d, lanes): feature j of the points of a panel is one contiguous line, so that a
-sum over features runs in every lane at once, in feature order, whatever the panel. A lane that holds no point, or no
-longer, holds infinity: no distance to it is less than any other.
+Points lie in panels of lanes, (panels, d, lanes): feature j of a panel's points is contiguous, so that vector code adds
+up features in all lanes at once, always in the order of features. A lane without a point holds infinity: no distance to
+it is less than any other.
 """
 
 import cython
@@ -27,7 +27,7 @@ def measure(
     scratch: cython.double[::1],
     out: cython.double[:, ::1],
 ):
-    """Write the squared distance, or where `lengths` the distance, of each of `points` to each packed point.
+    """Write the squared distance, or the distance if `lengths`, from each of `points` to each packed point.
 
     Parameters
     ----------
@@ -42,6 +42,7 @@ def measure(
     width: cython.Py_ssize_t = panels.shape[2]
     count: cython.Py_ssize_t
     with cython.nogil:
+        # Panels outside, points inside: a panel stays in the cache for all points.
         for panel in range(panels.shape[0]):
             count = min(width, out.shape[1] - panel * width)
             for i in range(points.shape[0]):
@@ -96,14 +97,14 @@ def span_points(
 ) -> cython.Py_ssize_t:
     """Grow a minimum spanning tree from the point at slot `first` by one point for each line of `pairs` (Prim).
 
-    A line of `pairs` names the point that came last and the new one: cut where an edge is longer than a height, the
-    order in which points come falls into the clusters of single linkage at that height. Returns the last slot.
+    A line of `pairs` names the point added before and the new one. Cut where an edge is longer than a height, the order
+    of points falls into the clusters of single linkage at that height. Returns the slot added last.
 
     Parameters
     ----------
-    panels : (m, d, w), from which points that came are erased
+    panels : (m, d, w); points that are in the tree are erased
     keys : (m w,), the squared distance of each point to the tree; infinite at first
-    names : (m w,), what `pairs` calls a slot
+    names : (m w,), the index that `pairs` uses for each slot
     point, scratch : (d,), (w,)
     pairs, heights : (t, 2), (t,), written
     """
@@ -122,9 +123,11 @@ def span_points(
             keys[slot] = INFINITY
             least = INFINITY
             nearest = -1
+            # keys[i] is the squared distance of point i to the tree; only the point added last can lower it.
             for panel in range(panels.shape[0]):
                 start = panel * width
                 lanes.square(panels, panel, point, scratch)
+                # Vector code tests a whole panel; only a panel with a new minimum is searched lane by lane.
                 if lanes.lower(keys, start, scratch, least):
                     for lane in range(width):
                         if keys[start + lane] < least:
@@ -150,7 +153,7 @@ def find_ward(
     scratch: cython.double[::1],
     least: cython.double[::1],
 ) -> cython.Py_ssize_t:
-    """Return the cluster that costs least to join to `slot`, among equals `previous`, then the lowest."""
+    """Return the cluster of least Ward cost with `slot`, among equals `previous`, then the lowest; write the cost."""
     j: cython.Py_ssize_t
     panel: cython.Py_ssize_t
     lane: cython.Py_ssize_t
@@ -162,6 +165,9 @@ def find_ward(
     total: cython.double = 0.0
     cost: cython.double
     read_point(panels, slot, point)
+    # Ward's cost of a merge, the growth of the sum of squares: |a - b|^2 n m / (n + m). The previous slot comes first,
+    # so
+    # that it wins ties and the chain ends.
     if previous >= 0:
         read_point(panels, previous, other)
         for j in range(point.shape[0]):
@@ -172,6 +178,7 @@ def find_ward(
         lanes.square(panels, panel, point, scratch)
         if start <= slot and slot < start + width:
             scratch[slot - start] = INFINITY
+        # A test in vector code without divisions; it errs on the safe side, and exact costs decide below.
         if lanes.cheaper(scratch, sizes, start, size, best):
             for lane in range(width):
                 if sizes[start + lane] > 0.0:
@@ -197,18 +204,18 @@ def chain_points(
     heights: cython.double[::1],
     made: cython.Py_ssize_t[::1],
 ) -> cython.Py_ssize_t:
-    """Make merges of Ward's hierarchy, at most one for each line of `pairs`, by a chain of nearest neighbours.
+    """Make merges of Ward's hierarchy, at most one for each line of `pairs`, by a nearest-neighbour chain.
 
     Parameters
     ----------
-    panels, sizes : (m, d, w), (m w,): means and weights of clusters; a merge leaves the mean in its second slot and
+    panels, sizes : (m, d, w), (m w,): means and weights of clusters; a merge writes the mean to the second slot and
         erases the first
-    names : (m w,), what `pairs` calls a slot
+    names : (m w,), the index that `pairs` uses for each slot
     chain, length : the slots of the chain, and how many they are
-    searches : how many nearest neighbours may be looked for
+    searches : the most nearest-neighbour searches that this call may make
     ends, scratch, least : (2, d), (w,), (1,) scratch: the means of two clusters, distances, the least cost
     pairs, heights : (t, 2), (t,), written; a height is the square root of twice the growth of the sum of squares
-    made : (1,), the number of merges made
+    made : (1,), written: the number of merges made
 
     Returns
     -------
@@ -231,6 +238,8 @@ def chain_points(
                 chain[0] = slot
                 length = 1
             nearest = -2
+            # Costs along the chain fall strictly, since ties end it; so no slot comes twice, and mutual neighbours end
+            # it.
             while searches > 0:
                 slot = chain[length - 1]
                 previous = chain[length - 2] if length > 1 else -1

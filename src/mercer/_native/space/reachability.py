@@ -1,9 +1,9 @@
-"""Grow the minimum spanning tree of mutual reachability: Boruvka's rounds over a tree of boxes, and Prim's walk.
+"""Minimum spanning trees of mutual reachability: Boruvka's rounds over a tree of boxes, and Prim's algorithm.
 
 The mutual reachability of two rows is the largest of their core distances and their distance over alpha; all functions
-but :func:`visit` work with squares. Edges are ordered by weight, then by the lower and the higher of their row indices.
-No two edges are equal in that order, so the minimum spanning tree is unique, whatever the search or the number of
-threads.
+except :func:`visit` work with squares. Edges are ordered by weight, then by the lower and the higher of their row
+indices. No two edges are equal in this order, so the minimum spanning tree is unique, whatever the search or the number
+of threads.
 """
 
 import cython
@@ -23,10 +23,10 @@ real = cython.fused_type(cython.float, cython.double)
 # Columns of `nodes`.
 FIRST_LEAF = cython.declare(cython.Py_ssize_t, 0)
 N_LEAVES = cython.declare(cython.Py_ssize_t, 1)
-# The component of rows that belong to several, and of no rows at all.
+# Values of `uniform`: the rows belong to several components; there are no rows.
 MIXED = cython.declare(cython.int, -1)
 UNLABELLED = cython.declare(cython.int, -2)
-# An edge is compared after its distance was scaled, a leaf before: this allows for the rounding of both.
+# An edge is compared after its distance was scaled, a leaf before; this factor covers the rounding of both.
 ROUNDING = cython.declare(cython.double, 1.0 + 1e-12)
 
 
@@ -37,10 +37,10 @@ class Search:
 
     Parameters
     ----------
-    nodes, boxes, order : (2 m - 1, 2), (2 m - 1, 2, d), (n,): the tree and the row index at each place
-    core, least_core : (n,), (2 m - 1,): squared core distances by place, and the least of each node
-    labels, uniform : (n,), (2 m - 1,): components by place, and the one that all rows of a node share, or MIXED
-    limits, partner, weight : (n,): by place, the weight above which no edge is wanted, negative where none is; the
+    nodes, boxes, order : (2 m - 1, 2), (2 m - 1, 2, d), (n,): the tree and the row index at each position
+    core, least_core : (n,), (2 m - 1,): squared core distances by position, and the least of each node
+    labels, uniform : (n,), (2 m - 1,): components by position, and the one that all rows of a node share, or MIXED
+    limits, partner, weight : (n,): by position, the weight above which no edge is wanted, negative where none is; the
         lightest edge of each row, written
     scratch : (2, d), (128,), (128,), (32,): box of the group, nodes to visit, their distances, distances to a leaf
     scale : one over alpha squared
@@ -90,10 +90,11 @@ class Search:
     @cython.inline
     @cython.exceptval(check=False)
     def next_leaf(self, bound: cython.double, shared: cython.int) -> cython.Py_ssize_t:
-        """Take the next leaf that may hold an edge of at most `bound` out of component `shared`; -1 without one."""
+        """Return the next leaf that may have an edge of at most `bound` out of component `shared`; -1 if none has."""
         node: cython.Py_ssize_t
         while self.top > 0:
             node = self.stack[self.top - 1]
+            # An edge into the node weighs at least the scaled gap and at least the least core distance in it.
             if (
                 self.gaps[self.top - 1] * self.scale > bound
                 or self.least_core[node] > bound
@@ -113,7 +114,7 @@ class Search:
 @cython.inline
 @cython.exceptval(check=False)
 def take_lightest(search: Search, node: cython.Py_ssize_t, p: cython.Py_ssize_t) -> cython.void:
-    """Keep the first edge from place `p` to another component in a leaf, whose distances are in ``search.near``."""
+    """Keep the least edge from position `p` to another component in a leaf; ``search.near`` holds its distances."""
     j: cython.Py_ssize_t
     q: cython.Py_ssize_t = search.nodes[node, FIRST_LEAF] * space.width()
     n: cython.Py_ssize_t = search.labels.shape[0]
@@ -141,18 +142,17 @@ def lightest_edges(
     leaves: cython.const[real][:, :, ::1],
     search: Search,
 ):
-    """Find, for each row, its first edge to another component, unless a row before it rules out that it matters.
+    """Find each row's least edge to another component, except where its component is known to have a lighter one.
 
     Parameters
     ----------
-    rows : (q, d), the rows at places `first` to `first` + q of the tree, in groups of `group`
+    rows : (q, d), the rows at positions `first` to `first` + q of the tree, in groups of `group`
     leaves : (m, d, 32), the rows of the tree
-    search : written are ``partner``, the other row by its place, and ``weight``, that of the edge; or -1 and a weight
+    search : ``partner``, the other row's position, and ``weight``, that of the edge, are written; or -1 and a weight
         below which the row has no edge to another component
     """
     p: cython.Py_ssize_t
-    number: cython.Py_ssize_t
-    start: cython.Py_ssize_t
+    start: cython.Py_ssize_t = first
     stop: cython.Py_ssize_t
     node: cython.Py_ssize_t
     shared: cython.int
@@ -162,8 +162,7 @@ def lightest_edges(
     bound: cython.double
     value: cython.double
     with cython.nogil:
-        for number in range((rows.shape[0] + group - 1) // group):
-            start = first + number * group
+        while start < first + rows.shape[0]:
             stop = min(start + group, first + rows.shape[0])
             search.begin(rows, start - first, stop - first)
             shared = UNLABELLED
@@ -182,10 +181,13 @@ def lightest_edges(
                 if node < 0:
                     break
                 bound = -1.0
+                # `bound` becomes the largest weight that still helps a row of the group: leaves beyond it are skipped.
                 for p in range(start, stop):
                     if search.limits[p] < 0.0:
                         continue
                     value = search.weight[p] if search.weight[p] < limit else limit
+                    # Each term bounds the weight of every edge from `p` into the leaf from below; the cheap tests come
+                    # first.
                     if (
                         search.core[p] <= value
                         and search.least_core[node] <= value
@@ -208,6 +210,7 @@ def lightest_edges(
             if shared >= 0:
                 carried = shared
                 carried_limit = limit
+            start = stop
 
 
 @cython.cfunc
@@ -215,7 +218,7 @@ def lightest_edges(
 @cython.inline
 @cython.exceptval(check=False)
 def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
-    """Return the representative of x, and halve the path to it."""
+    """Return the root of `x`, and halve the path to it."""
     while parent[x] != x:
         parent[x] = parent[parent[x]]
         x = parent[x]
@@ -233,20 +236,20 @@ def join(
     n_edges: cython.Py_ssize_t,
     parent: cython.int[::1],
 ) -> cython.Py_ssize_t:
-    """Add the lightest edge of each component to the spanning tree, and relabel; return the number of edges.
+    """Add the lightest edge of each component to the spanning tree, and relabel; return the number of edges so far.
 
     Parameters
     ----------
-    order : (n,), the row index at each place of the tree of boxes
-    labels : (n,), components by a place that represents each, rewritten; negative for rows that do not count
-    partner, weight : (n,), each row's lightest edge; -1 where it has none that matters
-    best : (n,) scratch, the place whose edge is the lightest of each component
+    order : (n,), the row index at each position of the tree of boxes
+    labels : (n,), components, each by the position of one of its rows, rewritten; negative for rows that do not count
+    partner, weight : (n,), each row's lightest edge; -1 where it has none that can be its component's lightest
+    best : (n,) scratch, the position whose edge is the lightest of each component
     edges, lengths : (n - 1, 2), (n - 1,), added to from `n_edges` on
-    parent : (n,) scratch, a forest of components whose roots represent those that were joined
+    parent : (n,) scratch, a forest of components whose roots represent the joined components
     """
     p: cython.Py_ssize_t
     label: cython.int
-    one: cython.int
+    root: cython.int
     other: cython.int
     with cython.nogil:
         for p in range(labels.shape[0]):
@@ -264,11 +267,12 @@ def join(
         for p in range(labels.shape[0]):
             if best[p] < 0:
                 continue
-            one = root_of(parent, labels[best[p]])
+            root = root_of(parent, labels[best[p]])
             other = root_of(parent, labels[partner[best[p]]])
-            if one == other:
+            # Two components may choose the same edge; the strict order of edges excludes longer cycles.
+            if root == other:
                 continue
-            parent[one if one > other else other] = one if one < other else other
+            parent[root if root > other else other] = root if root < other else other
             edges[n_edges, 0] = order[best[p]]
             edges[n_edges, 1] = order[partner[best[p]]]
             lengths[n_edges] = weight[best[p]]
@@ -288,10 +292,10 @@ def visit(
     source: cython.int[::1],
     weight: cython.double[::1],
 ) -> cython.Py_ssize_t:
-    """Take row `current` into Prim's tree, whose distances to all rows are given; return the row to take next.
+    """Add row `current` to Prim's tree, given its `distances` to all rows; return the row to add next.
 
-    Nothing is squared here. `source` and `weight` hold each row's lightest edge to the tree; `visited` says which rows
-    are in it.
+    Distances are not squared here. `source` and `weight` hold each row's lightest edge to the tree; `visited` marks the
+    rows in the tree.
     """
     j: cython.Py_ssize_t
     best: cython.Py_ssize_t = -1

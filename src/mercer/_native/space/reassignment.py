@@ -1,4 +1,4 @@
-"""Simulated annealing of a pairwise clustering: one object after another is offered another cluster."""
+"""Simulated annealing of a pairwise clustering: one object after another may change to a random other cluster."""
 
 import cython
 
@@ -22,7 +22,7 @@ def offer_clusters(
     sizes: cython.double[::1],
     within: cython.double[::1],
 ) -> int:
-    """Offer each of some objects a cluster, accepted with chance 1 / (1 + exp(beta dE)); return how many moved.
+    """Offer each object a cluster, accepted with probability 1 / (1 + exp(beta dE)); return how many moved.
 
     E = (1 / M) sum_q within_q / sizes_q. A move of an object of weight w costs O(M) to judge and O(n) to make.
 
@@ -30,10 +30,10 @@ def offer_clusters(
     ----------
     distances : (n, n), symmetric with a zero diagonal
     weight : (n,)
-    objects, offers, chances : (m,): who is asked, what is offered, and a number in [0, 1) to decide by
+    objects, offers, chances : (m,): the objects, the clusters offered, and uniform random values in [0, 1)
     labels : (n,), changed
-    sums : (M, n): the weighted distances of each object to each cluster, kept
-    sizes, within : (M,): the weight of each cluster, and its weighted double sum of distances, kept
+    sums : (M, n): the weighted sum of distances from each object to each cluster, updated
+    sizes, within : (M,): the weight of each cluster, and its weighted double sum of distances, updated
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -54,10 +54,11 @@ def offer_clusters(
             w = weight[i]
             if p == q or w <= 0.0:
                 continue
+            # An object is in `within` twice, as first and as second of a pair.
             left = sizes[p] - w
             within_p = within[p] - 2.0 * w * sums[p, i]
             within_q = within[q] + 2.0 * w * sums[q, i]
-            # What rounding leaves of a cluster that held this object alone is no cluster.
+            # A cluster that lost its only object keeps nothing but rounding errors, below 1e-12 of its size.
             if left <= 1e-12 * sizes[p]:
                 left = 0.0
                 within_p = 0.0

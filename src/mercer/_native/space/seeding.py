@@ -1,4 +1,4 @@
-"""The passes of k-means++ over a run of blocks: how near each row is to a centre, and what candidates would change."""
+"""The passes of k-means++ over blocks: each row's distance to its nearest centre, with and without candidates."""
 
 import cython
 
@@ -20,7 +20,7 @@ def keep_nearest(
     closest: cython.double[::1],
     totals: cython.double[::1],
 ):
-    """Lower each row's squared distance in `closest` to those of new centres; write their weighted sum by block.
+    """Lower `closest` to each row's squared distance to the nearest new centre; write its weighted sum by block.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ def try_candidates(
     products: real[:, ::1],
     totals: cython.double[:, ::1],
 ):
-    """Add to `totals`, per block and candidate, what the weighted sum of `closest` would become with it as a centre.
+    """Add to `totals`, per block and candidate, the weighted sum of min(closest, distance to the candidate).
 
     Parameters
     ----------
     X, unit, weight : as in `keep_nearest`
-    shift : (d,), taken off the rows
+    shift : (d,), subtracted from the rows
     candidates, norms : (c, d), (c,): the candidates minus `shift`, and their squared norms
     closest : (n,)
     tile, products : (t, d), (c, t) scratch; t divides `unit`
@@ -88,6 +88,8 @@ def try_candidates(
                 own = inline.dot(tile[i], tile[i])
                 if weight.shape[0] > 0:
                     w = weight[start + i]
+                # |x - c|^2 = |x|^2 - 2 x . c + |c|^2; cancellation may make it negative. Only the choice among
+                # candidates uses it.
                 for j in range(candidates.shape[0]):
                     distance = max(0.0, own - 2.0 * products[j, i] + norms[j])
                     totals[start // unit, j] += w * min(closest[start + i], distance)

@@ -29,7 +29,7 @@ def _gap(lower, upper, low, high):
 
 
 def box_gap(boxes, node, box):
-    """Return the squared distance between the box of a node and another; zero where they meet."""
+    """Return the squared distance between the box of a node and another box; zero where they overlap."""
     return _gap(boxes[node, 0], boxes[node, 1], box[0], box[1])
 
 
@@ -39,19 +39,20 @@ def point_gap(boxes, node, x):
 
 
 def enclose(rows, start, stop, box):
-    """Write the box around some rows."""
+    """Write the bounding box of the rows from `start` to `stop`."""
     box[0] = numpy.asarray(rows)[start:stop].min(axis=0)
     box[1] = numpy.asarray(rows)[start:stop].max(axis=0)
 
 
 def descend(boxes, nodes, box, top, stack, gaps):
     """Replace the node on top of the stack by its children, the nearer one above; return the new height."""
+    # A left subtree of h leaves has 2 h - 1 nodes, all before the right child.
     node = int(stack[top - 1])
     children = [node + 1, node + 2 * ((int(nodes[node, 1]) + 1) // 2)]
-    found = [box_gap(boxes, child, box) for child in children]
-    far = 1 if found[0] <= found[1] else 0
-    stack[top - 1], gaps[top - 1] = children[far], found[far]
-    stack[top], gaps[top] = children[1 - far], found[1 - far]
+    distances = [box_gap(boxes, child, box) for child in children]
+    far = 1 if distances[0] <= distances[1] else 0
+    stack[top - 1], gaps[top - 1] = children[far], distances[far]
+    stack[top], gaps[top] = children[1 - far], distances[1 - far]
     return top + 1
 
 

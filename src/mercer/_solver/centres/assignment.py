@@ -1,4 +1,4 @@
-"""The statistics of k-means: what one pass over the rows says about a set of centres."""
+"""The statistics of k-means: sums over the rows of each centre, and the rows farthest from their centre."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,17 +20,17 @@ __all__ = ["Assignment", "AssignmentSums", "Farthest", "Memory"]
 
 
 _NONE = np.empty(0)
-# Most values in the tables of a run of blocks; beyond, one block is work enough for a call.
+# Most values in the sums of a run of blocks (8 MiB); with more, each native call gets one block.
 _LARGEST_TABLE = 2**20
-# The gaps between k centres cost k^2 d once per pass; up to here that is little beside the rows.
+# The distances between k centres cost k^2 d once per pass; up to this k that is little beside the n k d of the rows.
 _MOST_GAPS = 512
-# A pass with bounds that searched more than this share of the rows did not pay: the next one searches all rows.
+# If a pass with bounds still searched more than this share of the rows, the next pass searches all rows without bounds.
 _WORTHLESS = 0.75
 
 
 @dataclass(frozen=True)
 class AssignmentSums(Sums):
-    """Per centre: the weight of its rows, their weighted sum and squared distances; how many rows were searched for."""
+    """Per centre: the weight of its rows, weighted sum and weighted squared distances; the number of rows searched."""
 
     weights: Array
     sums: Array
@@ -43,7 +43,7 @@ class AssignmentSums(Sums):
         return float(self.costs.sum())
 
     def means(self, otherwise: Array) -> Array:
-        """Return the mean of each centre's rows, in the type of `otherwise`, which replaces the mean of no rows."""
+        """Return the weighted mean of each centre's rows, (k, d), in the type of `otherwise`; its line for no rows."""
         taken = self.weights > 0
         means = otherwise.astype(np.float64)
         means[taken] = self.sums[taken] / self.weights[taken, None]
@@ -52,9 +52,9 @@ class AssignmentSums(Sums):
 
 @dataclass(frozen=True, eq=False)
 class RowMemory:
-    """Of each row: its centre, the squared distance to it, and a bound on the distance to any other.
+    """Per row: its centre, the squared distance to it, and a lower bound on the distance to any other centre.
 
-    Where rows are searched by array operations there are labels alone.
+    Array operations (devices) keep labels only.
     """
 
     labels: Array
@@ -63,21 +63,21 @@ class RowMemory:
 
     @property
     def has_bounds(self) -> bool:
-        """Whether there is more than labels."""
+        """Whether distances and bounds are kept, not only labels."""
         return self.lower is not None
 
     def of(self, block: Block, number: int) -> tuple[tuple[Array, Array, Array], bool]:
-        """Return what pass `number` left for the rows of a block, to be written over, and whether it is there."""
+        """Return the labels, distances and bounds that pass `number` left for a block, and whether it left any."""
         rows = slice(block.start, block.start + block.n)
         return (self.labels[rows], self.distances[rows], self.lower[rows]), True
 
     def complete(self, block: Block, number: int) -> None:
-        """Record that pass `number` has been over a block."""
+        """Record that pass `number` has written all rows of a block."""
 
 
 @dataclass(frozen=True, eq=False)
 class LocalRowMemory:
-    """The same of rows on a cluster, in tables of the processes that work on them; any part of it may get lost."""
+    """As `RowMemory` for rows on a cluster, in tables of the worker processes; any part of it may get lost."""
 
     table: LocalTable
     has_bounds: ClassVar[bool] = True
@@ -85,7 +85,7 @@ class LocalRowMemory:
     def of(self, block: Block, number: int) -> tuple[tuple[Array, ...], bool]:
         entry = self.table.entry(block)
         known = entry.stamp == number
-        # A pass that is broken off half-way leaves nothing to build on.
+        # A pass that is interrupted half-way must not be taken for a complete one.
         entry.stamp = 0
         return entry.columns, known
 
@@ -94,7 +94,7 @@ class LocalRowMemory:
 
 
 class Memory:
-    """What a pass leaves for the next one: each row's centre, and how near any other centre can be.
+    """Labels and bounds (Hamerly, 2010) that one pass leaves for the next, so that it can skip rows.
 
     It saves work and changes no result: labels are those of a full search to the last bit. So it is no part of a
     solver's state, and a resumed fit starts with an empty one. With `always`, bounds are used whether they pay or not.
@@ -111,17 +111,19 @@ class Memory:
 
     @classmethod
     def of(cls, source: Source, always: bool = False) -> "Memory":
-        """Return a memory for the rows of `source`; without a table of rows it holds sums only."""
+        """Return an empty memory for the rows of `source`; if it cannot keep values per row, it keeps sums only."""
         return cls(_row_memory(source), source.n_rows, always)
 
     def holds(self, centres: Array) -> bool:
-        """Return whether the last pass was one for `centres`."""
+        """Return whether the last pass was made with `centres`."""
         return self.centres is not None and np.array_equal(self.centres, centres)
 
     def assignment(self, centres: Array) -> "Assignment":
-        """Return the pass for `centres`, given those of the pass before."""
+        """Return the statistic of a pass with `centres`, with bounds if those of the pass before are worth using."""
         drift = half_gap = None
         bounded = self.rows is not None and self.rows.has_bounds and self.useful
+        # Bounds hold only between passes over the same k centres: their drift is the distance from the old centres to
+        # the new.
         if bounded and self.centres is not None and len(self.centres) == len(centres):
             drift, half_gap = _largest_other_move(self.centres, centres), _half_gaps(centres)
         self.centres = centres
@@ -129,8 +131,9 @@ class Memory:
         return Assignment(Centres(centres), self.rows, drift, half_gap, self.passes)
 
     def learn(self, sums: AssignmentSums) -> AssignmentSums:
-        """Judge by a pass whether bounds are worth their while in the next one."""
+        """Decide from the sums of a pass whether the next one uses bounds; return the sums."""
         self.sums = sums
+        # A pass without bounds (not useful) renews them all, so the next one may try them again.
         self.useful = self.always or not self.useful or sums.searched <= _WORTHLESS * self.n_rows
         return sums
 
@@ -145,11 +148,12 @@ def _row_memory(source: Source) -> "RowMemory | LocalRowMemory | None":
 
 
 def _largest_other_move(before: Array, after: Array) -> Array:
-    """Return, for each centre, how far any other centre has moved; rounded up."""
+    """Return, for each centre, the largest move of any other centre, (k,), rounded up so that bounds stay valid."""
     step = after.astype(np.float64) - before
     moves = np.sqrt(np.einsum("ij,ij->i", step, step)) * (1.0 + 1e-12)
     if len(moves) == 1:
         return np.zeros(1)
+    # Only the centre that moved most has another largest: the second.
     second, most = np.argpartition(moves, -2)[-2:]
     others = np.full(len(moves), moves[most])
     others[most] = moves[second]
@@ -157,7 +161,7 @@ def _largest_other_move(before: Array, after: Array) -> Array:
 
 
 def _half_gaps(centres: Array) -> Array:
-    """Return half the distance of each centre to its nearest other one; rounded down."""
+    """Return half the distance from each centre to its nearest other centre, (k,), rounded down; zero if k is large."""
     k = len(centres)
     if not 1 < k <= _MOST_GAPS:
         return np.zeros(k)
@@ -211,6 +215,8 @@ class Assignment(Statistic):
             self.memory.labels[block.start : block.start + block.n] = labels
             self.memory.distances[block.start : block.start + block.n] = distances
         weight = np.ones(block.n) if block.weight is None else block.weight
+        # A row of `members` has its weight in the column of its centre: members' X gives the sums in one sparse
+        # product.
         members = csr_array((weight, labels, np.arange(block.n + 1)), shape=(block.n, self.centres.k))
         sums = (members.T.tocsr() @ block.X).toarray().astype(np.float64, copy=False)
         weights = np.bincount(labels, weight, minlength=self.centres.k)
@@ -220,7 +226,7 @@ class Assignment(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class FarthestRows:
-    """Rows with their squared distances, labels, weights and numbers, farthest first; adding keeps the farthest."""
+    """Rows with their squared distances, labels, weights and indices, farthest first; adding keeps the farthest."""
 
     count: int
     distances: Array
@@ -256,6 +262,7 @@ class Farthest(Statistic):
         eligible = weight > 0
         if self.within is not None:
             eligible = eligible & (labels == self.within)
+        # Rows that do not count sort last, since their key 1 is above every -distance.
         places = xp.argsort(xp.where(eligible, -distances, xp.ones_like(distances)), stable=True)
         places = places[: min(self.count, block.n)]
         places = xp.take(places, xp.nonzero(xp.take(eligible, places))[0])

@@ -70,17 +70,17 @@ class Centres:
 
     @cached_property
     def workspace(self) -> tuple[int, int]:
-        """Rows searched at a time, and their columns."""
+        """The number of rows searched at a time, a multiple of 32 up to 256, and their number of columns."""
         width = min(256, max(32, _SCORES // self.k // 32 * 32))
         return width, self.centres.shape[1]
 
     def assign(
         self, X: Array, unit: int, weight: Array, drift: Array, half_gap: Array, rows: tuple[Array, ...], table: Array
     ) -> int:
-        """Assign the rows of a run of blocks and add them up in `table`; return how many were searched for.
+        """Assign the rows of a run of blocks and add them up in `table`; return how many rows were searched.
 
-        `rows` holds labels, distances and lower bounds, written over; `drift` and `half_gap` are as in the native
-        record ``Rows``, or None to search for all rows.
+        `rows` holds labels, distances and lower bounds, overwritten; `drift` and `half_gap` are as in the native record
+        ``Rows``, or None to search all rows.
         """
         moves = _NONE if drift is None else drift, _NONE if half_gap is None else half_gap
         listed = np.empty(min(unit, X.shape[0]), np.int32)
@@ -95,7 +95,7 @@ class Centres:
         return assignment.Rows(out, weight, moves, scratch, (self.reach, self.rounding))
 
     def _prepare(self) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
-        """Return the centres as the native search reads them, and room for a tile of rows, its products and scores."""
+        """Return the arguments that all native searches share: the centres, shifted too, and scratch for a tile."""
         width, n_features = self.workspace
         real = self.centres.dtype
         tile, products = np.empty((width, n_features), real), np.empty((self.k, width), real)
@@ -107,11 +107,12 @@ class Centres:
         assignment.search_by_products(X, *self._prepare(), record)
 
     def search_sparse(self, X: Any, labels: Array, distances: Array) -> None:
-        """Search as :meth:`search_by_products` for CSR rows; products are summed in the order of stored values."""
+        """Search as :meth:`search_by_products` for CSR rows; products are added up in the order of stored values."""
         wide = np.ascontiguousarray(self.centres.T, dtype=np.float64)
         rows = max(32, 2**20 // self.k)
         for start in range(0, X.shape[0], rows):
             part = X[start : start + rows]
+            # argmin |x - c|^2 = argmin |c|^2 / 2 - x . c; the square follows as |x|^2 + 2 times the least score.
             scores = self.half_norms - part @ wide
             best = scores.argmin(axis=1)
             least = np.take_along_axis(scores, best[:, None], axis=1)[:, 0]
@@ -122,12 +123,13 @@ class Centres:
     def search_by_array(self, block: Block) -> tuple[Array, Array]:
         """Return the nearest centre of each dense row and the squared distance to it, by array operations.
 
-        Centres are compared by |x - c|^2 / 2 without the terms that do not depend on c.
+        Centres are compared by |c|^2 / 2 - x . c, about the shift: |x - c|^2 / 2 without the part that is equal for all
+        c.
         """
         return block.nearest(self.centres, self.shifted, self.offset, self.shift)
 
     def distances(self, block: Block) -> Array:
-        """Return the squared distance of each row to each of a few centres, by array operations about the shift."""
+        """Return the squared distances of all rows to a few centres, (n, k), by array operations about the shift."""
         xp = block.xp
         rows = block.X - self.shift
         squares = xp.sum(rows * rows, axis=1, dtype=block.wide)
@@ -145,26 +147,29 @@ class Centres:
         centres = xp.astype(self.centres, block.wide, copy=False) - self.shift
         row_norms, centre_norms = xp.sum(rows * rows, axis=1), xp.sum(centres * centres, axis=1)
         squares = row_norms[:, None] - 2.0 * xp.matmul(rows, centres.T) + centre_norms[None, :]
+        # |x - c|^2 as a difference of norms loses digits when it is small beside them: such entries are computed from x
+        # - c.
         limit = self._doubt(float(xp.finfo(block.wide).eps)) * (row_norms + 2.0 * xp.max(centre_norms))
         doubtful = squares <= limit[:, None]
         i, j = xp.nonzero(doubtful)
         if i.shape[0]:
             step = xp.take(rows, i, axis=0) - xp.take(centres, j, axis=0)
             direct = xp.sum(step * step, axis=1)
-            # The standard cannot write to scattered places; the n-th doubtful entry reads the n-th direct distance.
+            # The array API cannot write to scattered positions; the n-th doubtful entry reads the n-th direct distance.
             places = xp.cumulative_sum(xp.astype(xp.reshape(doubtful, (-1,)), xp.int64)) - 1
             direct = xp.reshape(xp.take(direct, xp.clip(places, 0, None)), squares.shape)
             squares = xp.where(doubtful, direct, squares)
         return xp.astype(xp.sqrt(squares), block.X.dtype, copy=False)
 
     def _doubt(self, eps: float) -> float:
-        """Return the least squared distance, relative to the norms, that keeps eight digits."""
+        """Return the least squared distance, relative to the norms, at which the expanded square keeps eight digits."""
         return 2.0**24 * (self.centres.shape[1] + 8) * eps
 
     def lengths(self, X: Array) -> Array:
-        """Return the distance of each dense row to each centre, in the rows' type.
+        """Return the distance of each dense row to each centre, (n, k), in the rows' type.
 
-        Matrix products in float64 give them, about the shift; where these leave fewer than eight digits, differences.
+        Expanded squares in float64, about the shift, give them; where these keep fewer than eight digits, differences
+        do.
         """
         rows, centres = X.astype(np.float64) - self.shift, self.centres.astype(np.float64) - self.shift
         row_norms, centre_norms = np.einsum("ij,ij->i", rows, rows), np.einsum("ij,ij->i", centres, centres)
@@ -183,7 +188,7 @@ class Centres:
     def find_nearest(self, block: Block) -> tuple[Array, Array]:
         """Return the nearest centre of each row, among equals the lowest, and the squared distance to it.
 
-        The way depends on where the rows are, how many there are, and whether they are sparse.
+        The method depends on where the rows are, how many there are, and whether they are sparse.
         """
         if not (block.is_sparse or block.is_native):
             labels, squares = self.search_by_array(block)

@@ -4,10 +4,10 @@ Each rule is a generator in the manner of a solver: it yields requests and retur
 proportion to weight and position alone, so that a row of weight two is drawn like two equal rows, and a row of weight
 zero never.
 
-Greedy k-means++ draws one centre after the other, far from those before (Arthur and Vassilvitskii, 2007). Each further
-centre costs one pass: it brings each row's distance to the nearest centre up to date with the one chosen last, and
-measures what each candidate for the next one would leave. The totals of a block, kept for every candidate, then say in
-which blocks to draw.
+Greedy k-means++ draws one centre after the other, far from the centres before it (Arthur and Vassilvitskii, 2007). Each
+further centre costs one pass: it updates each row's distance to the nearest centre with the centre chosen last, and
+adds up what each candidate for the next centre would leave. The totals per block and candidate then tell in which
+blocks to draw.
 """
 
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ _WIDTH = 256
 
 
 def column_moments() -> Any:
-    """Ask for the moments of the rows; return the weighted mean and variance of each column."""
+    """Request the moments of the rows; return the weighted mean and variance of each column."""
     sums = yield Moments(diagonal=True)
     return sums.mean, sums.scatter / sums.weight
 
@@ -62,6 +62,7 @@ def random_rows(k: int, generator: np.random.Generator) -> Any:
         if len(first) >= k or len(rows) < taken:
             break
         taken *= 8
+    # With fewer than k different positions, repeated rows fill up, in the order of the draw.
     others = np.setdiff1d(np.arange(len(rows)), first)
     chosen = np.concatenate([np.sort(first), others])[:k]
     chosen = np.resize(chosen, k)
@@ -72,8 +73,9 @@ def random_rows(k: int, generator: np.random.Generator) -> Any:
 class Nearness:
     """The squared distance of each row to the nearest of some centres.
 
-    ``table`` holds it for all rows and for the first `done` centres, where rows have a table; it saves work and changes
-    no result. A local table says of each block how many centres it holds. Without, it is taken anew from all centres.
+    ``table`` holds it for all rows and for the first `done` centres, if the source can keep a value per row; it saves
+    work and changes no result. A local table knows for each block how many centres it has seen. Without a table, all
+    centres are measured anew.
     """
 
     centres: Array
@@ -81,7 +83,7 @@ class Nearness:
     done: int = 0
 
     def of(self, block: Block) -> Array:
-        """Return the squared distances of the rows of one block, in its wide type."""
+        """Return the squared distances of the rows of one block, (n,), in its wide type."""
         xp = block.xp
         closest, first = self.begin(block)
         if block.is_sparse:
@@ -90,15 +92,15 @@ class Nearness:
         elif block.is_native:
             seeding.keep_nearest(block.X, max(1, block.n), _weight(block), self.centres[first:], closest, np.empty(1))
         else:
-            for number in range(first, self.centres.shape[0]):
-                closest = xp.minimum(closest, block.gaps(self.centres[number, :]))
+            for index in range(first, self.centres.shape[0]):
+                closest = xp.minimum(closest, block.gaps(self.centres[index, :]))
             if self.table is not None:
                 self.table[block.start : block.start + block.n] = closest
         self.complete(block)
         return closest
 
     def begin(self, block: Block) -> tuple[Array, int]:
-        """Return what the table holds for the rows of a block, to be written over, and for how many centres."""
+        """Return the table's entries for the rows of a block, to be overwritten, and how many centres they know."""
         if self.table is None:
             return block.xp.full(block.n, np.inf, dtype=block.wide, device=block.device), 0
         if isinstance(self.table, LocalTable):
@@ -107,12 +109,12 @@ class Nearness:
         return self.table[block.start : block.start + block.n], self.done
 
     def complete(self, block: Block) -> None:
-        """Record that the table is up to date for a block."""
+        """Record that the table knows all centres for the rows of a block."""
         if isinstance(self.table, LocalTable):
             self.table.entry(block).stamp = self.centres.shape[0]
 
     def mass(self, block: Block) -> Array:
-        """Return weight times squared distance of each row."""
+        """Return w_i times the squared distance of each row i."""
         return block.weigh(self.of(block))
 
 
@@ -126,7 +128,7 @@ class _Mass:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A request: an entry per row for the distances, where rows have a place for it."""
+    """A request: a table with an entry per row for the distances; None if the source cannot keep one."""
 
     def answer(self, source: Source) -> Array:
         table = source.row_table(np.inf)
@@ -173,6 +175,7 @@ class Potentials(Statistic):
         if count == 0:
             return BlockTotals(totals[:, None])
         real = block.X.dtype
+        # Any point near the data serves as the shift; norms and products about it do not cancel.
         shift = self.candidates[0]
         shifted = self.candidates - shift
         wide = shifted.astype(np.float64)
@@ -195,8 +198,8 @@ class Potentials(Statistic):
 def plus_plus(k: int, generator: np.random.Generator, n_trials: int | None = None) -> Any:
     """Draw k rows one after the other, each in proportion to weight times squared distance to those before it.
 
-    Each centre is the best of `n_trials` draws: the one that leaves the least sum of squared distances. Returns the
-    centres and their row indices.
+    Each centre is the best of `n_trials` draws (2 + log k by default): the one that leaves the least sum of squared
+    distances. Returns the centres and their row indices.
     """
     trials = 2 + int(np.log(k)) if n_trials is None else n_trials
     numbers, centres = yield WeightedRows(generator.random(1))

@@ -16,8 +16,8 @@ from mercer._types import Array
 
 __all__ = ["Lloyd", "LloydRun", "certify_fixed_point", "measure_shift", "move_centres"]
 
-# Runs whose inertias differ by less than this share of them ended in one optimum: rounding, which is another for dense
-# and for sparse rows, must not decide between them.
+# Runs whose inertias differ by less than this relative amount ended in the same optimum: rounding, which differs
+# between dense and sparse rows, must not decide between them.
 _EQUAL = 1e-9
 _STATEMENT = (
     "Sum of the squared moves that the centres would make in one more Lloyd iteration: zero at a local optimum of the "
@@ -47,7 +47,7 @@ class LloydRun:
 
 
 def certify_fixed_point(shift: float, tolerance: float) -> Certificate:
-    """Return the certificate of k-means: the squared distance that one more iteration would move the centres by."""
+    """Return the certificate of k-means: the sum of squared moves of the centres in one more iteration."""
     return Certificate.of("fixed point", shift, tolerance, _STATEMENT)
 
 
@@ -64,7 +64,7 @@ class Lloyd:
     n_init, max_iter, tol :
         As in ``KMeans``.
     memory : Memory
-        What passes leave for one another.
+        Labels and bounds that one pass leaves for the next.
     seed : SeedSequence
         The root of the seeds of all restarts.
     """
@@ -93,7 +93,7 @@ class Lloyd:
         return LloydRun(0, (yield from self.start(seed)))
 
     def _descend(self, run: LloydRun, tolerance: float) -> Any:
-        """Iterate one run until the centres move by no more than the tolerance; return it with its own inertia."""
+        """Iterate one run until the squared moves sum to at most `tolerance`; return it with its own inertia."""
         shift, sums = np.inf, None
         while not run.stopped and run.iteration < self.max_iter:
             sums = self.memory.learn((yield self.memory.assignment(run.centres)))
@@ -102,17 +102,17 @@ class Lloyd:
             run = LloydRun(run.iteration + 1, centres, sums.cost, np.inf, shift <= tolerance)
             extra = {"shift": float(np.sqrt(shift))}
             yield Step(sums.cost, run, certify_fixed_point(shift, tolerance), extra)
-        # Centres that have not moved are those that the last sums belong to.
+        # If the centres have not moved, the last sums belong to them and no further pass is needed.
         if sums is None or shift != 0:
             sums = self.memory.learn((yield self.memory.assignment(run.centres)))
-        # Where squared distances overflow, nothing is known of the run.
+        # If squared distances overflow, the inertia is infinite and nothing can be certified.
         known = sums.cost < np.inf
         shift = measure_shift(sums.means(run.centres), run.centres) if known else np.inf
         return replace(run, inertia=sums.cost, shift=shift, stopped=run.stopped and known)
 
 
 def measure_shift(after: Array, before: Array) -> float:
-    """Return the summed squared moves of all centres."""
+    """Return the sum over centres of the squared distance from `before` to `after`."""
     step = after.astype(np.float64) - before
     return float(np.einsum("ij,ij->", step, step))
 
@@ -120,7 +120,7 @@ def measure_shift(after: Array, before: Array) -> float:
 def move_centres(centres: Array, sums: AssignmentSums) -> Any:
     """Move each centre to the mean of its rows, and a centre without rows to the row farthest from its own centre.
 
-    Several such centres take the farthest rows in turn, the first centre the farthest. A row that is taken leaves its
+    Several empty centres get the farthest rows in turn, the first centre the farthest. A row that is moved leaves its
     old cluster, whose mean is computed without it.
     """
     empty = np.flatnonzero(sums.weights <= 0)

@@ -36,7 +36,7 @@ class BlockWeights(Statistic):
 
 @dataclass(frozen=True, eq=False)
 class _Draw:
-    """The rows of one block at `places` along its summed masses: their numbers and, dense, the rows themselves."""
+    """The rows of one block at `places` along its cumulated masses: their indices and, dense, the rows themselves."""
 
     mass: Any
     places: Array
@@ -45,10 +45,10 @@ class _Draw:
         xp = block.xp
         mass = self.mass(block)
         ends = xp.cumulative_sum(xp.astype(mass, block.wide, copy=False))
-        found = xp.searchsorted(ends, xp.astype(self.places, block.wide, copy=False), side="right")
-        # Rounding may lead past the last row with any mass, or start on one without.
+        drawn = xp.searchsorted(ends, xp.astype(self.places, block.wide, copy=False), side="right")
+        # Rounding may lead past the last row of positive mass, or to a row without mass: take the next possible row.
         possible = xp.nonzero(mass > 0)[0]
-        places = xp.searchsorted(possible, xp.astype(found, possible.dtype, copy=False))
+        places = xp.searchsorted(possible, xp.astype(drawn, possible.dtype, copy=False))
         chosen = xp.take(possible, xp.clip(places, None, possible.shape[0] - 1))
         rows = block.X[chosen].toarray() if block.is_sparse else xp.take(block.X, chosen, axis=0)
         return chosen + block.start, rows
@@ -56,9 +56,9 @@ class _Draw:
 
 @dataclass(frozen=True, eq=False)
 class DrawnRows:
-    """A request: rows at `places` in [0, 1) along their masses, given the total of each block; numbers and rows.
+    """A request: rows at `places` in [0, 1) along their masses, given the total of each block; indices and rows.
 
-    The totals tell which blocks to look into; only those compute the masses of their rows, where they are.
+    The totals tell which blocks to search; only these compute the masses of their rows, where the rows are.
     """
 
     mass: Any
@@ -68,15 +68,16 @@ class DrawnRows:
     def answer(self, source: Source) -> tuple[Array, Array]:
         ends = np.cumsum(self.totals)
         wanted = self.places * ends[-1]
-        numbers = np.minimum(np.searchsorted(ends, wanted, side="right"), np.searchsorted(ends, ends[-1]))
+        # Rounding must not lead past the last block of positive mass.
+        blocks = np.minimum(np.searchsorted(ends, wanted, side="right"), np.searchsorted(ends, ends[-1]))
         begins = np.append(0.0, ends)
         work: dict[int, Any] = {
-            int(number): _Draw(self.mass, wanted[numbers == number] - begins[number]) for number in np.unique(numbers)
+            int(block): _Draw(self.mass, wanted[blocks == block] - begins[block]) for block in np.unique(blocks)
         }
         chosen = np.empty(len(self.places), dtype=np.int64)
         rows = np.empty((len(self.places), source.n_features), dtype=source.host_dtype)
-        for number, (found, dense) in source.on_blocks(work).items():
-            chosen[numbers == number], rows[numbers == number] = found, dense
+        for block, (indices, dense) in source.on_blocks(work).items():
+            chosen[blocks == block], rows[blocks == block] = indices, dense
         return chosen, rows
 
 
@@ -100,8 +101,8 @@ class FirstRows:
 class Race(Statistic):
     """The first `count` rows drawn without replacement, each next one in proportion to its weight.
 
-    The row with the least of independent exponential times, of rate its weight, comes next; equal rows together have
-    the rate of their summed weight, which is why a weight stands for repetitions. Each block draws from a stream of
+    The row with the least of independent exponential times, with its weight as rate, comes next. Equal rows together
+    have the rate of their summed weight, so a weight stands for repetitions. Each block draws from a random stream of
     its own, so that blocks may be anywhere.
     """
 
@@ -112,6 +113,7 @@ class Race(Statistic):
         xp = block.xp
         times = xp.asarray(self._times(block), dtype=block.wide, device=block.device)
         if block.weight is not None:
+            # A row of weight zero has an infinite time and never comes.
             with np.errstate(divide="ignore"):
                 times = times / block.weight
         order = xp.argsort(times, stable=True)[: min(self.count, block.n)]
@@ -122,7 +124,7 @@ class Race(Statistic):
         return FirstRows(self.count, first.astype(np.float64, copy=False), numbers, rows)
 
     def _times(self, block: Block) -> Array:
-        """Draw a time per row, from one stream per block that an array in memory would have, whatever this block is."""
+        """Draw a time per row, from one stream for each block that an array in memory would have."""
         size = block.n if block.is_sparse else rows_per_block(block.X.shape[1])
         parts = []
         for start in range(0, block.n, size):
@@ -141,7 +143,7 @@ class _Weight:
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows:
-    """A request: the rows at `places` in [0, 1) along the weights; numbers and rows."""
+    """A request: the rows at `places` in [0, 1) along the cumulated weights; indices and rows."""
 
     places: Array
 
@@ -159,16 +161,16 @@ class RowDraw:
     def __init__(self, source: Source) -> None:
         self.n_rows = source.n_rows
         self.source = source
-        # The running sums stay where the weights are; places go there and row numbers come back.
+        # The cumulated weights stay where the weights are; places are sent there and row indices come back.
         weight = source.row_weights()
         self.ends = None if weight is None else source.xp.cumulative_sum(weight)
 
     def rows(self, generator: np.random.Generator, count: int) -> Array:
-        """Return `count` row indices; unit weights draw the same ones as no weights."""
+        """Return `count` row indices, drawn with replacement; unit weights draw the same rows as no weights."""
         places = generator.random(count)
         if self.ends is None:
             return np.minimum((places * self.n_rows).astype(np.int64), self.n_rows - 1)
-        # Searching to the right passes over rows of weight zero; rounding may lead past the last other one.
+        # Searching to the right skips rows of weight zero; rounding may lead past the last row of positive weight.
         xp, ends = self.source.xp, self.ends
-        found = xp.searchsorted(ends, self.source.send(places) * ends[-1], side="right")
-        return self.source.fetch(xp.minimum(found, xp.searchsorted(ends, ends[-1:])))
+        drawn = xp.searchsorted(ends, self.source.send(places) * ends[-1], side="right")
+        return self.source.fetch(xp.minimum(drawn, xp.searchsorted(ends, ends[-1:])))

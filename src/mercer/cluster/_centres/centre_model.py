@@ -1,4 +1,4 @@
-"""What every model made of centres can do once it is fitted: assign, measure, score."""
+"""Prediction, distances and scores of every fitted model that consists of centres."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,12 +19,12 @@ from mercer._types import Array
 
 __all__ = ["CentreModel", "Lengths"]
 
-# Up to this many numbers, opening a source and waking its threads costs more than the work.
+# Up to this number of row-centre pairs, opening a source and waking its threads costs more than the distances.
 _FEW = 2**14
 
 
 class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
-    """A model whose fitted attribute ``cluster_centers_`` says everything."""
+    """A model that its fitted centres, ``cluster_centers_``, describe completely."""
 
     _places = ("memory", "file", "stream", "dask", "device")
     cluster_centers_: Array
@@ -70,7 +70,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return source.map(Lengths(centres))
 
     def _ready(self, dtype: Any) -> Centres:
-        """Return the centres in the rows' own type."""
+        """Return the centres in `dtype`, the type of the rows."""
         centres = self.cluster_centers_
         if centres.dtype == dtype:
             return Centres(centres)
@@ -91,8 +91,9 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         return -source.reduce(Assignment(self._ready(source.dtype))).cost
 
     def _store_labels(self, source: Source, centres: Array, memory: Any = None) -> Array:
-        """Set ``labels_`` (where rows are at hand, not on a disk or a cluster) and ``inertia_``; return the weights of
-        the clusters.
+        """Set ``inertia_``, and ``labels_`` if rows are in memory or on a device; return the clusters' weights, (k,).
+
+        A `memory` whose last pass used these centres has all of that already.
         """
         self.__dict__.pop("labels_", None)
         known = memory is not None and memory.holds(centres)
@@ -114,7 +115,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         raise AttributeError(message)
 
     def _describe_step(self, number: int, step: Step) -> str:
-        """Return a line about a step."""
+        """Return the line that verbose fits print for a step: its number, the inertia and the step's extra values."""
         details = "".join(f", {name} {value:.6g}" for name, value in step.extra.items())
         return f"{type(self).__name__}: Iteration {number}, inertia {step.objective:.6g}{details}"
 

@@ -21,7 +21,7 @@ __all__ = ["GrowingKMeans"]
 @plain
 @dataclass(frozen=True)
 class GrowingState:
-    """Centres, iterations with this many of them, and whether those have met the tolerance."""
+    """Centres, the number of iterations made with this number of them, and whether these met the tolerance."""
 
     centres: Any
     iteration: int
@@ -40,9 +40,10 @@ class Growth:
     memory: Memory
 
     def solve(self, state: GrowingState | None = None) -> Solver:
-        """Grow from one centre, the mean, or from a state."""
+        """Grow from one centre, the mean, or from `state`."""
         mean, variance = yield from column_moments()
         tolerance = self.tol * float(np.mean(variance))
+        # The inertia about the mean; by default a tenth of it is the target.
         scatter = float(np.sum(variance)) * self.source.total_weight()
         target = 0.1 * scatter if self.target is None else self.target
         if state is None:
@@ -50,6 +51,7 @@ class Growth:
         while True:
             while not state.settled:
                 state = yield from self._iterate(state, tolerance)
+            # One pass for the settled centres: their inertia decides, and its sums tell where to add a centre.
             sums = self.memory.learn((yield self.memory.assignment(state.centres)))
             reached = sums.cost <= target
             if reached or len(state.centres) >= self.max_clusters:

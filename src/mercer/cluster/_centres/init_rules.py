@@ -33,7 +33,7 @@ def number_of_starts(estimator: Any, otherwise: int) -> int:
 
 
 def check_enough_rows(estimator: Any, n_rows: int) -> None:
-    """Raise if there are more clusters than rows."""
+    """Raise a DataError if there are more clusters than rows."""
     if n_rows < estimator.n_clusters:
         name = type(estimator).__name__
         message = f"{name}: n_samples={n_rows} should be >= n_clusters={estimator.n_clusters}. Lower n_clusters."
@@ -41,7 +41,7 @@ def check_enough_rows(estimator: Any, n_rows: int) -> None:
 
 
 def read_centres(estimator: Any, source: Source) -> Array:
-    """Return the user's own first centres, checked; None if they are to be drawn."""
+    """Return the initial centres that the user gave, checked, (k, d); None if ``init`` names a rule."""
     if isinstance(estimator.init, str) or callable(estimator.init):
         return None
     return _check_centres(estimator, source, estimator.init)
@@ -59,6 +59,7 @@ def _check_centres(estimator: Any, source: Source, centres: Any) -> Array:
         estimator=estimator,
     )
     centres = centres.toarray() if hasattr(centres, "toarray") else centres
+    # scikit-learn's tests expect these words.
     for what, axis, expected in (
         ("number of clusters", 0, estimator.n_clusters),
         ("number of features of the data", 1, source.n_features),
@@ -73,7 +74,7 @@ def _check_centres(estimator: Any, source: Source, centres: Any) -> Array:
 
 
 def first_centres(estimator: Any, source: Source, given: Array, seed: np.random.SeedSequence) -> Any:
-    """Choose the first centres of one run by the rule that ``init`` names; a generator of requests."""
+    """Choose the first centres of one run by the rule in ``init``; a generator of requests."""
     if given is not None:
         return given
     k, init = estimator.n_clusters, estimator.init

@@ -201,7 +201,7 @@ class KMeans(CentreModel):
         return f"{line}\nKMeans: converged: {how}"
 
     def _store(self, state: Restarts, source: Source, memory: Memory) -> None:
-        """Set the attributes of the run that was kept."""
+        """Set the attributes of the best run, and warn if some of its clusters are empty."""
         run, restart = state.choose()
         self.n_iter_ = run.iteration
         self.history_ = keep_history_of(restart, self.history_)

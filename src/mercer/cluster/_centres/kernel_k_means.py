@@ -12,12 +12,14 @@ from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source.memory import require_memory
 from mercer.cluster._centres.init_rules import check_enough_rows
 from mercer.cluster._centres.kernel_lloyd import KernelLloyd
+from mercer.cluster._numbering import order_by_first_rows
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
 from mercer.errors import DataError
 from mercer.kernels import Kernel, as_kernel
 
 __all__ = ["KernelKMeans"]
 
+# Rows predicted at a time: 512 n kernel values fit into memory where the n^2 of a fit did.
 _ROWS = 512
 
 
@@ -200,15 +202,16 @@ class KernelKMeans(ClusterMixin, Estimator):
         return self._nearest(rows, np.eye(self.n_clusters)[self.labels_] * self.training_weight_[:, None])
 
     def _nearest(self, rows: Any, shares: Any) -> np.ndarray:
-        """Return the nearest of the means of the training rows by their shares."""
+        """Return the nearest cluster mean of each row; cluster q has share ``shares[i, q]`` of training row i."""
         sizes = shares.sum(axis=0)
         shares = shares / np.where(sizes > 0, sizes, 1.0)
-        found = []
+        labels = []
         for begin in range(0, len(rows), _ROWS):
             part = rows[begin : begin + _ROWS].astype(np.float64)
             kernels = part if self.kernel == "precomputed" else self._kernels(part, self.training_rows_)
-            found.append((self.offsets_ - 2.0 * (kernels @ shares)).argmin(axis=1))
-        return np.concatenate(found).astype(np.int32)
+            # k(x, x) is equal for all means and is left out.
+            labels.append((self.offsets_ - 2.0 * (kernels @ shares)).argmin(axis=1))
+        return np.concatenate(labels).astype(np.int32)
 
     def _kernel(self, rows: Any) -> Kernel:
         return as_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0, rows=rows)
@@ -217,10 +220,10 @@ class KernelKMeans(ClusterMixin, Estimator):
         return self._kernel(others)(rows, others.astype(np.float64, copy=False))
 
     def _distances(self, rows: Any) -> tuple[DistanceMatrix | SquaredDistances, Any]:
-        """Return the squared distances in feature space, and each row's kernel with itself."""
+        """Return the squared distances in feature space, and k(x_i, x_i) of each row, (n,)."""
         n = len(rows)
         if self.kernel == "linear":
-            # About the mean fewer digits cancel; means of clusters keep their distances.
+            # Rows about their mean have the same distances, and fewer digits cancel.
             shifted = rows - rows.mean(axis=0, dtype=np.float64)
             norms = np.einsum("ij,ij->i", shifted, shifted)
             return SquaredDistances(shifted, norms, self._threads()), np.einsum(
@@ -234,6 +237,7 @@ class KernelKMeans(ClusterMixin, Estimator):
             kernel = self._kernel(rows)
             matrix = kernel_matrix(kernel, kernel.prepare(rows.astype(np.float64)), self._threads())
         diagonal = matrix.diagonal().copy()
+        # In place: |Phi(x) - Phi(y)|^2 = k(x, x) - 2 k(x, y) + k(y, y).
         matrix *= -2.0
         matrix += diagonal[:, None]
         matrix += diagonal
@@ -253,8 +257,7 @@ class KernelKMeans(ClusterMixin, Estimator):
 
     def _fitted(self, state: Restarts) -> dict[str, Any]:
         run = state.choose()[0]
-        names, first = np.unique(run.labels, return_index=True)
-        order = np.concatenate([names[np.argsort(first)], np.setdiff1d(np.arange(self.n_clusters), names)])
+        order = order_by_first_rows(run.labels, self.n_clusters)
         places = np.empty(self.n_clusters, dtype=np.int32)
         places[order] = np.arange(self.n_clusters, dtype=np.int32)
         return {"labels_": places[run.labels], "offsets_": run.offsets[order], "inertia_": run.inertia}

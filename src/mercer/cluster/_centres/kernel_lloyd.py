@@ -1,4 +1,4 @@
-"""Lloyd's algorithm where only kernels between rows are known: means are weighted sums of rows, never computed."""
+"""Lloyd's algorithm from kernel values alone: means are weighted sums of features, never computed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +18,14 @@ _STATEMENT = (
     "Share of the weight that one more iteration would move to another cluster: zero at a local optimum of the "
     "inertia, where every row has its nearest mean. It bounds nothing globally."
 )
-# Runs whose inertias differ by less than this share of them ended in one optimum: the first is kept.
+# Runs whose inertias differ by less than this relative amount ended in the same optimum: the first is kept.
 _EQUAL = 1e-9
 
 
 @plain
 @dataclass(frozen=True, eq=False)
 class KernelRun:
-    """One run: ``labels`` are the clusters whose means were taken, ``following`` the nearest of these means.
+    """One run: means are those of the clusters ``labels``; ``following`` is each row's nearest mean.
 
     ``offsets`` are the squared lengths of the means, which predictions need. ``moving`` is the share of the weight
     whose label changes.
@@ -45,7 +45,7 @@ class KernelRun:
 
 @dataclass(frozen=True)
 class KernelLloyd:
-    """The solver and its settings; `distances` are squared ones of features, `diagonal` each row's own kernel."""
+    """The solver and its settings; `distances` are squared distances of features, `diagonal` holds k(x_i, x_i)."""
 
     distances: DistanceMatrix | SquaredDistances
     diagonal: Array
@@ -63,7 +63,7 @@ class KernelLloyd:
         return Solution(state, certificate.satisfied, certificate)
 
     def _begin(self, seed: np.random.SeedSequence, restart: int) -> Any:
-        """Return a run at its first labels; it asks for nothing."""
+        """Return a run at its first labels; a generator, like every start, but without requests."""
         labels = self._draw_labels(np.random.default_rng(seed))
         return KernelRun(0, labels, labels, np.zeros(self.n_clusters))
         yield
@@ -74,7 +74,8 @@ class KernelLloyd:
             labels = run.following
             squares, offsets = yield from self._squares(labels)
             own = squares[np.arange(len(squares)), labels]
-            # A row between two means stays where it is, whatever rounding says of them.
+            # A row as near to its own mean as to the nearest, up to rounding, stays: otherwise rounding could move it
+            # for ever.
             stays = own <= squares.min(axis=1) * (1.0 + 1e-12)
             following = self._fill_empty(np.where(stays, labels, squares.argmin(axis=1)), squares)
             moving = float(self.weight @ (following != labels)) / float(self.weight.sum())
@@ -83,17 +84,19 @@ class KernelLloyd:
         return run
 
     def _squares(self, labels: Array) -> Any:
-        """Return the squared distances of all rows to the means of the clusters, and the squared lengths of these."""
+        """Return the squared distances of all rows to the cluster means, (n, k), and the means' squared lengths."""
         members = np.eye(self.n_clusters)[labels]
         field, _, spread = yield Field(self.distances, members, self.weight, None)
         sizes = self.weight @ members
+        # |m|^2 = sum_i w_i k(x_i, x_i) / n_q - spread, spread being the mean squared distance to the mean.
         lengths = (self.weight * self.diagonal) @ members / np.where(sizes > 0, sizes, 1.0) - spread
         return np.maximum(0.5 * self.n_clusters * field, 0.0), np.where(sizes > 0, lengths, np.inf)
 
     def _fill_empty(self, labels: Array, squares: Array) -> Array:
-        """Give each empty cluster the row that is farthest from the mean of its own; return the labels."""
+        """Give each empty cluster the row farthest from the mean of its own cluster; return the labels."""
         counts = np.bincount(labels[self.weight > 0], minlength=self.n_clusters)
         for empty in np.flatnonzero(counts == 0):
+            # Taking the only row of a cluster would empty that one.
             far = np.where((self.weight > 0) & (counts[labels] > 1), squares[np.arange(len(labels)), labels], -1.0)
             row = int(np.argmax(far))
             if far[row] <= 0:
@@ -103,7 +106,7 @@ class KernelLloyd:
         return labels
 
     def _draw_labels(self, generator: np.random.Generator) -> Array:
-        """Return first labels: those given, random ones, or those of the nearest of rows drawn by k-means++."""
+        """Return the first labels: those given, random ones, or the nearest of k rows drawn by k-means++."""
         if not isinstance(self.start, str):
             return self.start
         if self.start == "random":

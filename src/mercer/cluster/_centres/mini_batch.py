@@ -26,11 +26,11 @@ _STATEMENT = (
 @plain
 @dataclass(frozen=True)
 class MiniBatchState:
-    """Centres as running means in float64, how much weight each has seen, and what the stopping rules look at.
+    """Centres as running means in float64, the weight that each has seen, and the values that stopping rules use.
 
     ``mean_cost`` is the last batch's cost per unit of weight, ``smoothed`` its moving average, ``least`` the smallest
-    of those, and ``stale`` for how many batches there was no smaller one. ``unmoved`` counts the rows since centres of
-    little weight were last replaced; ``real`` names the precision of the model's centres.
+    of those averages, and ``stale`` the number of batches since then. ``unmoved`` counts the rows since light centres
+    were last replaced; ``real`` names the precision of the model's centres.
     """
 
     real: str
@@ -47,17 +47,17 @@ class MiniBatchState:
 
     @classmethod
     def begin(cls, seed: Array, centres: Array) -> "MiniBatchState":
-        """Return the state before the first batch."""
+        """Return the state before the first batch, whose seed words are `seed`."""
         return cls(centres.dtype.name, seed, 0, centres.astype(np.float64), np.zeros(len(centres)), 0)
 
     def model_centres(self) -> Array:
-        """Return the centres in the precision of the data."""
+        """Return the centres in the precision of the data, (k, d)."""
         return self.centres.astype(self.real)
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """A statistic of some rows only: those with indices `rows`, a slice of them, or all when None."""
+    """A statistic of some rows only: those at the indices `rows`, a slice of rows, or all rows if None."""
 
     statistic: Statistic
     rows: Array = None
@@ -72,7 +72,7 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class _Summed:
-    """A statistic of a block that may be longer than the usual ones."""
+    """A statistic of a block that may be longer than the usual ones: it is summed in blocks of the usual length."""
 
     statistic: Statistic
 
@@ -81,7 +81,7 @@ class _Summed:
 
 
 class BatchDraw:
-    """Which rows a batch has: drawn by weight where rows can be reached in any order, else the next ones in order."""
+    """The rows of each batch: drawn by weight if the source has random access, else the next rows in order."""
 
     def __init__(self, source: Source, size: int) -> None:
         self.n_rows = source.n_rows
@@ -89,10 +89,10 @@ class BatchDraw:
         self.draw = RowDraw(source) if source.random_access else None
 
     def rows(self, generator: np.random.Generator, step: int) -> Any:
-        """Return the row indices of a batch, or a slice."""
+        """Return the row indices of batch `step`, or a slice of rows."""
         if self.draw is not None:
             return self.draw.rows(generator, self.size)
-        # Whole batches only, so that none is made of a few rows.
+        # Whole batches only: a last batch of a few rows would move the centres at random.
         start = step % max(1, self.n_rows // self.size) * self.size
         return slice(start, min(start + self.size, self.n_rows))
 
@@ -111,7 +111,7 @@ class MiniBatch:
     seed: np.random.SeedSequence
 
     def solve(self, state: MiniBatchState | None = None) -> Solver:
-        """Take a step per batch, from the first centres or from a state."""
+        """Take a step per batch, from the first centres or from `state`."""
         if state is None:
             seed = self.seed.generate_state(8)
             state = MiniBatchState.begin(seed, self.start(child_seed(seed, 0)))
@@ -123,7 +123,7 @@ class MiniBatch:
         return Solution(state, state.stopped or not ruled, Certificate.none(_STATEMENT))
 
     def step(self, state: MiniBatchState, generator: np.random.Generator, rows: Array) -> Any:
-        """Move each centre to the mean of all rows it has won so far: the rate of its n-th row is 1 / n."""
+        """Move each centre to the mean of all rows it has won so far: c += (sum - weight c) / count."""
         sums = yield Batch(Assignment(Centres(state.model_centres())), rows)
         counts = state.counts + sums.weights
         divisor = np.where(counts > 0, counts, 1.0)[:, None]
@@ -131,6 +131,7 @@ class MiniBatch:
         shift = measure_shift(centres, state.centres)
         size = sums.searched
         unmoved = state.unmoved + size
+        # As in scikit-learn: light centres are looked for every 10 k rows, and at once while a centre has no rows.
         if self.reassignment_ratio > 0 and (unmoved >= 10 * len(counts) or (counts == 0).any()):
             centres, counts = yield from self._replace_light(centres, counts, generator, rows, size)
             unmoved = 0
@@ -140,7 +141,7 @@ class MiniBatch:
     def _replace_light(
         self, centres: Array, counts: Array, generator: np.random.Generator, rows: Array, size: int
     ) -> Any:
-        """Put centres of little weight on random rows of the batch, at most on half of them."""
+        """Move centres of little weight to random rows of the batch, at most half as many as it has rows."""
         light = np.flatnonzero(counts < self.reassignment_ratio * counts.max())
         light = np.sort(light[np.argsort(counts[light], stable=True)][: size // 2])
         if len(light) == 0:
@@ -151,15 +152,16 @@ class MiniBatch:
         chosen = yield Take(rows[order] if isinstance(rows, np.ndarray) else order)
         centres, counts = centres.copy(), counts.copy()
         centres[light] = chosen
-        # As many as the lightest of the others has, lest it be replaced again at once.
+        # They get the count of the lightest other centre, so that they are not replaced again at once.
         counts[light] = np.delete(counts, light).min()
         return centres, counts
 
     def _apply_stopping_rules(self, state: MiniBatchState, sums: AssignmentSums, shift: float) -> MiniBatchState:
-        """Return the state after its stopping rules; the cost of the first batch judges the first centres only."""
+        """Return the state after the stopping rules; the first batch only measures the first centres."""
         mean_cost = sums.cost / float(sums.weights.sum())
         if state.step == 1:
             return replace(state, mean_cost=mean_cost)
+        # The smoothing constant of an exponential average over about one pass through the rows, as in scikit-learn.
         share = min(1.0, 2.0 * self.batch_size / (self.draw.n_rows + 1))
         smoothed = mean_cost if np.isnan(state.smoothed) else state.smoothed * (1 - share) + mean_cost * share
         stale = 0 if smoothed < state.least else state.stale + 1

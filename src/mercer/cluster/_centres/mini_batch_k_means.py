@@ -242,7 +242,7 @@ class MiniBatchKMeans(CentreModel):
         )
 
     def _starter(self, source: Source, batch_size: int) -> Callable[[np.random.SeedSequence], Any]:
-        """Return a function from a seed to the best of several first centres."""
+        """Return a function from a seed to the best of ``n_init`` sets of first centres, judged on a fresh sample."""
         n_init = number_of_starts(self, otherwise=3)
         size = self._sample_size(source.n_rows, batch_size)
         given = read_centres(self, source)
@@ -260,11 +260,12 @@ class MiniBatchKMeans(CentreModel):
             return source.part(draw.rows(generator, size))
 
         def start(seed: np.random.SeedSequence) -> Any:
+            # One seed for the sample that judges, then two per start: of its sample and of its draw.
             judge, *seeds = seed.spawn(1 + 2 * n_init)
             tried = []
-            for number in range(n_init):
-                part = sample(seeds[2 * number])
-                tried.append(answer_requests(first_centres(self, part, None, seeds[2 * number + 1]), part))
+            for sample_seed, draw_seed in zip(seeds[::2], seeds[1::2]):
+                part = sample(sample_seed)
+                tried.append(answer_requests(first_centres(self, part, None, draw_seed), part))
             if n_init == 1:
                 return tried[0]
             part = sample(judge)

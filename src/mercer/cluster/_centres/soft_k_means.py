@@ -20,18 +20,19 @@ from mercer.cluster._centres.init_rules import check_enough_rows
 
 __all__ = ["SoftKMeans"]
 
-# Annealing begins at this part of the inverse temperature at which the first centre splits.
+# Annealing begins at this fraction of the inverse temperature at which the first centre splits.
 _BEGIN = 0.5
-# Without a given end it goes on to this many times that inverse temperature, where shares are all but hard.
+# By default it ends at this multiple of that inverse temperature, where memberships are almost hard.
 _END = 200.0
-# Centres are moved apart by this part of the rows' spread before each level; closer ones than ten times it are one.
+# Before each level centres are moved at random by this fraction of the rows' spread; centres closer than ten times that
+# count as one.
 _NUDGE = 1e-4
 
 
 @plain
 @dataclass(frozen=True)
 class SoftState:
-    """Where annealing is: level and iteration, the centres, and what was found at the levels before."""
+    """The progress of annealing: level, iteration, centres, and the results of the levels before."""
 
     level: int
     iteration: int
@@ -46,39 +47,41 @@ class SoftState:
 
 @dataclass(frozen=True, eq=False)
 class Softness:
-    """Scores and sums at one inverse temperature, about the mean of the rows."""
+    """Scores and sums at one inverse temperature `beta`, about the mean `centre` of the rows."""
 
     beta: float
     centre: Array
     scatter: float
 
     def expectation(self, centres: Array) -> Expectation:
-        """Ask for rows shared out in proportion to exp(-beta |x - c|^2), without the factor common to all centres."""
+        """Return the E step: memberships proportional to exp(-beta |x - c|^2), without the factor common to all c."""
         steps = centres - self.centre
+        # -beta |x - c|^2 = 2 beta x . c - beta |c|^2 plus a term without c: scores linear in x.
         theta = np.column_stack([-self.beta * np.einsum("ij,ij->i", steps, steps), 2.0 * self.beta * steps])
         return Expectation(theta, self.centre, "linear")
 
     def move_to_means(self, sums: ExpectedSums, centres: Array) -> Array:
-        """Return each centre at the mean of its share of the rows."""
+        """Return the M step: each centre at the mean of the rows weighted by its memberships; kept if it has none."""
         counts = sums.table[:, :1]
         return np.where(counts > 0, self.centre + sums.table[:, 1:] / np.where(counts > 0, counts, 1.0), centres)
 
     def cost(self, sums: ExpectedSums, centres: Array) -> float:
-        """Return the mean over rows of the expected squared distance to their centre."""
+        """Return the mean over rows of sum_q m_iq |x_i - c_q|^2."""
         steps = centres - self.centre
         lengths = np.einsum("ij,ij->i", steps, steps) @ sums.table[:, 0]
+        # sum m |x - c|^2 = sum |x|^2 + sum_q n_q |c_q|^2 - 2 sum_q c_q . s_q, about the mean of the rows.
         return float(self.scatter + lengths - 2.0 * np.sum(steps * sums.table[:, 1:])) / sums.weight
 
     def free_energy(self, sums: ExpectedSums) -> float:
-        """Return -1 / beta times the mean of log sum_q exp(-beta |x - c_q|^2), which an iteration lowers."""
+        """Return F = -1 / beta times the mean of log sum_q exp(-beta |x - c_q|^2), which every iteration lowers."""
         return (self.scatter - sums.bound / self.beta) / sums.weight
 
 
 def count_distinct(centres: Array, reach: float) -> int:
-    """Return how many centres there are that are farther than `reach` from all before them."""
+    """Return the number of centres that are farther than `reach` from all centres counted before them."""
     kept: list[Array] = []
     for centre in centres:
-        if all(np.linalg.norm(centre - one) > reach for one in kept):
+        if all(np.linalg.norm(centre - other) > reach for other in kept):
             kept.append(centre)
     return len(kept)
 
@@ -96,7 +99,7 @@ class Cooling:
     dtype: str
 
     def solve(self, state: SoftState | None = None) -> Solver:
-        """Anneal from the beginning or from a state."""
+        """Anneal from the beginning or from `state`."""
         sums = yield Moments()
         centre, covariance = np.asarray(sums.mean), sums.scatter / sums.weight
         betas, scale = self.schedule(covariance), float(np.sqrt(np.trace(covariance))) or 1.0
@@ -109,6 +112,7 @@ class Cooling:
         while state.level < len(betas):
             model = Softness(float(betas[state.level]), centre, float(np.trace(sums.scatter)))
             state = yield from self._settle(model, state, tolerance, scale)
+            # One more pass measures the cost at the settled centres, and how far they are from a fixed point.
             last = yield model.expectation(state.centres)
             shift = measure_shift(model.move_to_means(last, state.centres), state.centres)
             state = replace(
@@ -122,7 +126,7 @@ class Cooling:
         return Solution(state, bool(shift <= tolerance), certify_fixed_point(shift, tolerance))
 
     def schedule(self, covariance: Array) -> Array:
-        """Return the inverse temperatures of all levels, rising evenly in their logarithm."""
+        """Return the inverse temperatures of all levels, in geometric progression."""
         critical = critical_beta(covariance)
         end = _END * critical if self.beta is None else self.beta
         if self.n_levels == 1 or end <= _BEGIN * critical:
@@ -130,7 +134,7 @@ class Cooling:
         return np.geomspace(_BEGIN * critical, end, self.n_levels)
 
     def _settle(self, model: Softness, state: SoftState, tolerance: float, scale: float) -> Any:
-        """Iterate at one temperature, from centres moved apart a little: equal ones would stay equal for ever."""
+        """Iterate at one temperature, from centres moved apart a little: equal centres would stay equal for ever."""
         if state.iteration == 0:
             generator = np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=(state.level,)))
             nudge = generator.standard_normal(state.centres.shape) * (_NUDGE * scale / state.centres.shape[1] ** 0.5)
@@ -146,14 +150,14 @@ class Cooling:
 
 
 def critical_beta(covariance: Array) -> float:
-    """Return the inverse temperature at which a single centre splits: 1 / (2 lambda), lambda the largest variance."""
+    """Return the inverse temperature 1 / (2 lambda) at which a single centre splits; lambda is the largest variance."""
     largest = float(np.linalg.eigvalsh(covariance)[-1])
     return 0.5 / largest if largest > 0 else 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
-    """The share of each centre in each row of a block."""
+    """The membership of each row of a block in each centre, (n, k)."""
 
     expectation: Expectation
 

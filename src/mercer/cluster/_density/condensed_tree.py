@@ -1,4 +1,4 @@
-"""The tree of clusters that last: which split into parts that are large enough, and which of them are kept."""
+"""The condensed tree of HDBSCAN: clusters that split into parts that are large enough, and the choice among them."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,14 @@ __all__ = ["CondensedTree", "linkage_of"]
 
 
 def linkage_of(edges: Array, lengths: Array) -> Array:
-    """Return SciPy's linkage matrix of a spanning tree: merges by length, ties by row indices.
+    """Return SciPy's linkage matrix of a spanning tree, (n - 1, 4): merges by length, ties by row indices.
 
     The left part of a merge is the one on the side of row 0.
     """
     n = len(lengths) + 1
     graph = coo_array((np.ones(n - 1, np.int8), (edges[:, 0], edges[:, 1])), (n, n))
     before = breadth_first_order(graph.tocsr(), 0, directed=False)[1]
+    # An edge points away from row 0: its first end comes before its second on the path from there.
     turned = before[edges[:, 0]] == edges[:, 1]
     edges = np.where(turned[:, None], edges[:, ::-1], edges)
     order = np.lexsort((edges.max(axis=1), edges.min(axis=1), lengths))
@@ -30,7 +31,7 @@ def linkage_of(edges: Array, lengths: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class CondensedTree:
-    """Clusters, numbered from the root, 0, level by level; a *level* is one over a distance.
+    """Clusters, numbered breadth first from the root, 0; a *level* lambda is one over a distance.
 
     ``belongs`` and ``fallen`` hold each row's last cluster and the level at which it left it; ``parents``, ``births``
     and ``counts`` each cluster's parent, the level at which it split off, and its rows.
@@ -44,32 +45,33 @@ class CondensedTree:
 
     @classmethod
     def of(cls, linkage: Array, least: int) -> "CondensedTree":
-        """Condense a linkage matrix by the least size of a cluster."""
+        """Condense a linkage matrix; clusters have at least `least` rows."""
         n = len(linkage) + 1
         merges = np.ascontiguousarray(linkage[:, :2], np.int32)
         sizes = np.concatenate([np.ones(n, np.int32), linkage[:, 3].astype(np.int32)])
         belongs, fallen = np.empty(2 * n - 1, np.int32), np.empty(2 * n - 1)
         parents, births, counts = np.empty(n + 1, np.int32), np.empty(n + 1), np.empty(n + 1, np.int32)
-        number = hierarchy.condense(
+        n_clusters = hierarchy.condense(
             merges, np.ascontiguousarray(linkage[:, 2]), sizes, least, np.empty(2 * n - 1, np.int32), belongs, fallen,
             parents, births, counts,
         )  # fmt: skip
-        kept = (part[:number].copy() for part in (parents, births, counts))
+        kept = (part[:n_clusters].copy() for part in (parents, births, counts))
         return cls(belongs[:n].copy(), fallen[:n].copy(), *kept)
 
     def stabilities(self) -> Array:
-        """Return, per cluster, the sum over its rows of the levels that they spend in it."""
+        """Return, per cluster, the sum over its rows of lambda_leave - lambda_birth (excess of mass)."""
         stability = np.zeros(len(self.parents))
         with np.errstate(invalid="ignore"):
             np.add.at(stability, self.belongs, self.fallen - self.births[self.belongs])
+            # Rows that leave for a child do so all at once, at the child's birth.
             for child in range(1, len(self.parents)):
                 parent = self.parents[child]
                 stability[parent] += (self.births[child] - self.births[parent]) * self.counts[child]
-        # Rows at one place are born and fall at an infinite level: they spend nothing in between.
+        # Equal rows are born and leave at an infinite level; inf - inf counts as zero.
         return np.where(np.isnan(stability), 0.0, stability)
 
     def select(self, method: str, single: bool, epsilon: float, most: int | None) -> Array:
-        """Choose the clusters to keep; none lies below another."""
+        """Choose the clusters to keep, a boolean per cluster; none lies below another."""
         children = np.bincount(self.parents[1:], minlength=len(self.parents))
         if method == "leaf":
             kept = (children == 0) & (np.arange(len(children)) > 0)
@@ -80,11 +82,15 @@ class CondensedTree:
         return kept
 
     def _excess_of_mass(self, single: bool, most: float) -> Array:
-        """Keep a cluster unless those below it are together more stable, or it is too large."""
+        """Keep a cluster unless those below it together are more stable, or it has more than `most` rows."""
         stability, counts = self.stabilities(), self.counts.astype(float)
         below, kept = np.zeros(len(stability)), np.ones(len(stability), bool)
+        # As in scikit-learn, the size of the root is that of its child clusters.
         counts[0] = counts[1:][self.parents[1:] == 0].sum()
         kept[0] = single
+        # Children have higher indices than their parents, so `below` is complete when a node is reached. Where the
+        # clusters
+        # below win, their sum is what the branch is worth to its ancestors.
         for node in range(len(stability) - 1, -1, -1):
             if below[node] > stability[node] or counts[node] > most:
                 kept[node], stability[node] = False, below[node]
@@ -93,7 +99,7 @@ class CondensedTree:
         return self._topmost(kept)
 
     def _topmost(self, kept: Array) -> Array:
-        """Return which of the clusters kept lie below no other."""
+        """Return which of the clusters in `kept` lie below no other of them."""
         covered = np.zeros(len(kept), bool)
         for node in range(1, len(kept)):
             parent = self.parents[node]
@@ -101,8 +107,8 @@ class CondensedTree:
         return kept & ~covered
 
     def _coarsen(self, kept: Array, epsilon: float, single: bool) -> Array:
-        """Replace clusters that split off at less than `epsilon` by the first above that did not."""
-        found = np.zeros(len(kept), bool)
+        """Replace clusters born at a distance below `epsilon` by the nearest ancestor born at `epsilon` or above."""
+        coarse = np.zeros(len(kept), bool)
         for cluster in np.flatnonzero(kept):
             node = int(cluster)
             while self.births[node] * epsilon > 1:
@@ -111,11 +117,11 @@ class CondensedTree:
                     node = 0 if single else node
                     break
                 node = parent
-            found[node] = True
-        return self._topmost(found)
+            coarse[node] = True
+        return self._topmost(coarse)
 
     def owners(self, kept: Array) -> Array:
-        """Return the kept cluster that each cluster lies in, or is; -1 where there is none."""
+        """Return the kept cluster that each cluster is or lies in; -1 if there is none."""
         owners = np.where(kept, np.arange(len(kept)), -1)
         for node in range(1, len(kept)):
             if not kept[node]:
@@ -123,18 +129,18 @@ class CondensedTree:
         return owners
 
     def deaths(self) -> Array:
-        """Return the highest level at which a row, or a part, leaves each cluster."""
+        """Return the highest level at which a row or a child leaves each cluster."""
         deaths = np.zeros(len(self.parents))
         np.maximum.at(deaths, self.belongs, self.fallen)
         np.maximum.at(deaths, self.parents[1:], self.births[1:])
         return deaths
 
     def single_level(self, epsilon: float) -> float:
-        """Return the level that a row must reach to be in the root, where that is the only cluster."""
+        """Return the level that a row must reach to belong to the root, if that is the only cluster."""
         return 1.0 / epsilon if epsilon > 0 else float(self.deaths()[0])
 
     def labels(self, kept: Array, epsilon: float) -> tuple[Array, Array]:
-        """Return the label of each row, -1 for noise, and how deep it is in its cluster, from 0 to 1."""
+        """Return the label of each row, -1 for noise, and its membership lambda / lambda_max in [0, 1]."""
         owner = self.owners(kept)[self.belongs]
         if kept[0]:
             owner = np.where(self.fallen >= self.single_level(epsilon), owner, -1)

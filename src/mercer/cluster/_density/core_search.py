@@ -1,4 +1,4 @@
-"""Labels of new rows from the core rows of a fit, by the lowest label within epsilon."""
+"""Labels of new rows: the lowest label of a core row within epsilon."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +15,12 @@ from mercer.cluster._metric import Metric
 
 __all__ = ["core_search"]
 
-# Rows asked for in one call.
+# Rows searched for in one native call: some milliseconds of work.
 _RUN = 512
 
 
 def core_search(model: Any) -> Any:
-    """Return the search that labels rows by the fitted model's core rows."""
+    """Return the search that labels new rows by the fitted model's core rows, prepared once per fit."""
     return prepare_once(model, (model.components_, model.eps), lambda: _search_of(model))
 
 
@@ -39,7 +39,7 @@ def _search_of(model: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class NoCores:
-    """Without core rows everything is noise."""
+    """A fit without core rows: every row is noise."""
 
     def labels(self, rows: Array, threads: int) -> Array:
         return np.full(rows.shape[0], -1, np.int64)
@@ -47,7 +47,7 @@ class NoCores:
 
 @dataclass(frozen=True, eq=False)
 class TreeSearch:
-    """Core rows in a tree of boxes; each row walks down it alone, so that no answer depends on other rows."""
+    """Core rows in a tree of boxes; each new row is searched for alone, so that no answer depends on other rows."""
 
     tree: SpaceTree
     placed: Array
@@ -55,24 +55,24 @@ class TreeSearch:
     eps: float
 
     def labels(self, rows: Rows, threads: int) -> Array:
-        found = np.empty(rows.shape[0], np.int64)
+        labels = np.empty(rows.shape[0], np.int64)
 
-        def work(number: int) -> None:
-            part = slice(number * _RUN, (number + 1) * _RUN)
-            asked = np.ascontiguousarray(rows[part].toarray() if issparse(rows) else rows[part], np.float64)
-            found[part] = self.tree.lowest_within(asked, self.eps, self.placed, self.lowest, group=1)
+        def work(run: int) -> None:
+            part = slice(run * _RUN, (run + 1) * _RUN)
+            queries = np.ascontiguousarray(rows[part].toarray() if issparse(rows) else rows[part], np.float64)
+            labels[part] = self.tree.lowest_within(queries, self.eps, self.placed, self.lowest, group=1)
 
         if rows.shape[0] <= _RUN:
             work(0)
         else:
             run_numbered(work, -(-rows.shape[0] // _RUN), threads)
-        found[found == NO_LABEL] = -1
-        return found
+        labels[labels == NO_LABEL] = -1
+        return labels
 
 
 @dataclass(frozen=True, eq=False)
 class TileSearch:
-    """Core rows by all distances, or by the columns of given ones."""
+    """Core rows searched by all distances, or by the columns of a given distance matrix."""
 
     rows: Array
     cores: Array
@@ -81,17 +81,18 @@ class TileSearch:
     eps: float
 
     def labels(self, rows: Array, threads: int) -> Array:
-        found = np.empty(rows.shape[0], np.int64)
+        labels = np.empty(rows.shape[0], np.int64)
+        # At most 2^22 distances (32 MiB) at a time per thread.
         size = max(1, 2**22 // max(self.rows.shape))
 
-        def work(number: int) -> None:
-            part = slice(number * size, (number + 1) * size)
+        def work(tile: int) -> None:
+            part = slice(tile * size, (tile + 1) * size)
             near = self._near(rows[part])
             lowest = np.where(near, self.core_labels, NO_LABEL).min(axis=1)
-            found[part] = np.where(lowest == NO_LABEL, -1, lowest)
+            labels[part] = np.where(lowest == NO_LABEL, -1, lowest)
 
         run_numbered(work, -(-rows.shape[0] // size), threads)
-        return found
+        return labels
 
     def _near(self, rows: Array) -> Array:
         if self.cores is None:

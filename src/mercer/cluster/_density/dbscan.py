@@ -25,7 +25,7 @@ __all__ = ["DBSCAN", "dbscan"]
 @plain
 @dataclass(frozen=True)
 class DensityState:
-    """Labels, and which rows are core."""
+    """The label of each row, -1 for noise, and whether it is core."""
 
     labels: Any
     core: Any
@@ -38,7 +38,7 @@ class DensityClusters:
     search: Any
 
     def solve(self, state: DensityState | None = None) -> Solver:
-        """Cluster, unless that was done before."""
+        """Cluster the rows, unless `state` holds the result already."""
         if state is None:
             state = DensityState(*(yield Dense(self.search)))
         noise = float(np.count_nonzero(state.labels < 0))

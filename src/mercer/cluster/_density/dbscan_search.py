@@ -1,4 +1,4 @@
-"""Which search DBSCAN uses, and the clusters it finds."""
+"""The choice of DBSCAN's search, and clustering by it."""
 
 from typing import Any
 
@@ -13,17 +13,17 @@ from mercer.cluster._density.neighbour_lists import (
     MatrixRows,
     MetricTree,
     cluster_lists,
-    number_components,
 )
 from mercer.cluster._density.space_tree import NO_LABEL, SpaceTree
 from mercer.cluster._metric import TREES, Metric
+from mercer.cluster._numbering import number_by_first_rows
 from mercer.errors import ParameterError
 
 __all__ = ["cluster_rows", "search_used"]
 
 
 def search_used(model: Any, rows: Array, metric: Metric) -> str:
-    """Return the search that suits rows and metric, or the one that was asked for."""
+    """Return the search that suits rows and metric, or the one that ``algorithm`` asks for."""
     if isinstance(metric.name, str) and metric.name == "precomputed":
         return "precomputed"
     if model.algorithm == "brute":
@@ -49,7 +49,7 @@ def _check_tree(model: Any, possible: bool, what: str, cure: str) -> None:
 def cluster_rows(
     model: Any, used: str, rows: Array, metric: Metric, weight: Array, threads: int
 ) -> tuple[Array, Array]:
-    """Return the labels of all rows, and which rows are core."""
+    """Return the labels of all rows, and whether each is core, by the search `used`."""
     subject = type(model).__name__
     if used == "grid":
         return cluster_grid(rows, model.eps, model.min_samples, weight, threads, subject)
@@ -65,6 +65,7 @@ def cluster_rows(
 
 
 def _cluster_tree(tree: SpaceTree, eps: float, min_samples: int, weight: Array) -> tuple[Array, Array]:
+    # `placed` arrays are in the order of the tree, all others in the order of the rows.
     placed = tree.count_within(eps, weight, float(min_samples)) >= min_samples
     if weight is not None:
         placed &= weight[tree.order] > 0
@@ -72,7 +73,7 @@ def _cluster_tree(tree: SpaceTree, eps: float, min_samples: int, weight: Array) 
     core[tree.order] = placed
     components = np.empty(tree.n, np.int32)
     components[tree.order] = tree.components(eps, placed)
-    labels = number_components(components)
+    labels = number_by_first_rows(components)
     given = np.where(placed, labels[tree.order], NO_LABEL).astype(np.int32)
     labels[tree.order] = tree.share_labels(eps, given)
     return labels, core

@@ -165,16 +165,17 @@ class DENCLUE(ClusterMixin, Estimator):
         n, d = source.total_weight(), source.n_features
         spread = math.sqrt(float(np.mean(answer_requests(column_moments(), source)[1])))
         size = n if self.bandwidth == "scott" else n * (d + 2) / 4
-        # Rows all at one place have no spread; any bandwidth then finds their one hill.
+        # If all rows are equal they have no spread; any bandwidth then finds their one hill.
         return (spread or 1.0) * size ** (-1 / (d + 4))
 
     def _store(self, state: HillState, density: GaussianDensity) -> None:
-        """Set attractors and labels from where the rows, in the order of the tree, have got to."""
+        """Set attractors and labels from the points that rows, in the order of the tree, have climbed to."""
         tree, h = density.tree, self.bandwidth_
         points, reached, here = np.empty(state.points.shape), np.empty(tree.n), np.empty(tree.n)
         points[tree.order], reached[tree.order] = state.points, state.log_density
         here[tree.order] = density.climb(tree.X[tree.order])[0]
         groups, tops = attractors_of(points, reached, h, tree.threads)
+        # A tenth of the mean density at the rows, in logarithms: densities may overflow in many dimensions.
         with np.errstate(over="ignore", divide="ignore"):
             mean = np.log(np.average(np.exp(here - here.max()), weights=self._fit_weight)) + here.max()
             log_xi = float(mean + math.log(0.1) if self.xi is None else np.log(self.xi))
@@ -217,6 +218,7 @@ class DENCLUE(ClusterMixin, Estimator):
         labels = np.full(len(rows), -1, np.int64)
         for i in np.flatnonzero(np.isfinite(state.log_density)):
             gaps = np.sum((self.attractors_ - state.points[i]) ** 2, axis=1)
+            # Farther than a bandwidth from every attractor: the climb ended on a hill that the fit did not have.
             if gaps.min() <= self.bandwidth_**2:
                 labels[i] = self.attractor_labels_[gaps.argmin()]
         return labels

@@ -18,14 +18,14 @@ __all__ = ["EpsilonGrid", "cluster_grid", "suits_grid"]
 _RUN = 1024
 # Rows whose cells are computed at a time, which bounds the temporary arrays.
 _ROWS = 2**16
-# Diagonals are a trifle short of epsilon, so that rounding cannot put two rows farther apart into one cell.
+# Diagonals are slightly shorter than epsilon, so that rounding cannot put two rows farther apart than it into one cell.
 _SHORT = 1 - 1e-9
 # Keys of cells must fit into 64-bit integers, with room for the offsets of neighbours.
 _MOST_KEYS = 2**62
 
 
 def suits_grid(X: Array, eps: float) -> bool:
-    """Return whether rows are few-dimensional, and so near to each other, that the cells can be numbered."""
+    """Return whether rows have at most three columns, and few enough cells that their keys fit into 64 bits."""
     if X.shape[1] > 3:
         return False
     extents = X.max(axis=0).astype(float) - X.min(axis=0)
@@ -35,11 +35,12 @@ def suits_grid(X: Array, eps: float) -> bool:
 
 
 def _side(eps: float, d: int) -> float:
+    # The diagonal of a cube of d dimensions is sqrt(d) sides: rows of a cell are within eps of each other.
     return eps / math.sqrt(d) * _SHORT
 
 
 def _reach(d: int) -> int:
-    """Return how many cells away a neighbour can be, along each axis."""
+    """Return how many cells away a neighbour can be along each axis: ceil(eps / side)."""
     return math.ceil(math.sqrt(d) / _SHORT)
 
 
@@ -47,8 +48,8 @@ def _reach(d: int) -> int:
 class EpsilonGrid:
     """Rows sorted into cells.
 
-    ``Z`` holds the sorted rows feature by feature, ``order`` their numbers, ``keys`` and ``starts`` the cells that are
-    not empty and the first row of each.
+    ``Z`` (d, n) holds the sorted rows feature by feature, ``order`` their row indices, ``keys`` and ``starts`` the
+    cells that are not empty and the first row of each.
     """
 
     Z: Array
@@ -62,11 +63,13 @@ class EpsilonGrid:
 
     @classmethod
     def of(cls, X: Array, eps: float, threads: int, subject: str) -> "EpsilonGrid":
-        """Sort rows into cells."""
+        """Sort rows into cells of side eps / sqrt(d)."""
         n, d = X.shape
         require_memory(subject, n * (d * X.itemsize + 36), f"the grid of {n} rows", "fit fewer rows")
         side, reach = _side(eps, d), _reach(d)
         low = X.min(axis=0).astype(float)
+        # `reach` empty cells at both ends of each axis keep the neighbours' keys from running into the next line of
+        # cells.
         counts = [int((float(most) - least) / side) + 2 * reach + 1 for most, least in zip(X.max(axis=0), low)]
         strides = [math.prod(counts[k + 1 :]) for k in range(d)]
         keys = np.zeros(n, np.int64)
@@ -74,7 +77,7 @@ class EpsilonGrid:
             part = slice(start, start + _ROWS)
             for k in range(d):
                 keys[part] += (np.floor((X[part, k] - low[k]) / side).astype(np.int64) + reach) * strides[k]
-        # A stable sort: sums of weights then have one order.
+        # A stable sort: weights are then added in the order of rows.
         order = np.argsort(keys, kind="stable").astype(np.int32)
         keys = keys[order]
         begins = np.flatnonzero(keys[1:] != keys[:-1])
@@ -89,7 +92,7 @@ class EpsilonGrid:
         return cls(Z, order, keys, starts, _offsets(strides, reach), 2 * reach, eps**2, threads)
 
     def cluster(self, min_samples: int, weight: Array) -> tuple[Array, Array]:
-        """Return the labels of the sorted rows, and which rows are core."""
+        """Return the labels of the sorted rows, and whether each is core."""
         core = self._cores(min_samples, weight)
         clusters = self._clusters(core)
         labels = np.empty(len(core), np.int32)
@@ -112,15 +115,15 @@ class EpsilonGrid:
         return core
 
     def _clusters(self, core: Array) -> Array:
-        """Return the label of each cell, clusters counted in the order of their first core rows."""
+        """Return the label of each cell, (m,); clusters are numbered in the order of their first core rows."""
         cores = np.maximum.reduceat(core, self.starts[:-1])
         parent = np.arange(len(self.keys), dtype=np.int32)
         box, cells = np.empty((2, len(self.Z))), self._cells()
-        # On one thread: what is united already costs no distance, so that this is a small part of the work.
+        # On one thread: cells that are united already need no distance, so this is a small part of the work.
         for first in range(0, len(self.keys), _RUN):
             stop = min(first + _RUN, len(self.keys))
             epsilon_grid.link_cells(self.Z, cells, first, stop, self.radius, core, cores, box, parent)
-        # Per representative the lowest core row, then its rank; cells without a core row keep what is above all labels.
+        # Per root the lowest core row, then its rank; cells without a core row keep a value above all labels.
         labels = np.full(len(self.keys), np.iinfo(np.int32).max, np.int32)
         epsilon_grid.first_rows(self.starts, self.order, core, parent, labels)
         roots = np.flatnonzero(labels < np.iinfo(np.int32).max)
@@ -136,28 +139,26 @@ class EpsilonGrid:
 
     def _each(self, function: Any) -> None:
         total = len(self.keys)
-        run_numbered(
-            lambda number: function(number * _RUN, min((number + 1) * _RUN, total)), -(-total // _RUN), self.threads
-        )
+        run_numbered(lambda run: function(run * _RUN, min((run + 1) * _RUN, total)), -(-total // _RUN), self.threads)
 
 
 def _offsets(strides: list[int], reach: int) -> Array:
-    """Return what to add to a cell's key for the start of each run within reach, the nearest runs first."""
+    """Return the offset from a cell's key to the start of each run of cells within reach, the nearest runs first."""
     steps = itertools.product(range(-reach, reach + 1), repeat=len(strides) - 1)
-    nearest_first = sorted(steps, key=lambda step: (sum(one * one for one in step), step))
-    runs = [sum(one * stride for one, stride in zip(step, strides)) - reach for step in nearest_first]
+    nearest_first = sorted(steps, key=lambda step: (sum(move * move for move in step), step))
+    runs = [sum(move * stride for move, stride in zip(step, strides)) - reach for step in nearest_first]
     return np.array(runs, np.int64)
 
 
 def cluster_grid(
     X: Array, eps: float, min_samples: int, weight: Array, threads: int, subject: str
 ) -> tuple[Array, Array]:
-    """Return the labels of all rows, and which rows are core."""
+    """Return the labels of all rows, and whether each is core."""
     grid = EpsilonGrid.of(X, eps, threads, subject)
-    found, core = grid.cluster(min_samples, weight)
+    sorted_labels, core = grid.cluster(min_samples, weight)
     order = grid.order
-    # The sorted rows are the largest part of what is held; they go before the answer is put into the rows' order.
+    # The sorted rows are the largest part of memory; they are freed before the result is put into the rows' order.
     del grid
     labels, marks = np.empty(len(order), np.int64), np.empty(len(order), bool)
-    labels[order], marks[order] = found, core
+    labels[order], marks[order] = sorted_labels, core
     return labels, marks

@@ -29,8 +29,8 @@ from mercer.cluster._density.hdbscan_search import (
     search_used,
 )
 from mercer.cluster._density.join_search import JoinSearch
-from mercer.cluster._density.neighbour_lists import number_components
 from mercer.cluster._metric import Metric, MetricName
+from mercer.cluster._numbering import number_by_first_rows
 
 __all__ = ["HDBSCAN"]
 
@@ -38,7 +38,7 @@ __all__ = ["HDBSCAN"]
 @plain
 @dataclass(frozen=True)
 class HierarchyState:
-    """The tree of merges, and the core distances under it."""
+    """The tree of merges as a linkage matrix, and the core distances that it rests on."""
 
     linkage: Any
     core: Any
@@ -51,7 +51,7 @@ class Hierarchy:
     build: Any
 
     def solve(self, state: HierarchyState | None = None) -> Solver:
-        """Build the hierarchy, unless that was done before."""
+        """Build the hierarchy, unless `state` holds it already."""
         if state is None:
             state = HierarchyState(*(yield Dense(self.build)))
         heights = state.linkage[:, 2]
@@ -250,7 +250,7 @@ class HDBSCAN(ClusterMixin, Estimator):
         return tree, tree.select(method, self.allow_single_cluster, self.cluster_selection_epsilon, most)
 
     def _store_labels(self, states: Array) -> None:
-        """Set labels, probabilities and centres; `states` holds 0 for a finite row, else the label that tells why."""
+        """Set labels, probabilities and centres; `states` is 0 for a finite row, else the label INFINITE or MISSING."""
         tree, kept = self._clusters()
         labels, depth = tree.labels(kept, self.cluster_selection_epsilon)
         self.labels_, self.probabilities_ = states.astype(np.int64), np.where(states == MISSING, np.nan, 0.0)
@@ -263,12 +263,12 @@ class HDBSCAN(ClusterMixin, Estimator):
         members = [np.flatnonzero(labels == label) for label in range(labels.max(initial=-1) + 1)]
         shape = (len(members), rows.shape[1])
         if self.store_centers in ("centroid", "both"):
-            means = [np.asarray(depth[one] @ rows[one]).ravel() / depth[one].sum() for one in members]
+            means = [np.asarray(depth[own] @ rows[own]).ravel() / depth[own].sum() for own in members]
             self.centroids_ = np.array(means, rows.dtype).reshape(shape)
         if self.store_centers in ("medoid", "both"):
             metric = metric.settle_scales(rows)
-            chosen = [_medoid(metric, rows[one], depth[one]) for one in members]
-            medoids: Any = rows[[one[i] for one, i in zip(members, chosen)]] if members else np.empty(shape, rows.dtype)
+            chosen = [own[_medoid(metric, rows[own], depth[own])] for own in members]
+            medoids: Any = rows[chosen] if members else np.empty(shape, rows.dtype)
             self.medoids_ = medoids.toarray() if issparse(medoids) else medoids
 
     def fit_predict(self, X: Any, y: Any = None) -> Array:
@@ -319,13 +319,14 @@ class HDBSCAN(ClusterMixin, Estimator):
         """
         check_is_fitted(self)
         tree, n = self.single_linkage_tree_, len(self.single_linkage_tree_) + 1
+        # Merges below the cut, as edges from both children to their node: components of this graph are the clusters.
         merged = np.flatnonzero(tree[:, 2] < cut_distance)
         ends = tree[merged, :2].astype(np.int64).ravel()
         graph = coo_array((np.ones(len(ends), np.int8), (ends, np.repeat(merged + n, 2))), (2 * n - 1, 2 * n - 1))
         parts = connected_components(graph, directed=False)[1][:n]
         large = np.bincount(parts)[parts] >= min_cluster_size
         labels = np.where(self.labels_ < -1, self.labels_, 0)
-        labels[self.labels_ >= -1] = number_components(np.where(large, parts, -1))
+        labels[self.labels_ >= -1] = number_by_first_rows(np.where(large, parts, -1))
         return labels
 
     def __sklearn_tags__(self) -> Any:
@@ -337,7 +338,7 @@ class HDBSCAN(ClusterMixin, Estimator):
 
 
 def _medoid(metric: Metric, rows: Array, weight: Array) -> int:
-    """Return the row with the least weighted distance to all, by tiles."""
+    """Return the index of the row with the least weighted sum of distances to all rows; 2^20 distances at a time."""
     size = max(1, 2**20 // rows.shape[0])
     parts = [metric.distances(rows[i : i + size], rows) @ weight for i in range(0, rows.shape[0], size)]
     return int(np.argmin(np.concatenate(parts)))

@@ -1,4 +1,4 @@
-"""What HDBSCAN asks of its rows: checks, the hierarchy, and where new rows would join it."""
+"""HDBSCAN's checks of its input, and the linkage matrix of the hierarchy."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ MISSING = -3
 
 
 def finite_rows(model: Any, X: Any) -> tuple[Array, Array]:
-    """Return the rows without NaN and infinity, and for each row given 0, or the label that says what it has."""
+    """Return the rows without NaN and infinity, and a state per given row: 0, INFINITE or MISSING."""
     _check_choices(model)
     if model._is_precomputed():
         rows = _distances(model, X)
@@ -47,12 +47,13 @@ def finite_rows(model: Any, X: Any) -> tuple[Array, Array]:
 
 
 def row_states(rows: Rows) -> Array:
-    """Return, for each row, 0 or the label of rows with infinity or NaN."""
+    """Return, for each row, MISSING if it has NaN, else INFINITE if it has infinity, else 0."""
     if issparse(rows):
         numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         missing = np.bincount(numbers, np.isnan(rows.data), rows.shape[0]) > 0
         infinite = np.bincount(numbers, np.isinf(rows.data), rows.shape[0]) > 0
     else:
+        # A sum is finite unless a value is not, or the sum overflows; only such rows are looked at value by value.
         with np.errstate(all="ignore"):
             doubtful = np.flatnonzero(~np.isfinite(rows.sum(axis=1)))
         missing, infinite = np.zeros((2, rows.shape[0]), bool)
@@ -99,7 +100,7 @@ def _distances(model: Any, X: Any) -> Array:
 
 
 def check_sizes(model: Any, rows: Array) -> int:
-    """Return the number of rows, themselves counted, within the core distance."""
+    """Return k, the number of rows within the core distance, the row itself counted; raise if rows are too few."""
     n = rows.shape[0]
     if n == 1:
         message = "HDBSCAN: n_samples=1 while HDBSCAN requires more than one sample; give more rows."
@@ -117,7 +118,7 @@ def check_sizes(model: Any, rows: Array) -> int:
 
 
 def search_used(model: Any, rows: Array, metric: Metric) -> str:
-    """Choose how to find the spanning tree: ``"boruvka"`` in a tree of boxes, ``"prim"`` row by row, or ``"graph"``."""
+    """Choose the method for the spanning tree: ``"boruvka"`` in a tree of boxes, ``"prim"``, or ``"graph"``."""
     if model._is_precomputed():
         return "graph" if issparse(rows) else "prim"
     dense = metric.is_euclidean and not issparse(rows)
@@ -125,7 +126,7 @@ def search_used(model: Any, rows: Array, metric: Metric) -> str:
 
 
 def build_linkage(model: Any, used: str, rows: Array, metric: Metric, k: int, threads: int) -> tuple[Array, Array]:
-    """Return the tree of merges, and the core distances."""
+    """Return the linkage matrix, (n - 1, 4), and the core distances, (n,)."""
     if used == "boruvka":
         search = Boruvka(SpaceTree(rows, threads, "HDBSCAN"), k, model.alpha)
         return linkage_of(*search.edges()), search.core_distances()
@@ -143,15 +144,15 @@ def build_linkage(model: Any, used: str, rows: Array, metric: Metric, k: int, th
 
 
 def _tree_for(algorithm: str, metric: Metric) -> str | None:
-    """Return the name of scikit-learn's tree that knows the metric: of any tree, or of the one that was asked for."""
+    """Return the first of scikit-learn's trees that knows the metric and that `algorithm` allows, or None."""
     return next((tree for tree in TREES if algorithm in ("auto", tree) and metric.suits_tree(tree)), None)
 
 
 def _tree_core_distances(tree: Any, rows: Array, k: int, threads: int) -> Array:
     core = np.empty(rows.shape[0])
 
-    def work(number: int) -> None:
-        part = slice(number * 512, (number + 1) * 512)
+    def work(run: int) -> None:
+        part = slice(run * 512, (run + 1) * 512)
         core[part] = tree.query(rows[part], k)[0][:, -1]
 
     run_numbered(work, -(-rows.shape[0] // 512), threads)

@@ -1,4 +1,4 @@
-"""Climbing a Gaussian density to its attractors, and joining attractors by paths of dense rows."""
+"""Hill climbing on a Gaussian density to its attractors, and joining attractors by paths of dense rows."""
 
 import math
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source.threads import run_numbered
 from mercer._types import Array
-from mercer.cluster._density.neighbour_lists import number_components
 from mercer.cluster._density.space_tree import WIDTH, SpaceTree
+from mercer.cluster._numbering import number_by_first_rows
 
 __all__ = ["Ascent", "GaussianDensity", "HillState", "attractors_of", "clusters_of"]
 
-# Squared radius of a sum in bandwidths: a row beyond adds less than exp(-40), 4e-18, of a row at the centre.
+# Squared radius of a sum, in bandwidths: a row farther away adds less than exp(-40) = 4e-18 of a row at the centre.
 _CUT = 80.0
 # Rows in one native call: some milliseconds of work.
 _RUN = 512
 
 
 class GaussianDensity:
-    """A Gaussian kernel density of weighted rows, with the step that climbs it.
+    """A Gaussian kernel density of weighted rows, and its mean-shift step.
 
     Parameters
     ----------
@@ -40,17 +40,18 @@ class GaussianDensity:
         self.placed = np.zeros(len(tree.leaves) * WIDTH)
         self.placed[: tree.n] = 1.0 if weight is None else weight[tree.order]
         total = tree.n if weight is None else float(np.sum(weight))
+        # log of (2 pi h^2)^(-d/2) / W.
         self.log_scale = -math.log(total) - tree.d * (math.log(bandwidth) + 0.5 * math.log(2 * math.pi))
 
     def climb(self, rows: Array, group: int = WIDTH) -> tuple[Array, Array]:
-        """Return the logarithm of the density at some rows, and the next point on each one's way up.
+        """Return the log density at each row, and its next point: the mean of all rows weighted by their Gaussians.
 
-        Rows in groups share a walk down the tree; a row asked for alone gives the same bits whatever rows are beside.
+        Rows in groups share a walk down the tree; with `group` 1 a row's result does not depend on the rows beside it.
         """
         sums, means = np.empty(len(rows)), np.empty(rows.shape)
 
-        def work(number: int) -> None:
-            part = slice(number * _RUN, (number + 1) * _RUN)
+        def work(run: int) -> None:
+            part = slice(run * _RUN, (run + 1) * _RUN)
             box_search.climb(
                 np.ascontiguousarray(rows[part], np.float64), group, self.tree.leaves, self.tree.walk(), self.placed,
                 0.5 / self.bandwidth**2, _CUT * self.bandwidth**2, np.empty((group, self.tree.d + 1, WIDTH)),
@@ -68,7 +69,7 @@ class GaussianDensity:
 @plain
 @dataclass(frozen=True)
 class HillState:
-    """Where each row has got to, the log density it had there, its last move in bandwidths, whether it goes on."""
+    """The point each row has reached, its log density, its last move in bandwidths, and whether it still moves."""
 
     points: Any
     log_density: Any
@@ -78,7 +79,7 @@ class HillState:
 
 @dataclass(frozen=True, eq=False)
 class Ascent:
-    """The solver: move every row to the weighted mean of the rows around it, until none moves by much."""
+    """The solver: move every row to the weighted mean of the rows around it (mean shift), until all moves are small."""
 
     density: GaussianDensity
     weight: Array
@@ -91,7 +92,7 @@ class Ascent:
         return HillState(rows, np.full(len(rows), -np.inf), np.full(len(rows), np.inf), np.ones(len(rows), bool))
 
     def advance(self, state: HillState) -> HillState:
-        """Take one step with all rows that still move."""
+        """Take one step with all rows that still move; return the new state."""
         moving = np.flatnonzero(state.moving)
         log_density, means = self.density.climb(state.points[moving], self.group)
         moves = np.sqrt(np.sum((means - state.points[moving]) ** 2, axis=1)) / self.density.bandwidth
@@ -99,7 +100,7 @@ class Ascent:
         points, reached, lengths, still = (
             part.copy() for part in (state.points, state.log_density, state.moves, state.moving)
         )
-        # A density never falls along the way; rounding may make it seem so where the way ends.
+        # The density never falls along a path; rounding may make it seem so near the end.
         reached[moving] = np.maximum(reached[moving], log_density)
         points[moving[on]] = means[on]
         lengths[moving] = moves
@@ -107,7 +108,7 @@ class Ascent:
         return HillState(points, reached, lengths, still)
 
     def solve(self, state: HillState) -> Solver:
-        """Climb from a state."""
+        """Climb from `state` until no row moves or ``max_iter`` steps are made."""
         for _ in range(self.max_iter):
             if not state.moving.any():
                 break
@@ -122,21 +123,21 @@ class Ascent:
 
 
 def attractors_of(points: Array, log_density: Array, bandwidth: float, threads: int) -> tuple[Array, Array]:
-    """Return the attractor of each row, numbered from the densest down, and each attractor's densest row.
+    """Return the attractor of each row, numbered from the densest down, and the densest row of each attractor.
 
-    Ways that lead to one attractor end near it, not on it: ends within half a bandwidth of each other are one.
+    Paths to the same attractor end near it, not on it: ends within half a bandwidth of each other are one attractor.
     """
     tree = SpaceTree(points, threads, "DENCLUE")
     components = np.empty(tree.n, np.int32)
     components[tree.order] = tree.components(0.5 * bandwidth, np.ones(tree.n, bool))
-    groups = number_components(components)
+    groups = number_by_first_rows(components)
     order = np.lexsort((-log_density, groups))
     tops = order[np.unique(groups[order], return_index=True)[1]]
-    # Densities that differ by rounding alone are equal; then coordinates decide, so that no order of rows does.
+    # Densities equal up to rounding count as equal; then coordinates decide, so that the order of rows does not.
     rank = np.lexsort((*points[tops].T[::-1], -np.round(log_density[tops], 9)))
-    number = np.empty(len(tops), np.int64)
-    number[rank] = np.arange(len(tops))
-    return number[groups], tops[rank]
+    index = np.empty(len(tops), np.int64)
+    index[rank] = np.arange(len(tops))
+    return index[groups], tops[rank]
 
 
 def clusters_of(tree: SpaceTree, groups: Array, peaks: Array, dense: Array, bandwidth: float) -> Array:
@@ -149,6 +150,7 @@ def clusters_of(tree: SpaceTree, groups: Array, peaks: Array, dense: Array, band
     components[tree.order] = tree.components(bandwidth, dense[tree.order])
     rows = np.flatnonzero(dense)
     size = len(peaks) + tree.n
+    # A bipartite graph: each dense row links its attractor to its component of dense rows.
     links = coo_array((np.ones(len(rows), np.int8), (groups[rows], len(peaks) + components[rows])), (size, size))
     parts = connected_components(links, directed=False)[1][: len(peaks)]
-    return number_components(np.where(peaks, parts, -1))
+    return number_by_first_rows(np.where(peaks, parts, -1))

@@ -1,4 +1,4 @@
-"""Where new rows would join the hierarchy of a fitted HDBSCAN."""
+"""Labels of new rows by the point where they would join the hierarchy of a fitted HDBSCAN."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ class JoinSearch:
 
     @classmethod
     def of(cls, model: Any, tree: CondensedTree, kept: Array) -> "JoinSearch":
-        """Return the search of a fitted model."""
+        """Return the search of a fitted model with the clusters `kept` of its condensed tree."""
         k = model.min_cluster_size if model.min_samples is None else model.min_samples
         metric, owners = Metric(model.metric, model.metric_params), tree.owners(kept)
         if model._fit_rows is not None:
@@ -43,30 +43,33 @@ class JoinSearch:
 
     def labels(self, rows: Array, threads: int) -> Array:
         """Return the cluster that each row would join, or -1."""
-        found = np.empty(rows.shape[0], np.int64)
+        labels = np.empty(rows.shape[0], np.int64)
+        # At most 2^20 distances (8 MiB) at a time per thread.
         size = max(1, 2**20 // len(self.core))
 
-        def work(number: int) -> None:
-            part = slice(number * size, (number + 1) * size)
-            found[part] = self._labels(rows[part])
+        def work(tile: int) -> None:
+            part = slice(tile * size, (tile + 1) * size)
+            labels[part] = self._labels(rows[part])
 
         if rows.shape[0] <= size:
             work(0)
         else:
             run_numbered(work, -(-rows.shape[0] // size), threads)
-        return found
+        return labels
 
     def _labels(self, rows: Array) -> Array:
         """Return each row's cluster at the fitted row of least mutual reachability, at that level of the hierarchy."""
         distances = self._distances(rows)
         reach = np.maximum(distances / self.alpha, self.core)
         if self.k > 1:
+            # The k rows within the core distance count the new row itself, hence the (k - 1)-th nearest fitted row.
             own = np.partition(distances, self.k - 2, axis=1)[:, self.k - 2]
             reach = np.maximum(reach, own[:, None])
         nearest = reach.argmin(axis=1)
         with np.errstate(divide="ignore"):
             levels = 1.0 / reach[np.arange(len(reach)), nearest]
         clusters = self.tree.belongs[nearest]
+        # Climb from the fitted row's last cluster to the one that existed at this level.
         while (early := self.tree.births[clusters] > levels).any():
             clusters = np.where(early, self.tree.parents[clusters], clusters)
         return np.where(levels >= self.least_level, self.labels_of[clusters], -1)

@@ -60,7 +60,7 @@ def k_distances(X: Any, k: int = 4, *, metric: Any = "euclidean", n_jobs: int | 
 
 
 def _own_distances(D: Array, row: int) -> Array:
-    """Return a row of given distances; the distance to itself is zero whatever is stored."""
+    """Return row `row` of a given distance matrix; the distance to itself is zero whatever is stored."""
     distances = densify(D[row : row + 1])[0].copy()
     distances[row] = 0.0
     return distances

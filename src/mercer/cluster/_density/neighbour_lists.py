@@ -1,4 +1,4 @@
-"""DBSCAN from lists of neighbours that are made part by part, of any metric or of a graph, in O(n) memory."""
+"""DBSCAN from lists of neighbours, computed part by part, for any metric or graph, in O(n) memory."""
 
 import itertools
 from dataclasses import dataclass
@@ -11,30 +11,31 @@ from scipy.sparse.csgraph import connected_components
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.cluster._metric import Metric
+from mercer.cluster._numbering import number_by_first_rows
 
-__all__ = ["DistanceTiles", "Graph", "MatrixRows", "MetricTree", "Neighbours", "cluster_lists", "number_components"]
+__all__ = ["DistanceTiles", "Graph", "MatrixRows", "MetricTree", "Neighbours", "cluster_lists"]
 
-# Neighbours held at a time, per thread: 32 MiB of indices.
+# Most neighbours held at a time per thread: 32 MiB of indices.
 _MOST = 2**22
 
 
 class Neighbours(Protocol):
-    """Where lists of neighbours come from."""
+    """A source of neighbour lists."""
 
     n: int
-    # Rows whose lists may be asked for in one call.
+    # Most rows whose lists one call may request.
     most_rows: int
 
     def sizes(self, start: int, stop: int) -> Array:
-        """Return the number of neighbours of some rows, themselves counted."""
+        """Return the number of neighbours of the rows from `start` to `stop`, themselves counted."""
 
     def lists(self, start: int, stop: int) -> tuple[Array, Array]:
-        """Return the number of neighbours of some rows, and those of all of them, one list after the other."""
+        """Return the number of neighbours of the rows from `start` to `stop`, and their lists, one after the other."""
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceTiles:
-    """Neighbours by all distances, a tile at a time."""
+    """Neighbours by all distances, a tile of rows at a time."""
 
     X: Array
     metric: Metric
@@ -50,7 +51,7 @@ class DistanceTiles:
 
     def _near(self, start: int, stop: int) -> Array:
         near = self.metric.distances(self.X[start:stop], self.X) <= self.eps
-        # A row is its own neighbour, whatever the metric's rounding makes of it.
+        # A row is its own neighbour, even if rounding makes the distance to itself positive.
         near[np.arange(stop - start), np.arange(start, stop)] = True
         return near
 
@@ -64,7 +65,7 @@ class DistanceTiles:
 
 @dataclass(frozen=True, eq=False)
 class MatrixRows(DistanceTiles):
-    """Neighbours by a matrix of distances that was given."""
+    """Neighbours by a given matrix of distances."""
 
     def _near(self, start: int, stop: int) -> Array:
         return self.X[start:stop] <= self.eps
@@ -87,13 +88,13 @@ class MetricTree:
         return self.tree.query_radius(self.X[start:stop], self.eps, count_only=True)
 
     def lists(self, start: int, stop: int) -> tuple[Array, Array]:
-        found = self.tree.query_radius(self.X[start:stop], self.eps)
-        return np.array([len(one) for one in found]), np.concatenate(found)
+        lists = self.tree.query_radius(self.X[start:stop], self.eps)
+        return np.array([len(neighbours) for neighbours in lists]), np.concatenate(lists)
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Neighbours by a sparse matrix of distances; what is not stored is far, but each row is its own neighbour."""
+    """Neighbours by a sparse matrix of distances; entries not stored are far, but each row is its own neighbour."""
 
     D: Rows
     eps: float
@@ -118,7 +119,7 @@ class Graph:
 
 
 def cluster_lists(neighbours: Neighbours, min_samples: int, weight: Array, threads: int) -> tuple[Array, Array]:
-    """Return the labels of all rows, and which rows are core."""
+    """Return the labels of all rows, and whether each is core."""
     n = neighbours.n
     rows = neighbours.most_rows
     sizes = _join(neighbours.sizes, [(i, min(i + rows, n)) for i in range(0, n, rows)], threads)
@@ -128,24 +129,15 @@ def cluster_lists(neighbours: Neighbours, min_samples: int, weight: Array, threa
         core = _join(lambda start, stop: _weights(neighbours, start, stop, weight), bounds, threads) >= min_samples
         core &= weight > 0
     components = _components(neighbours, bounds, core, threads)
-    labels = number_components(np.where(core, components, -1))
+    labels = number_by_first_rows(np.where(core, components, -1))
+    # Border rows get the lowest label among their core neighbours; n stands for none.
     high = np.where(core, labels, n)
-    found = _join(lambda start, stop: _lowest(neighbours, start, stop, core, high), bounds, threads)
-    return np.where(core, labels, np.where(found == n, -1, found)), core
-
-
-def number_components(components: Array) -> Array:
-    """Number components from 0 in the order of their first rows; negative ones become -1."""
-    labels = np.full(len(components), -1, np.int64)
-    members = np.flatnonzero(components >= 0)
-    if len(members):
-        _, first, inverse = np.unique(components[members], return_index=True, return_inverse=True)
-        labels[members] = np.argsort(np.argsort(first))[inverse]
-    return labels
+    lowest = _join(lambda start, stop: _lowest(neighbours, start, stop, core, high), bounds, threads)
+    return np.where(core, labels, np.where(lowest == n, -1, lowest)), core
 
 
 def _cuts(sizes: Array, most_rows: int) -> list[tuple[int, int]]:
-    """Cut rows into runs with a bounded number of rows and neighbours; a longer list makes a run of its own."""
+    """Cut rows into runs of at most `most_rows` rows and _MOST neighbours; a longer list is a run of its own."""
     ends, start, total = [0], 0, np.concatenate([[0], np.cumsum(sizes)])
     while start < len(sizes):
         stop = int(np.searchsorted(total, total[start] + _MOST, side="right")) - 1
@@ -156,7 +148,7 @@ def _cuts(sizes: Array, most_rows: int) -> list[tuple[int, int]]:
 
 def _join(function: Any, bounds: list[tuple[int, int]], threads: int) -> Array:
     parts: list[Array] = []
-    run_numbered(lambda number: function(*bounds[number]), len(bounds), threads, parts.append)
+    run_numbered(lambda run: function(*bounds[run]), len(bounds), threads, parts.append)
     return np.concatenate(parts)
 
 
@@ -166,22 +158,22 @@ def _weights(neighbours: Neighbours, start: int, stop: int, weight: Array) -> Ar
 
 
 def _components(neighbours: Neighbours, bounds: list[tuple[int, int]], core: Array, threads: int) -> Array:
-    """Find the connected components of the core rows; each part is united with the parts before it."""
+    """Return a component per row, from the links between core rows; each run is united with the runs before it."""
     n, components = len(core), np.arange(len(core))
 
-    def pairs(number: int) -> Array:
-        start, stop = bounds[number]
+    def pairs(run: int) -> Array:
+        start, stop = bounds[run]
         if not core[start:stop].any():
             return np.empty((2, 0), int)
         sizes, columns = neighbours.lists(start, stop)
         rows = np.repeat(np.arange(start, stop), sizes)
         kept = core[rows] & core[columns] & (rows != columns)
-        # Of each part a spanning forest is enough: no more than n edges wait for their turn.
+        # A spanning forest of each run is enough: at most n edges wait to be united.
         return _forest(rows[kept], columns[kept], n)
 
     def unite(edges: Array) -> None:
-        one, other = components[edges[0]], components[edges[1]]
-        graph = coo_array((np.ones(len(one), np.int8), (one, other)), (n, n))
+        left, right = components[edges[0]], components[edges[1]]
+        graph = coo_array((np.ones(len(left), np.int8), (left, right)), (n, n))
         components[:] = connected_components(graph, directed=False)[1][components]
 
     run_numbered(pairs, len(bounds), threads, unite)
@@ -193,16 +185,17 @@ def _forest(rows: Array, columns: Array, n: int) -> Array:
     labels = connected_components(graph, directed=False)[1]
     ends = np.unique(np.concatenate([rows, columns]))
     _, first, inverse = np.unique(labels[ends], return_index=True, return_inverse=True)
+    # A star per component: every end is linked to the component's first end.
     return np.stack([ends[first][inverse], ends])
 
 
 def _lowest(neighbours: Neighbours, start: int, stop: int, core: Array, high: Array) -> Array:
-    """Return the lowest of the labels `high` among the neighbours of each row, where some row is not core."""
+    """Return the lowest label in `high` among the neighbours of each row; runs of core rows only keep their own."""
     if core[start:stop].all():
         return high[start:stop]
     sizes, columns = neighbours.lists(start, stop)
-    found = np.full(stop - start, len(core))
+    lowest = np.full(stop - start, len(core))
     listed = np.flatnonzero(sizes)
     starts = np.concatenate([[0], np.cumsum(sizes)])[listed]
-    found[listed] = np.minimum.reduceat(high[columns], starts)
-    return found
+    lowest[listed] = np.minimum.reduceat(high[columns], starts)
+    return lowest

@@ -1,4 +1,4 @@
-"""Matrices of distances that users give, checked."""
+"""Distance matrices that users give: checks, and dense rows of sparse ones."""
 
 from typing import Any
 
@@ -34,10 +34,10 @@ def check_distances(estimator: Any, X: Any, **options: Any) -> Array:
 
 
 def densify(D: Rows) -> Array:
-    """Return rows of a sparse matrix of distances as a dense one: entries that are not stored are infinite."""
+    """Return rows of a sparse distance matrix as a dense array: entries that are not stored are infinite."""
     if not issparse(D):
         return D
     dense = np.full(D.shape, np.inf)
-    numbers = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
-    dense[numbers, D.indices] = D.data
+    rows = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))
+    dense[rows, D.indices] = D.data
     return dense

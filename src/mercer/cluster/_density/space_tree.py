@@ -1,4 +1,4 @@
-"""A tree of boxes over rows in memory, and the searches in it, on threads over fixed runs of leaves."""
+"""A tree of boxes over rows in memory, and searches in it, on threads over fixed runs of leaves."""
 
 from collections.abc import Callable
 
@@ -11,18 +11,18 @@ from mercer._types import Array
 
 __all__ = ["NO_LABEL", "WIDTH", "SpaceTree", "make_scratch"]
 
-# Rows in a leaf, as the native code has it.
+# Rows in a leaf; the native code has the same constant.
 WIDTH = 32
-# Leaves asked for in one call: some milliseconds of work, which leaves room for Ctrl-C.
+# Leaves searched for in one native call: some milliseconds of work, so that Ctrl-C is noticed.
 _RUN = 16
-# Subtrees that threads build side by side; fixed, though no number of them would change the tree.
+# Subtrees that threads build in parallel; fixed, although their number does not change the tree.
 _PARTS = 32
-# Above every label: what rows have that count for nothing.
+# Above every label; marks rows without one.
 NO_LABEL = np.int32(2**31 - 1)
 
 
 def make_scratch(d: int) -> tuple[Array, Array, Array, Array]:
-    """Return the arrays that a walk down the tree writes to: a box, a stack with its gaps, the distances to a leaf."""
+    """Return the arrays that a walk writes to: box (2, d), stack and gaps (128,), distances to a leaf (WIDTH,)."""
     return np.empty((2, d)), np.empty(128, np.int32), np.empty(128), np.empty(WIDTH)
 
 
@@ -34,7 +34,7 @@ class SpaceTree:
     X : ndarray of shape (n, d)
     threads : int
     subject : str
-        Who asks, for the memory forecast.
+        The name of the estimator, for the memory forecast.
     """
 
     def __init__(self, X: Array, threads: int, subject: str) -> None:
@@ -52,7 +52,7 @@ class SpaceTree:
         self._each_run(lambda first, stop: box_tree.pack(X, self.order, first, stop, self.leaves), 64 * _RUN)
 
     def _build(self, part: int) -> None:
-        """Split the top on one thread, then the parts of at most `part` leaves below it on all."""
+        """Split nodes down to at most `part` leaves on one thread, then those subtrees on all threads."""
         self._split(0, part)
         parts, pending = [], [0]
         while pending:
@@ -62,7 +62,7 @@ class SpaceTree:
                 parts.append(node)
             elif count > 1:
                 pending += [node + 1, node + 2 * ((count + 1) // 2)]
-        run_numbered(lambda number: self._split(parts[number], 0), len(parts), self.threads)
+        run_numbered(lambda index: self._split(parts[index], 0), len(parts), self.threads)
 
     def _split(self, root: int, until: int) -> None:
         """Split the nodes from `root` down that have more than `until` leaves."""
@@ -70,28 +70,26 @@ class SpaceTree:
         box_tree.build(self.X, np.ones(self.d), self.order, self.nodes, self.boxes, root, until, stack)
 
     def walk(self) -> box_search.Walk:
-        """Return a walk down the tree for one native search."""
+        """Return a walk down the tree with its own scratch, for one native search."""
         return box_search.Walk(self.nodes, self.boxes, *make_scratch(self.d))
 
     def rows(self, start: int, stop: int) -> Array:
-        """Return the rows at some places of the tree, as float64."""
+        """Return the rows at the positions from `start` to `stop` of the tree, as float64."""
         return self.X[self.order[start:stop]].astype(np.float64, copy=False)
 
     def _each_run(self, function: Callable[[int, int], None], leaves: int = _RUN) -> None:
         """Call ``function(first, stop)`` for fixed runs of leaves, on all threads."""
         total = len(self.leaves) if hasattr(self, "leaves") else int(self.nodes[0, 1])
         run_numbered(
-            lambda number: function(number * leaves, min((number + 1) * leaves, total)),
-            -(-total // leaves),
-            self.threads,
+            lambda run: function(run * leaves, min((run + 1) * leaves, total)), -(-total // leaves), self.threads
         )
 
     def each_rows(self, function: Callable[[int, int], None]) -> None:
-        """Call ``function(start, stop)`` for fixed runs of places, on all threads."""
+        """Call ``function(start, stop)`` for fixed runs of positions, on all threads."""
         self._each_run(lambda first, stop: function(first * WIDTH, min(stop * WIDTH, self.n)))
 
     def count_within(self, radius: float, weight: Array, enough: float) -> Array:
-        """Return the weight within `radius` of each row, in the order of the tree, as far as it is below `enough`."""
+        """Return the weight within `radius` of each row, in the order of the tree; exact only below `enough`."""
         totals = np.empty(self.n)
         placed = np.empty(0) if weight is None else weight[self.order]
 
@@ -103,65 +101,66 @@ class SpaceTree:
         return totals
 
     def components(self, radius: float, counted: Array) -> Array:
-        """Find connected components of the counted rows within `radius` of each other, by place; -1 for other rows.
+        """Return the connected components of counted rows within `radius` of each other, by position; -1 for others.
 
-        In each round every row looks for one row of another component; those that find none never will, and parts of
-        the tree that belong to one component are skipped. So nothing is kept of a neighbourhood but one of its rows.
+        In each round every row looks for one row of another component; rows that find none never will, and parts of the
+        tree that belong to one component are skipped. So of each neighbourhood only one row is kept.
         """
         labels = np.where(counted, np.arange(self.n, dtype=np.int32), np.int32(-1))
         uniform = np.empty(len(self.nodes), np.int32)
         asking = labels.copy()
         while True:
             box_tree.uniform_labels(self.nodes, labels, uniform)
-            found = self._links(radius, asking, labels, uniform)
-            if not (found >= 0).any():
+            links = self._links(radius, asking, labels, uniform)
+            if not (links >= 0).any():
                 return labels
             edges = np.empty((self.n, 2), np.int32)
+            # All links weigh nothing, so that the order of edges alone decides; the edges themselves are not used.
             reachability.join(
-                np.arange(self.n, dtype=np.int32), labels, found, np.zeros(self.n), np.empty(self.n, np.int32),
+                np.arange(self.n, dtype=np.int32), labels, links, np.zeros(self.n), np.empty(self.n, np.int32),
                 edges, np.empty(self.n), 0, np.empty(self.n, np.int32),
             )  # fmt: skip
-            asking = np.where(found >= 0, labels, np.int32(-1))
+            asking = np.where(links >= 0, labels, np.int32(-1))
 
     def _links(self, radius: float, asking: Array, labels: Array, uniform: Array) -> Array:
-        found = np.empty(self.n, np.int32)
+        links = np.empty(self.n, np.int32)
 
         def work(start: int, stop: int) -> None:
             box_search.find_links(
                 self.rows(start, stop), asking[start:stop], WIDTH, self.leaves, self.walk(), radius**2, labels, uniform,
-                found[start:stop],
+                links[start:stop],
             )  # fmt: skip
 
         self.each_rows(work)
-        return found
+        return links
 
     def share_labels(self, radius: float, labels: Array) -> Array:
-        """Return labels by place; a row without one gets the lowest label within `radius`, or -1.
+        """Return labels by position; a row without a label gets the lowest label within `radius`, or -1.
 
-        A row that has no label, and gives none, has the label ``NO_LABEL``.
+        ``NO_LABEL`` marks the rows without a label.
         """
-        lowest, found = self.lowest(labels), labels.copy()
+        lowest, shared = self.lowest(labels), labels.copy()
 
         def work(start: int, stop: int) -> None:
             open_places = start + np.flatnonzero(labels[start:stop] == NO_LABEL)
             rows = self.X[self.order[open_places]].astype(np.float64, copy=False)
-            found[open_places] = self.lowest_within(rows, radius, labels, lowest)
+            shared[open_places] = self.lowest_within(rows, radius, labels, lowest)
 
         self.each_rows(work)
-        return np.where(found == NO_LABEL, np.int32(-1), found)
+        return np.where(shared == NO_LABEL, np.int32(-1), shared)
 
     def lowest(self, labels: Array) -> Array:
-        """Return the lowest label of each node."""
+        """Return the lowest label among the rows of each node."""
         lowest = np.empty(len(self.nodes), np.int32)
         box_tree.lowest_labels(self.nodes, labels, lowest)
         return lowest
 
     def lowest_within(self, rows: Array, radius: float, labels: Array, lowest: Array, group: int = WIDTH) -> Array:
-        """Return the lowest of `labels`, given by place, within `radius` of each row; ``NO_LABEL`` without one."""
-        found = np.full(len(rows), NO_LABEL, np.int32)
+        """Return the lowest of `labels`, by position, within `radius` of each row; ``NO_LABEL`` if there is none."""
+        out = np.full(len(rows), NO_LABEL, np.int32)
         if len(rows):
-            box_search.lowest_within(rows, group, self.leaves, self.walk(), radius**2, labels, lowest, found)
-        return found
+            box_search.lowest_within(rows, group, self.leaves, self.walk(), radius**2, labels, lowest, out)
+        return out
 
     def kth_distances(self, k: int) -> Array:
         """Return the squared distance from each row to its k-th nearest, itself counted, in the order of the tree."""
@@ -170,5 +169,5 @@ class SpaceTree:
         return out[:, 0]
 
     def nearest(self, rows: Array, k: int, out: Array, group: int = WIDTH) -> None:
-        """Write the squared distances to the last ``out.shape[1]`` of the k nearest of some rows."""
+        """Write the squared distances from each row to the last ``out.shape[1]`` of its k nearest rows to `out`."""
         box_search.kth_nearest(rows, group, self.leaves, self.walk(), np.empty((group, k)), out)

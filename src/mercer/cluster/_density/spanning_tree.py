@@ -1,7 +1,7 @@
-"""The minimum spanning tree of mutual reachability: Boruvka's rounds over a tree of boxes, or Prim's walk by rows.
+"""The minimum spanning tree of mutual reachability: Boruvka's rounds over a tree of boxes, or Prim's algorithm.
 
-Edges are ordered by weight and then by their rows' numbers, so that the minimum spanning tree is unique: both ways give
-the same edges.
+Edges are ordered by weight and then by their row indices, so the minimum spanning tree is unique: both methods give the
+same edges.
 """
 
 from collections.abc import Callable
@@ -20,21 +20,21 @@ from mercer.errors import DataError
 
 __all__ = ["Boruvka", "all_distances", "core_distances", "graph_edges", "walk_edges"]
 
-# Most distances that are kept (256 MiB) rather than computed again row by row.
+# Most distances that are kept (2^25, 256 MiB) rather than computed again row by row.
 _MATRIX = 2**25
 
 
 class Boruvka:
-    """The lightest edge out of each component, round by round, until one component is left.
+    """Boruvka's algorithm: add the lightest edge out of each component, round by round, until one component is left.
 
-    A row remembers its lightest edge; as long as that leads out of its component it is still the lightest, and once it
-    does not, its weight bounds all other edges of the row from below. So few rows search again in a later round.
+    A row remembers its lightest edge. As long as that leads out of its component it is still the lightest; once it does
+    not, its weight is a lower bound on all other edges of the row. So few rows search again in a later round.
 
     Parameters
     ----------
     tree : SpaceTree
     min_samples : int
-        Which nearest row, itself counted, is at the core distance.
+        The core distance is that to the nearest row of this rank, the row itself counted.
     alpha : float
         What distances are divided by.
     """
@@ -50,37 +50,39 @@ class Boruvka:
         self.partner, self.weight = np.full(n, -1, np.int32), np.zeros(n)
 
     def core_distances(self) -> Array:
-        """Return the core distances in the order of rows."""
+        """Return the core distances in the order of rows, (n,)."""
         distances = np.empty(self.tree.n)
         distances[self.tree.order] = np.sqrt(self.core)
         return distances
 
     def edges(self) -> tuple[Array, Array]:
-        """Return the edges of the tree and their lengths."""
-        n, found = self.tree.n, 0
+        """Return the n - 1 edges of the tree, as row indices, and their lengths."""
+        n, made = self.tree.n, 0
         edges, lengths = np.empty((n - 1, 2), np.int32), np.empty(n - 1)
-        while found < n - 1:
+        while made < n - 1:
             box_tree.uniform_labels(self.tree.nodes, self.labels, self.uniform)
-            if found:
+            # From the second round on, one search per component without a known edge finds a limit for its other rows.
+            if made:
                 self._search(self._seeds(self._limits()))
             self._search(self._limits())
-            found = reachability.join(
-                self.tree.order, self.labels, self.partner, self.weight, np.empty(n, np.int32), edges, lengths, found,
+            made = reachability.join(
+                self.tree.order, self.labels, self.partner, self.weight, np.empty(n, np.int32), edges, lengths, made,
                 np.empty(n, np.int32),
             )  # fmt: skip
         return edges, np.sqrt(lengths)
 
     def _limits(self) -> Array:
-        """Return the weight of the component's lightest known edge for rows that must search; negative for others."""
+        """Return the weight of the component's lightest known edge for rows that must search; -1 for others."""
         known = (self.partner >= 0) & (self.labels[self.partner] != self.labels)
         lightest = np.full(self.tree.n, np.inf)
         np.minimum.at(lightest, self.labels[known], self.weight[known])
         limits = lightest[self.labels]
+        # A row whose edges all weigh more than the component's lightest known edge cannot improve it.
         limits[known | (self.weight > limits)] = -1.0
         return limits
 
     def _seeds(self, limits: Array) -> Array:
-        """Return limits that let only one row search per component without a known edge: the most promising one."""
+        """Return limits by which only one row per component without a known edge searches: that of the lowest bound."""
         blind = np.flatnonzero(np.isinf(limits))
         blind = blind[np.argsort(self.weight[blind], kind="stable")]
         first = blind[np.unique(self.labels[blind], return_index=True)[1]]
@@ -107,14 +109,14 @@ class Boruvka:
 
 
 def all_distances(rows: Array, metric: Metric, threads: int) -> Callable[[int], Array]:
-    """Return a function from a row index to its distances to all rows, which are kept if all fit into memory."""
+    """Return a function from a row index to its distances to all rows; they are kept in a matrix if it fits."""
     n = rows.shape[0]
     if n * n > _MATRIX or 16 * n * n > count_allowed_bytes():
         return lambda row: metric.distances(rows[row : row + 1], rows)[0]
     D, size = np.empty((n, n)), max(1, 2**20 // n)
 
-    def fill(number: int) -> None:
-        part = slice(number * size, (number + 1) * size)
+    def fill(tile: int) -> None:
+        part = slice(tile * size, (tile + 1) * size)
         D[part] = metric.distances(rows[part], rows)
 
     run_numbered(fill, -(-n // size), threads)
@@ -122,11 +124,11 @@ def all_distances(rows: Array, metric: Metric, threads: int) -> Callable[[int], 
 
 
 def core_distances(row: Callable[[int], Array], n: int, k: int, threads: int) -> Array:
-    """Return the distance from each row to its k-th nearest, itself counted."""
+    """Return the distance from each row to its k-th nearest, itself counted, (n,)."""
     core = np.empty(n)
 
-    def work(number: int) -> None:
-        for i in range(number * 64, min((number + 1) * 64, n)):
+    def work(run: int) -> None:
+        for i in range(run * 64, min((run + 1) * 64, n)):
             core[i] = np.partition(row(i), k - 1)[k - 1]
 
     run_numbered(work, -(-n // 64), threads)
@@ -134,20 +136,20 @@ def core_distances(row: Callable[[int], Array], n: int, k: int, threads: int) ->
 
 
 def walk_edges(row: Callable[[int], Array], core: Array, alpha: float) -> tuple[Array, Array]:
-    """Return the edges of the tree and their lengths by Prim's algorithm, which asks for each row's distances once."""
+    """Return the edges of the tree and their lengths by Prim's algorithm; it needs each row's distances once."""
     n = len(core)
     visited, source, weight = np.zeros(n, np.int8), np.full(n, -1, np.int32), np.full(n, np.inf)
     edges, lengths = np.empty((n - 1, 2), np.int32), np.empty(n - 1)
     current = 0
-    for number in range(n - 1):
+    for step in range(n - 1):
         current = reachability.visit(current, row(current), core, alpha, visited, source, weight)
-        edges[number] = source[current], current
-        lengths[number] = weight[current]
+        edges[step] = source[current], current
+        lengths[step] = weight[current]
     return edges, lengths
 
 
 def graph_edges(D: Rows, k: int, alpha: float, farthest: float, subject: str) -> tuple[Array, Array, Array]:
-    """Return the edges and lengths of a sparse graph of distances, and its core distances."""
+    """Return the edges and lengths of the spanning tree of a sparse distance graph, and its core distances."""
     stored = np.diff(D.indptr)
     if stored.min() < k:
         message = (
@@ -160,7 +162,7 @@ def graph_edges(D: Rows, k: int, alpha: float, farthest: float, subject: str) ->
     reach = np.maximum(np.maximum(core[rows], core[D.indices]), D.data / alpha)
     if farthest > 0:
         reach[np.isinf(reach)] = farthest
-    # An edge of length zero is none to SciPy.
+    # SciPy takes a stored zero for a missing edge.
     graph = csr_array((np.maximum(reach, np.finfo(float).tiny), D.indices, D.indptr), D.shape)
     parts = connected_components(graph, directed=False, return_labels=False)
     if parts > 1:

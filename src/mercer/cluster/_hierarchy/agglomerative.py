@@ -239,27 +239,27 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         return merging(type(self).__name__, rows, matrix, self.linkage, self.metric, None, self._threads())
 
     def _last_number(self, n: int) -> int:
-        """Return how many clusters a constrained tree ends with."""
+        """Return the number of clusters at which a constrained tree stops."""
         full = self.compute_full_tree
         if full == "auto":
             full = self.n_clusters is None or self.n_clusters < max(100, 0.02 * n)
         return 1 if full or self.n_clusters is None else self.n_clusters
 
     def _attributes_of(self, merges: Merges, X: Array) -> dict[str, Any]:
-        """Return the fitted attributes of some merges of the rows, or distances, `X`."""
+        """Return the fitted attributes that follow from `merges` of `X`, rows or distances."""
         in_order = self.linkage in ("centroid", "median") or self.connectivity is not None
         tree = Tree.of(merges, len(X), in_order)
-        number = self.n_clusters
-        if number is None:
-            number = len(X) - int(np.count_nonzero(tree.heights < self.distance_threshold))
-        labels = tree.cut_at_number(number)
+        n_clusters = self.n_clusters
+        if n_clusters is None:
+            n_clusters = len(X) - int(np.count_nonzero(tree.heights < self.distance_threshold))
+        labels = tree.cut_at_number(n_clusters)
         sizes = np.bincount(labels).astype(np.float64)
-        found = {"labels_": labels, "children_": tree.children, "sizes_": sizes, "n_clusters_": len(sizes)}
+        attributes = {"labels_": labels, "children_": tree.children, "sizes_": sizes, "n_clusters_": len(sizes)}
         if self.distance_threshold is not None or self.compute_distances:
-            found["distances_"] = tree.heights
+            attributes["distances_"] = tree.heights
         if self.metric != "precomputed":
-            found["exemplars_"] = _means(X, labels, sizes) if self.linkage in SQUARED else X
-        return found
+            attributes["exemplars_"] = _means(X, labels, sizes) if self.linkage in SQUARED else X
+        return attributes
 
     def fit_predict(self, X: Any, y: Any = None) -> Array:
         """Fit to `X` and return ``labels_``."""
@@ -287,13 +287,13 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
 
 
 def _all_merges(X: Array, key: Any, edges: Any, calls: Solver) -> tuple[Array, Array]:
-    """Return the merges that `calls` end with; what they depend on is named beside them for the memory."""
+    """Return the merges that `calls` end with; `X`, `key` and `edges` are what joblib's memory compares."""
     merges = run_alone(calls)
     return merges.pairs, merges.heights
 
 
 def _means(X: Array, labels: Array, sizes: Array) -> Array:
-    """Return the mean of each cluster, summed in row order."""
+    """Return the mean of each cluster, (k, d), summed in the order of rows."""
     totals = np.zeros((len(sizes), X.shape[1]))
     np.add.at(totals, labels, X)
     return totals / sizes[:, None]

@@ -1,4 +1,4 @@
-"""Hierarchical clustering along the edges of a graph: only clusters that are joined by an edge may merge."""
+"""Hierarchical clustering along the edges of a graph: only clusters that an edge joins may merge."""
 
 import heapq
 import warnings
@@ -19,13 +19,13 @@ from mercer.errors import DataError
 
 __all__ = ["Graph", "merge_graph"]
 
-# Merges between two steps.
+# Merges between two steps of the solver.
 _TURN = 4096
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Edges between rows, each once, and how many components there were before they were joined."""
+    """Edges between rows, each once, and the number of components before they were joined."""
 
     left: Array
     right: Array
@@ -34,7 +34,7 @@ class Graph:
 
     @classmethod
     def of(cls, subject: str, X: Array, connectivity: Any, metric: Any) -> "Graph":
-        """Check a connectivity matrix, join its components where they are nearest, and measure its edges."""
+        """Check a connectivity matrix, join its components by their closest pairs of rows, and measure its edges."""
         connectivity = connectivity(X) if callable(connectivity) else connectivity
         given = check_array(connectivity, accept_sparse=["csr", "coo", "lil"])
         n = len(X)
@@ -60,9 +60,9 @@ class Graph:
 
 
 def _bridges(X: Array, labels: Array, count: int, metric: Any) -> Array:
-    """Return the closest pair of rows of every two components."""
+    """Return the closest pair of rows of every two components, (m, 2)."""
     members = [np.flatnonzero(labels == label) for label in range(count)]
-    found = []
+    bridges = []
     for i, first in enumerate(members):
         for second in members[i + 1 :]:
             if isinstance(metric, str) and metric == "precomputed":
@@ -70,8 +70,8 @@ def _bridges(X: Array, labels: Array, count: int, metric: Any) -> Array:
             else:
                 gaps = pairwise_distances(X[first], X[second], metric=metric)
             a, b = np.unravel_index(np.argmin(gaps), gaps.shape)
-            found.append(sorted((int(first[a]), int(second[b]))))
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
+            bridges.append(sorted((int(first[a]), int(second[b]))))
+    return np.array(bridges, dtype=np.int64).reshape(-1, 2)
 
 
 def _lengths(X: Array, pairs: Array, metric: Any) -> Array:
@@ -80,7 +80,7 @@ def _lengths(X: Array, pairs: Array, metric: Any) -> Array:
     return np.asarray(paired_distances(X[pairs[:, 0]], X[pairs[:, 1]], metric=metric), dtype=np.float64)
 
 
-# Of the distances from two clusters to a third that both touch, and their sizes: the distance from their union.
+# Lance-Williams updates: two clusters of sizes m and n have distances a and b to a third; the distance of their union.
 _JOINED: dict[str, Callable[[float, float, float, float], float]] = {
     "single": lambda a, b, m, n: min(a, b),
     "complete": lambda a, b, m, n: max(a, b),
@@ -91,7 +91,7 @@ _JOINED: dict[str, Callable[[float, float, float, float], float]] = {
 
 @dataclass
 class _Forest:
-    """Clusters with their neighbours; new ones are numbered after the rows."""
+    """Clusters with their neighbours; new clusters get the indices after the rows."""
 
     linkage: str
     means: Any
@@ -101,13 +101,13 @@ class _Forest:
     heap: list[tuple[float, int, int]] = field(default_factory=list)
 
     def gap(self, a: int, b: int) -> float:
-        """Return the distance of two clusters by their means."""
+        """Return the distance of two clusters by their means: Ward's sqrt(2 m n / (m + n)) |a - b|, or |a - b|."""
         step = self.means[a] - self.means[b]
         share = 2 * self.sizes[a] * self.sizes[b] / (self.sizes[a] + self.sizes[b]) if self.linkage == "ward" else 1.0
         return float(np.sqrt(share * (step @ step)))
 
     def join(self, a: int, b: int) -> None:
-        """Merge two clusters into a new one."""
+        """Merge clusters `a` and `b` into a new one, and update the distances to their neighbours."""
         new, m, n = len(self.sizes), self.sizes[a], self.sizes[b]
         self.sizes.append(m + n)
         self.alive[a] = self.alive[b] = False
@@ -134,7 +134,7 @@ class _Forest:
         self.neighbours.append(beside)
 
     def pop(self) -> tuple[float, int, int]:
-        """Return the closest pair that is still there."""
+        """Return the closest pair of clusters that still exist; pairs of merged clusters are dropped here."""
         while True:
             distance, a, b = heapq.heappop(self.heap)
             if self.alive[a] and self.alive[b]:
@@ -142,9 +142,9 @@ class _Forest:
 
 
 def merge_graph(X: Array, graph: Graph, linkage: str, n_clusters: int) -> Iterator[Merges]:
-    """Merge the closest clusters that touch until `n_clusters` are left.
+    """Merge the closest clusters that touch until `n_clusters` are left; yield the merges so far.
 
-    Where a neighbour touches one of two merged clusters alone, its distance to that one stays.
+    If a neighbour touches only one of two merged clusters, its distance to that one becomes its distance to the union.
     """
     n = len(X)
     means = None
@@ -157,6 +157,7 @@ def merge_graph(X: Array, graph: Graph, linkage: str, n_clusters: int) -> Iterat
         forest.neighbours[a][b] = forest.neighbours[b][a] = distance
         forest.heap.append((distance, a, b))
     heapq.heapify(forest.heap)
+    # A row of each cluster, by which `pairs` names it.
     leaf = list(range(n))
     pairs, heights = np.empty((n - n_clusters, 2), dtype=np.intp), np.empty(n - n_clusters)
     for made in range(n - n_clusters):

@@ -1,4 +1,4 @@
-"""Linkage matrices, as SciPy writes them, and the partitions cut from them."""
+"""Linkage matrices in SciPy's format, and the partitions cut from them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,7 @@ from mercer.cluster._hierarchy.merging import (
     span_points,
     yield_steps,
 )
-from mercer.cluster._hierarchy.tree import Tree, canonical, widest_gap
+from mercer.cluster._hierarchy.tree import Tree, widest_gap
 from mercer.cluster._packed_points import safe_scale, square_matrix
 from mercer.errors import DataError
 
@@ -94,7 +94,7 @@ def linkage(
 
 
 def _open_rows(X: Any, method: str, metric: Any) -> tuple[Any, Any]:
-    """Return rows, or a matrix that may be overwritten."""
+    """Return checked rows and None, or None and a square matrix that may be overwritten."""
     X = check_array(X, dtype=np.float64, order="C", ensure_2d=False, input_name="X", estimator="linkage")
     if X.ndim == 1:
         n = int(np.ceil(np.sqrt(2 * len(X))))
@@ -122,7 +122,8 @@ def _forecast(subject: str, n: int) -> None:
 def merging(
     subject: str, X: Any, matrix: Any, method: str, metric: Any, weight: Array | None, threads: int
 ) -> Iterator[Merges]:
-    """Return the merges of rows, or of a matrix of distances that is overwritten, as they are made."""
+    """Yield the merges so far of rows `X`, or of a `matrix` of distances, which is overwritten."""
+    # Rows are scaled by a power of two, which is exact, so that squares neither overflow nor vanish.
     euclidean = X is not None and isinstance(metric, str) and metric in ("euclidean", "l2")
     scale = safe_scale(X) if euclidean else 1.0
     X = X if scale == 1.0 else X * scale
@@ -146,6 +147,7 @@ def _merging_matrix(matrix: Array, method: str, weight: Array | None) -> Iterato
         return span_matrix(matrix)
     if method in SQUARED:
         np.multiply(matrix, matrix, out=matrix)
+    # Ward's squared height of two rows of weights v and w: 2 v w / (v + w) |x - y|^2.
     if method == "ward" and weight is not None:
         for i in range(len(matrix)):
             matrix[i] *= 2 * weight[i] * weight / (weight[i] + weight)
@@ -192,5 +194,5 @@ def cut_linkage(Z: Any, *, n_clusters: int | None = None, height: float | None =
         message = f"cut_linkage: n_clusters must be at most the {tree.n} leaves; got {n_clusters}. Lower n_clusters."
         raise DataError(message)
     if height is not None:
-        return canonical(tree.cut_at_height(height))
+        return tree.cut_at_height(height)
     return tree.cut_at_number(widest_gap(tree.monotone_heights()) if n_clusters is None else n_clusters)

@@ -1,7 +1,7 @@
 """Solvers of hierarchical clustering: each merges pairs of clusters until one is left.
 
-All yield the merges made so far. What was written of them is not written again, so that a step's state is a view, and a
-fit that is resumed makes the merges of its state again, without yielding them.
+All yield the merges made so far. Merges already written are not changed, so a step's state is a view; a resumed fit
+makes the merges of its state again, without yielding them.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,11 +27,11 @@ __all__ = [
     "yield_steps",
 ]
 
-# As the native code numbers them.
+# The indices that the native code uses.
 LINKAGES = {"complete": 0, "average": 1, "weighted": 2, "ward": 3, "centroid": 4, "median": 5}
-# Linkages whose distances are squared inside.
+# Linkages that work on squared distances; heights are their roots.
 SQUARED = ("ward", "centroid", "median")
-# Numbers that a native call may look at: some tens of milliseconds.
+# Values that one native call may read: some tens of milliseconds.
 _WORK = 2**26
 # Panels and matrices are packed again when less than this share of their slots is still in use.
 _IN_USE = 0.7
@@ -44,14 +44,14 @@ _STATEMENT = (
 @plain
 @dataclass(frozen=True)
 class Merges:
-    """Merges in the order in which they were made: a row of either cluster, and the height."""
+    """Merges in the order in which they were made: a row of each of the two clusters, and the height."""
 
     pairs: Any
     heights: Any
 
 
 def yield_steps(calls: Iterator[Merges], n: int, start: Merges | None) -> Solver:
-    """Yield a step after each of `calls`, but those that `start` already knows of."""
+    """Yield a step after each of `calls`, except those whose merges `start` already has."""
     known = 0 if start is None else len(start.heights)
     merges = Merges(np.empty((0, 2), dtype=np.intp), np.empty(0))
     for merges in calls:
@@ -64,7 +64,7 @@ def yield_steps(calls: Iterator[Merges], n: int, start: Merges | None) -> Solver
 
 
 def run_alone(solver: Solver) -> Merges:
-    """Return the answer of a solver that asks for nothing."""
+    """Return the final state of a solver that makes no requests."""
     while True:
         try:
             next(solver)
@@ -73,7 +73,7 @@ def run_alone(solver: Solver) -> Merges:
 
 
 def _turns(left: int, cost: Callable[[int], float]) -> Iterator[int]:
-    """Yield how many merges to make in each call; ``cost(left)`` is the cost of one with `left` clusters left."""
+    """Yield the number of merges of each native call; ``cost(left)`` is the cost of a merge with `left` clusters."""
     while left > 1:
         count = int(min(left - 1, max(1, _WORK // max(1.0, cost(left)))))
         yield count
@@ -81,7 +81,7 @@ def _turns(left: int, cost: Callable[[int], float]) -> Iterator[int]:
 
 
 def span_matrix(matrix: Array) -> Iterator[Merges]:
-    """Yield single linkage from a matrix, by Prim's algorithm."""
+    """Yield the merges of single linkage from a matrix, by Prim's algorithm."""
     n = len(matrix)
     pairs, heights = np.empty((n - 1, 2), dtype=np.intp), np.empty(n - 1)
     keys, absent, made, slot = np.full(n, np.inf), np.zeros(n), 0, 0
@@ -93,7 +93,7 @@ def span_matrix(matrix: Array) -> Iterator[Merges]:
 
 
 def span_points(X: Array) -> Iterator[Merges]:
-    """Yield single linkage of rows by Prim's algorithm, in O(n) memory."""
+    """Yield the merges of single linkage of rows by Prim's algorithm, in O(n) memory."""
     n, d = X.shape
     panels = pack_points(X)
     pairs, heights = np.empty((n - 1, 2), dtype=np.intp), np.empty(n - 1)
@@ -106,14 +106,14 @@ def span_points(X: Array) -> Iterator[Merges]:
         made += count
         yield Merges(pairs[:made], heights[:made])
         if n - made < _IN_USE * len(names):
-            # A point that came is erased; the one that came last still has to be measured from.
+            # Points in the tree are erased; the one added last is still needed to measure from.
             keep = np.flatnonzero(np.isfinite(panels[:, 0, :]).ravel())
             panels, keys, names = pack_points(unpack_points(panels)[keep]), _pad(keys[keep]), _pad(names[keep], 0)
             slot = int(np.searchsorted(keep, slot))
 
 
 def merge_points(X: Array, weight: Array | None) -> Iterator[Merges]:
-    """Yield Ward's hierarchy of rows by a chain of nearest neighbours, in O(n) memory."""
+    """Yield the merges of Ward's hierarchy of rows by a nearest-neighbour chain, in O(n) memory."""
     n, d = X.shape
     panels = pack_points(X)
     sizes = _pad(np.ones(n) if weight is None else weight, 0.0)
@@ -135,24 +135,26 @@ def merge_points(X: Array, weight: Array | None) -> Iterator[Merges]:
 
 
 def _searches(cost: float) -> int:
-    """Return how many nearest neighbours to search for in a call if one costs `cost`; a merge takes about three."""
+    """Return the number of nearest-neighbour searches in a call if one costs `cost`; a merge takes about three."""
     return int(max(4.0, _WORK / cost))
 
 
 def _pad(values: Array, rest: float = np.inf) -> Array:
-    """Return `values` extended to fill the last panel."""
+    """Return `values` extended by `rest` to a whole number of panels."""
     whole = np.full(-(-len(values) // LANES) * LANES, rest, dtype=values.dtype)
     whole[: len(values)] = values
     return whole
 
 
 def merge_matrix(matrix: Array, linkage: str, weight: Array | None) -> Iterator[Merges]:
-    """Yield any linkage but single from a matrix of distances, squared if the linkage needs it, that is overwritten."""
+    """Yield the merges of any linkage but single; `matrix`, squared for the linkages in SQUARED, is overwritten."""
     n = len(matrix)
     np.fill_diagonal(matrix, np.inf)
     sizes, absent = np.ones(n) if weight is None else weight.copy(), np.zeros(n)
     names, chain, length = np.arange(n, dtype=np.intp), np.empty(n + 1, dtype=np.intp), 0
     pairs, heights = np.empty((n - 1, 2), dtype=np.intp), np.empty(n - 1)
+    # Centroid and median linkage may bring a merge nearer to a third cluster than its parts were, so chains are not
+    # valid.
     code, made, reducible = LINKAGES[linkage], 0, linkage not in ("centroid", "median")
     nearest, bounds = np.empty(n, dtype=np.intp), np.empty(n)
     if not reducible:
@@ -179,10 +181,10 @@ def merge_matrix(matrix: Array, linkage: str, weight: Array | None) -> Iterator[
 
 
 def _compact(matrix: Array, keep: Array) -> Array:
-    """Return the kept rows and columns, moved to the front of the same memory."""
+    """Return the rows and columns `keep` of a square matrix, moved to the front of the same memory."""
     m = len(keep)
     front = matrix.reshape(-1)[: m * m].reshape(m, m)
-    # Line i of the front ends before line keep[i] of the matrix does, so nothing is overwritten that is still needed.
+    # Line i of the front ends before line keep[i] of the matrix does, so no value is overwritten that is still needed.
     for i, row in enumerate(keep):
         front[i] = matrix[row, keep]
     return front

@@ -1,4 +1,4 @@
-"""To which cluster of a hierarchy a new row belongs: the one it would merge with first."""
+"""The cluster of a hierarchy that a new row belongs to: the one it would merge with first."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +12,16 @@ from mercer.cluster._distances import measure_metric, metric_options
 
 __all__ = ["NearestCluster"]
 
-# Distances held at a time.
+# Distances held at a time: 16 MiB.
 _TILE = 2**21
 
 
 @dataclass(frozen=True, eq=False)
 class NearestCluster:
-    """The cluster at the least linkage distance from each row of a block, among equals the lowest.
+    """The cluster at the least linkage distance from each row of a block; among equals the lowest.
 
-    `exemplars` are the means of the clusters where a linkage works with means (`labels` is None then), the rows of the
-    fit where it works with pairs, and None where a block holds the distances to those.
+    `exemplars` are the means of the clusters for linkages by means (`labels` is None then), the rows of the fit for
+    linkages by pairs, and None if a block holds the distances to the rows of the fit.
     """
 
     linkage: str
@@ -39,6 +39,7 @@ class NearestCluster:
 
     def _by_means(self, X: Array) -> Array:
         gaps = cdist(X, self.exemplars, "sqeuclidean")
+        # Ward's height of a merge with one row: 2 n / (n + 1) |x - mean|^2.
         if self.linkage == "ward":
             gaps *= self.sizes / (self.sizes + 1)
         return np.argmin(gaps, axis=1)

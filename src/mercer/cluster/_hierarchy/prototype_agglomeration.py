@@ -19,7 +19,7 @@ from mercer._types import Array
 from mercer.cluster._centres.init_rules import first_centres
 from mercer.cluster._centres.k_means import KMeans
 from mercer.cluster._hierarchy.linkage import METHODS, cut_linkage, linkage
-from mercer.cluster._hierarchy.tree import canonical
+from mercer.cluster._numbering import number_by_first_rows
 from mercer.errors import DataError
 
 __all__ = ["PrototypeAgglomeration"]
@@ -144,14 +144,15 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
         self
         """
         source = self._open(X, None, sample_weight, accept_sparse="csr")
-        number = min(self.n_prototypes, source.n_rows)
-        if self.n_clusters is not None and self.n_clusters > number:
+        n_prototypes = min(self.n_prototypes, source.n_rows)
+        if self.n_clusters is not None and self.n_clusters > n_prototypes:
             message = (
-                f"PrototypeAgglomeration: n_clusters must be at most the {number} prototypes; got {self.n_clusters}. "
+                f"PrototypeAgglomeration: n_clusters must be at most the {n_prototypes} prototypes; "
+                f"got {self.n_clusters}. "
                 f"Raise n_prototypes, or lower n_clusters to at most n_samples={source.n_rows}."
             )
             raise DataError(message)
-        plan = KMeans(number)
+        plan = KMeans(n_prototypes)
         lloyd = Lloyd(
             start=lambda seed: first_centres(plan, source, None, seed),
             moments=column_moments,
@@ -170,8 +171,8 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
         return self
 
     def _number(self, labels: Array) -> None:
-        """Set ``labels_``, and number the prototypes' clusters alike."""
-        self.labels_ = canonical(labels)
+        """Set ``labels_`` in the order of first rows, and number the prototypes' clusters in the same way."""
+        self.labels_ = number_by_first_rows(labels)
         rank = np.empty(self.n_clusters_, dtype=np.int64)
         rank[labels] = self.labels_
         self.prototype_labels_ = rank[self.prototype_labels_]
@@ -180,8 +181,8 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
         labels, Z = np.zeros(1, dtype=np.int64), np.empty((0, 4))
         if len(prototypes) > 1:
             Z = linkage(prototypes, self.linkage, sample_weight=weight, n_jobs=self.n_jobs)
-            number = None if self.n_clusters is None else min(self.n_clusters, len(prototypes))
-            labels = cut_linkage(Z, n_clusters=number)
+            n_clusters = None if self.n_clusters is None else min(self.n_clusters, len(prototypes))
+            labels = cut_linkage(Z, n_clusters=n_clusters)
         return {
             "prototypes_": prototypes,
             "prototype_weights_": np.ones(len(prototypes)) if weight is None else weight,

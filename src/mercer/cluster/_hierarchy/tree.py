@@ -1,4 +1,4 @@
-"""The tree that merges make: its numbers, and the partitions that are cut from it."""
+"""The tree of merges: the indices of its nodes, and the partitions cut from it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +10,9 @@ from scipy.sparse.csgraph import connected_components
 from mercer._native.space import agglomeration
 from mercer._types import Array
 from mercer.cluster._hierarchy.merging import Merges
+from mercer.cluster._numbering import number_by_first_rows
 
-__all__ = ["Tree", "canonical", "widest_gap"]
+__all__ = ["Tree", "widest_gap"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Tree:
 
     @classmethod
     def of(cls, merges: Merges, n: int, in_order: bool, weight: Array | None = None) -> "Tree":
-        """Number the merges, which are sorted by height unless they are `in_order`."""
+        """Return the tree of `merges` of `n` leaves; they are sorted by height unless they are `in_order`."""
         pairs, heights = np.asarray(merges.pairs, dtype=np.intp), np.asarray(merges.heights)
         if not in_order:
             order = np.argsort(heights, kind="stable")
@@ -49,7 +50,7 @@ class Tree:
 
     @classmethod
     def read(cls, Z: Array) -> "Tree":
-        """Return the tree of a linkage matrix."""
+        """Return the tree of a linkage matrix, (n - 1, 4)."""
         n, children = len(Z) + 1, Z[:, :2].astype(np.intp)
         leaf = np.arange(2 * n - 1)
         for i, (left, _) in enumerate(children):
@@ -57,11 +58,11 @@ class Tree:
         return cls(n, leaf[children], children, Z[:, 2], Z[:, 3])
 
     def matrix(self) -> Array:
-        """Return SciPy's linkage matrix."""
+        """Return SciPy's linkage matrix, (n - 1, 4)."""
         return np.column_stack([self.children, self.heights, self.counts])
 
     def cut_at_number(self, n_clusters: int) -> Array:
-        """Return labels after all merges but the last ``n_clusters - 1``; of more clusters where merges are missing."""
+        """Return labels after all merges but the last ``n_clusters - 1``; missing merges leave more clusters."""
         return self._labels(slice(0, max(0, self.n - n_clusters)))
 
     def cut_at_height(self, height: float) -> Array:
@@ -69,7 +70,7 @@ class Tree:
         return self._labels(self.monotone_heights() < height)
 
     def monotone_heights(self) -> Array:
-        """Return the greatest height in each cluster: its own height where the tree has no inversions."""
+        """Return the greatest height in each cluster: its own height if the tree has no inversions."""
         highest = self.heights.copy()
         if np.all(np.diff(highest) >= 0):
             return highest
@@ -82,19 +83,12 @@ class Tree:
     def _labels(self, chosen: Any) -> Array:
         edges = self.pairs[chosen]
         graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(self.n, self.n))
-        return canonical(connected_components(graph, directed=False)[1])
-
-
-def canonical(labels: Array) -> Array:
-    """Return the same partition, its clusters numbered in the order of their first rows."""
-    _, first, where = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[where]
+        return number_by_first_rows(connected_components(graph, directed=False)[1])
 
 
 def widest_gap(heights: Array) -> int:
-    """Return the number of clusters that lasts longest while the height grows; among equals the fewest."""
+    """Return the number of clusters between the two heights that are farthest apart; among equals the fewest."""
     rising = np.maximum.accumulate(np.concatenate([[0.0], heights]))
     gaps = np.diff(rising)
+    # A gap before merge i leaves n - i clusters; the last of equal gaps has the fewest.
     return int(len(gaps) - (len(gaps) - 1 - np.argmax(gaps[::-1])) + 1)

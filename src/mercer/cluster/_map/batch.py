@@ -27,9 +27,9 @@ _STATEMENT = (
 @plain
 @dataclass(frozen=True)
 class MapState:
-    """The units, how many epochs they have seen, and whether they have come to rest.
+    """The units, the number of epochs they have seen, and whether they have converged.
 
-    An online map keeps its units in float64, whatever the type of the rows, which `single` tells.
+    An online map keeps its units in float64, whatever the type of the rows; `single` says that this is float32.
     """
 
     seed: Array
@@ -39,13 +39,13 @@ class MapState:
     single: bool
 
     def units(self) -> Array:
-        """Return the units in the type of the rows."""
+        """Return the units in the type of the rows, (k, d)."""
         return self.centres.astype(np.float32 if self.single else np.float64, copy=False)
 
 
 @dataclass(frozen=True)
 class Narrowing:
-    """A number that goes from `first` to `last` within `length` epochs, and stays there."""
+    """A value that goes from `first` to `last` within `length` epochs, linearly or geometrically, and stays there."""
 
     first: float
     last: float
@@ -53,7 +53,7 @@ class Narrowing:
     decay: str
 
     def at(self, epoch: float) -> float:
-        """Return the value at an epoch, or part of one, from zero."""
+        """Return the value at `epoch`, counted from zero; fractions are allowed."""
         share = min(1.0, epoch / (self.length - 1)) if self.length > 1 else 1.0
         if self.decay == "linear":
             return self.first + share * (self.last - self.first)
@@ -61,8 +61,9 @@ class Narrowing:
 
 
 def smooth(sums: AssignmentSums, neighbourhood: Array, centres: Array) -> Array:
-    """Return the mean of all rows for each unit, a row of unit p weighted by h_qp; a unit that no row reaches stays."""
+    """Return sum_p h_qp s_p / sum_p h_qp n_p for each unit q, (k, d); a unit that no row reaches keeps its place."""
     weights = neighbourhood @ sums.weights
+    # Below this, the weights of rows far away on the grid have underflowed.
     reached = weights > 1e-300
     means = centres.astype(np.float64)
     means[reached] = (neighbourhood[reached] @ sums.sums) / weights[reached, None]
@@ -70,9 +71,9 @@ def smooth(sums: AssignmentSums, neighbourhood: Array, centres: Array) -> Array:
 
 
 def principal_plane(grid: Grid, reach: float = 2.0) -> Any:
-    """Place units evenly on the plane of the two leading principal axes, `reach` deviations to each side.
+    """Place units evenly on the plane of the two leading principal axes, `reach` standard deviations to each side.
 
-    The longer side of the grid lies along the first axis. A sign is fixed by the entry of largest size, positive.
+    The longer side of the grid lies along the first axis. The largest entry of an axis is made positive.
     """
     sums = yield Moments()
     values, vectors = np.linalg.eigh(sums.scatter / sums.weight)
@@ -91,7 +92,7 @@ def principal_plane(grid: Grid, reach: float = 2.0) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """Ask for a source of some rows."""
+    """A request: a source of a sample of the rows."""
 
     draw: Callable[[Array], Source]
     seed: Array
@@ -102,7 +103,7 @@ class Sampling:
 
 @dataclass(frozen=True, eq=False)
 class Among:
-    """Ask for the sum of a statistic over other rows."""
+    """A request: the sum of a statistic over the rows of another source."""
 
     statistic: Assignment
     rows: Source
@@ -113,7 +114,7 @@ class Among:
 
 @dataclass(frozen=True)
 class BatchMap:
-    """The solver and what it is told.
+    """The solver of a batch map and its settings.
 
     Parameters
     ----------
@@ -125,11 +126,11 @@ class BatchMap:
     max_iter, tol
         As in ``SelfOrganizingMap``.
     memory : Memory
-        What passes leave for one another.
+        Labels and bounds that one pass leaves for the next.
     seed : ndarray
         Kept in the state, so that a resumed fit draws what the first one would have drawn.
     sample : callable or None
-        From the seed to a source of some rows, for all epochs of the annealing but the last.
+        From the seed to a source of a sample of the rows, for all epochs of the annealing but the last.
     """
 
     grid: Grid
@@ -143,7 +144,7 @@ class BatchMap:
     sample: Callable[[Array], Source] | None = None
 
     def solve(self, state: MapState | None = None) -> Solver:
-        """Narrow the neighbourhood, then iterate until the units rest; from the beginning or from a state."""
+        """Narrow the neighbourhood, then iterate until the units converge; from the beginning or from `state`."""
         centres, variance = yield from self.start()
         tolerance = self.tol * variance
         if state is None:

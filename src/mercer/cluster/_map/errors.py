@@ -1,4 +1,4 @@
-"""What one pass says of how good a map is: the mean distance to the winner, and how often the runner-up is far away."""
+"""The quality of a map from one pass: mean distance to the winner, and how often the second unit is no neighbour."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ __all__ = ["MapErrorSums", "MapErrors"]
 
 @dataclass(frozen=True)
 class MapErrorSums(Sums):
-    """Weight of the rows, of those whose two nearest units are no neighbours, and the summed distances."""
+    """Weight of the rows, weight of those whose two nearest units are no neighbours, sum of distances to winners."""
 
     weight: Any
     torn: Any
@@ -23,7 +23,7 @@ class MapErrorSums(Sums):
 
 @dataclass(frozen=True)
 class MapErrors(Statistic):
-    """For each row the distance to its winner, and whether the second nearest unit is a neighbour of it."""
+    """Per row, the distance to its winner, and whether the second nearest unit is a neighbour of it."""
 
     centres: Centres
     neighbours: Array

@@ -1,4 +1,4 @@
-"""The grid of a self-organising map: where its units are, how far apart, and which are neighbours."""
+"""The grid of a self-organising map: positions of its units, distances between them, and neighbours."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,14 +11,16 @@ from mercer.errors import ParameterError
 
 __all__ = ["Grid", "grid_neighbourhood"]
 
+# Distance between rows of a hexagonal grid whose units are one apart.
 _ROW_HEIGHT = np.sqrt(3.0) / 2.0
-# Neighbours on a rectangular grid are the eight around a unit, on a hexagonal one the six: no others are this near.
+# Neighbours are at most this far apart: the eight around a unit of a rectangular grid (sqrt 2), the six of a hexagonal
+# one.
 _REACH = {"rectangular": 1.5, "hexagonal": 1.1}
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Units in rows and columns, number ``row * n_columns + column``; neighbours are one apart.
+    """Units in rows and columns with index ``row * n_columns + column``; neighbours are one apart.
 
     On a hexagonal grid every other row is shifted by half a unit. On a torus the first row follows the last, and the
     first column the last.
@@ -30,7 +32,7 @@ class Grid:
     torus: bool = False
 
     def check(self, subject: str) -> None:
-        """Raise if the grid cannot be closed to a torus."""
+        """Raise a ParameterError if the grid cannot be closed to a torus."""
         if self.torus and self.topology == "hexagonal" and self.n_rows % 2:
             message = (
                 f"{subject}: a hexagonal torus needs an even number of rows, or the shifted ones meet; got n_rows="
@@ -40,21 +42,21 @@ class Grid:
 
     @property
     def n_units(self) -> int:
-        """How many units there are."""
+        """The number of units."""
         return self.n_rows * self.n_columns
 
     @cached_property
     def positions(self) -> Array:
-        """The place of each unit, across and up."""
+        """The position of each unit, across and up, (k, 2)."""
         row, column = np.divmod(np.arange(self.n_units), self.n_columns)
         if self.topology == "rectangular":
             return np.column_stack([column, row]).astype(np.float64)
         return np.column_stack([column + 0.5 * (row % 2), _ROW_HEIGHT * row])
 
     def factors(self, sigma: float) -> tuple[Array, Array]:
-        """Return the factors of the neighbourhood between any two places across, and between any two up.
+        """Return exp(-D^2 / (2 sigma^2)) between any two positions across, and between any two up; h is their product.
 
-        Across, places are half units apart; place 2 c + (row % 2) on a hexagonal grid, 2 c on a rectangular one.
+        Across, positions are half units apart: 2 c + (row % 2) on a hexagonal grid, 2 c on a rectangular one.
         """
         halves = 0.5 * np.arange(2 * self.n_columns)
         height = _ROW_HEIGHT if self.topology == "hexagonal" else 1.0
@@ -65,20 +67,20 @@ class Grid:
 
     @cached_property
     def places(self) -> tuple[Array, Array]:
-        """The number of each unit's place across and up, as `factors` counts them."""
+        """The index of each unit's position across and up, as `factors` counts them."""
         row, column = np.divmod(np.arange(self.n_units), self.n_columns)
         shift = row % 2 if self.topology == "hexagonal" else 0
         return (2 * column + shift).astype(np.int32), row.astype(np.int32)
 
     def neighbourhood(self, sigma: float) -> Array:
-        """Return h = exp(-D^2 / (2 sigma^2)) between any two units, D their distance on the grid."""
+        """Return h = exp(-D^2 / (2 sigma^2)) between any two units, (k, k); D is their distance on the grid."""
         across, up = self.factors(sigma)
         column, row = self.places
         return across[np.ix_(column, column)] * up[np.ix_(row, row)]
 
     @cached_property
     def distances(self) -> Array:
-        """The distance on the grid between any two units."""
+        """The distance on the grid between any two units, (k, k)."""
         height = _ROW_HEIGHT if self.topology == "hexagonal" else 1.0
         across = self._gaps(self.positions[:, 0], float(self.n_columns))
         up = self._gaps(self.positions[:, 1], height * self.n_rows)
@@ -86,7 +88,7 @@ class Grid:
 
     @cached_property
     def neighbours(self) -> Array:
-        """Which units lie side by side: eight around each on a rectangular grid, six on a hexagonal one."""
+        """Whether two units are neighbours, (k, k): eight around each on a rectangular grid, six on a hexagonal one."""
         return (self.distances <= _REACH[self.topology]) & ~np.eye(self.n_units, dtype=bool)
 
     def _gaps(self, places: Array, period: float) -> Array:

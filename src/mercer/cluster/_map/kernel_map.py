@@ -26,7 +26,7 @@ _STATEMENT = (
 @plain
 @dataclass(frozen=True)
 class KernelMapState:
-    """Labels that prototypes were made of, and those of the nearest prototypes; the width; the prototypes' lengths."""
+    """Labels of the rows, labels of the nearest prototypes, the width, and the squared lengths of the prototypes."""
 
     labels: Any
     following: Any
@@ -40,7 +40,7 @@ class KernelMapState:
 
 @dataclass(frozen=True)
 class KernelBatchMap:
-    """The solver: prototypes are shares of rows by the neighbourhood of their units, never formed."""
+    """The solver: prototypes are sums of features weighted by the neighbourhood of their units, never computed."""
 
     distances: Any
     diagonal: Any
@@ -50,7 +50,7 @@ class KernelBatchMap:
     max_iter: int
 
     def solve(self, state: KernelMapState | None = None) -> Solver:
-        """Narrow the neighbourhood, then iterate until no row moves; from the beginning or from a state."""
+        """Narrow the neighbourhood, then iterate until no row moves; from the beginning or from `state`."""
         if state is None:
             labels = self._first()
             none = np.zeros(self.grid.n_units)
@@ -63,11 +63,14 @@ class KernelBatchMap:
 
     def _iterate(self, state: KernelMapState) -> Any:
         labels, sigma = state.following, self.sigma.at(state.epoch)
+        # The share of row i in prototype q is h_qp, p its unit; the mean field of pairwise clustering gives |Phi(x) -
+        # w_q|^2.
         shares = self.grid.neighbourhood(sigma)[labels]
         field, _, spread = yield Field(self.distances, shares, self.weight, None)
         squares = np.maximum(0.5 * self.grid.n_units * field, 0.0)
         own = squares[np.arange(len(squares)), labels]
         best = squares.min(axis=1)
+        # A row as near to its own prototype as to the nearest, up to rounding, stays.
         following = np.where(own <= best * (1.0 + 1e-12), labels, squares.argmin(axis=1))
         moving = float(self.weight @ (following != labels)) / float(self.weight.sum())
         sizes = self.weight @ shares
@@ -88,7 +91,7 @@ class KernelBatchMap:
         return state
 
     def _first(self) -> Any:
-        """Label rows by two coordinates in feature space, along lines of two far rows (Faloutsos and Lin, 1995)."""
+        """Label rows by two coordinates in feature space, along lines through two far rows (FastMap, 1995)."""
         with one_blas_thread():
             sizes = np.array([self.weight.sum()])
             from_mean = self.distances.means(self.weight[:, None], sizes)[:, 0]
@@ -98,6 +101,7 @@ class KernelBatchMap:
                 second = self._farthest(self._gaps(first, lines))
                 near, far = self._gaps(first, lines), self._gaps(second, lines)
                 length = float(near[second])
+                # The law of cosines gives the coordinate along the line from the first to the second row.
                 lines.append((near + length - far) / (2.0 * np.sqrt(length)) if length > 1e-300 else 0.0 * near)
         sides = [self.grid.n_columns, self.grid.n_rows]
         longer = int(sides[1] > sides[0])
@@ -105,17 +109,17 @@ class KernelBatchMap:
         return row * self.grid.n_columns + column
 
     def _gaps(self, row: int, lines: list[Any]) -> Any:
-        """Return squared distances to a row, less what the coordinates so far explain."""
+        """Return the squared distances to row `row`, minus the part that the coordinates in `lines` explain."""
         gaps = self.distances.towards([row])[:, 0]
         return np.maximum(gaps - sum((line - line[row]) ** 2 for line in lines), 0.0)
 
     def _farthest(self, gaps: Any) -> int:
-        """Return the row of positive weight with the largest value; among equals the first."""
+        """Return the row of positive weight with the largest value; the first among equals."""
         return int(np.argmax(np.where(self.weight > 0, gaps, -1.0)))
 
 
 def _cells(values: Any, count: int) -> Any:
-    """Return which of `count` equal parts of their range `values` lie in."""
+    """Return for each value in which of `count` equal intervals of the range it lies."""
     width = float(np.ptp(values)) or 1.0
     return np.minimum((count * (values - values.min()) / width).astype(np.int64), count - 1)
 

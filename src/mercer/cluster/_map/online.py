@@ -19,7 +19,7 @@ from mercer.cluster._map.grid import Grid
 __all__ = ["OnlineMap"]
 
 _NONE = np.empty(0)
-# The neighbourhood and the rate are lowered so often in an epoch; each piece is also short enough for Ctrl-C.
+# The neighbourhood and the rate are lowered this often in an epoch; a piece is also short enough for Ctrl-C.
 _PIECES = 256
 _HEURISTIC = (
     "Nothing bounds how far an online map is from a fixed point: its units follow the rows at the last learning rate."
@@ -28,7 +28,7 @@ _HEURISTIC = (
 
 @dataclass(frozen=True, eq=False)
 class Presentation:
-    """Ask for one epoch: show each row once to the units; returns the units moved."""
+    """A request for one epoch: show each row once to the units; the answer is the moved units."""
 
     grid: Grid
     centres: Array
@@ -41,8 +41,8 @@ class Presentation:
         centres = self.centres.copy()
         weight = _NONE if source.weight is None else source.weight
         point = np.empty(source.n_features)
-        for number, piece in enumerate(np.array_split(self.order, min(_PIECES, len(self.order)))):
-            time = self.epoch + number / _PIECES
+        for index, piece in enumerate(np.array_split(self.order, min(_PIECES, len(self.order)))):
+            time = self.epoch + index / _PIECES
             factors = self.grid.factors(self.sigma.at(time))
             rate = self.rate.at(time)
             map_steps.follow_rows(source.whole(), piece, weight, *factors, *self.grid.places, rate, point, centres)
@@ -51,7 +51,7 @@ class Presentation:
 
 @dataclass(frozen=True)
 class OnlineMap:
-    """The solver and what it is told; see :class:`mercer.cluster._map.batch.BatchMap`."""
+    """The solver of an online map and its settings; see :class:`mercer.cluster._map.batch.BatchMap`."""
 
     grid: Grid
     start: Callable[[], Any]
@@ -64,7 +64,7 @@ class OnlineMap:
     dtype: Any
 
     def solve(self, state: MapState | None = None) -> Solver:
-        """Show all rows, epoch after epoch, while neighbourhood and rate fall."""
+        """Show all rows, epoch after epoch, while neighbourhood and learning rate fall; resume from `state`."""
         if state is None:
             centres, _ = yield from self.start()
             state = MapState(self.seed, centres.astype(np.float64), 0, False, self.dtype == np.float32)

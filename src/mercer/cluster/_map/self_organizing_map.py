@@ -233,7 +233,7 @@ class SelfOrganizingMap(CentreModel):
             require_memory(name, 16.0 * d * d, f"the {d} x {d} covariance of the columns", "use init='random'")
         seed = seed_sequence(self.random_state).generate_state(8)
         widest = max(self.sigma_end, 0.25 * max(grid.n_rows, grid.n_columns)) if self.sigma is None else self.sigma
-        # A batch epoch has one width, the last epoch the last; online, the width falls within each epoch too.
+        # A batch epoch has one width, the last epoch the last width; online, the width falls within each epoch too.
         length = self.annealing_iter + (memory is None)
         sigma = Narrowing(widest, self.sigma_end, length, self.decay)
 
@@ -358,7 +358,7 @@ class SelfOrganizingMap(CentreModel):
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """The place on the map of each row's winner."""
+    """The position on the map of each row's winner."""
 
     centres: Centres
     positions: Any

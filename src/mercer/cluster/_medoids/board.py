@@ -1,4 +1,4 @@
-"""The board on which medoids are swapped: where every row belongs, and what each swap would change."""
+"""The state in which medoids are swapped: the two medoids nearest to each row, and the change by each swap."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,14 +17,14 @@ __all__ = ["Board"]
 _ITEM = 2**18
 # Most rows in a work item.
 _MOST_ROWS = 64
-# Work items of a round, which run side by side; their distances are kept until the round's swaps are made.
+# Work items of a round, which run in parallel; their distances are kept until the round's swaps are made.
 _ITEMS = 8
-# A change that is smaller than this, relative to the total, may be rounding.
+# A change smaller than this, relative to the total, may be rounding.
 _ROUNDING = 1e-12
 
 
 class Board:
-    """Rows, their weights, and the two medoids nearest to each."""
+    """Rows, their weights, and the two medoids nearest to each row."""
 
     def __init__(self, distances: RowDistances, weight: Array | None, threads: int, subject: str = "KMedoids") -> None:
         self.distances = distances
@@ -37,18 +37,19 @@ class Board:
         self.memory: Array | None = None
 
     def shares(self) -> Array:
-        """Return the share of each candidate in all weight."""
+        """Return each candidate's share of the total weight."""
         weight = self.weight[self.candidates] if len(self.weight) else np.ones(self.n)
         return weight / weight.sum()
 
     def place(self, medoids: Array) -> None:
-        """Start from these medoids."""
+        """Start from `medoids`, indices of k rows: measure their distances and each row's two nearest."""
         k = len(medoids)
         size = 8.0 * self.n * (k + 3 + _ITEMS * self._item_rows())
         require_memory(
             self.subject, size, f"the distances of {self.n} rows to {k} medoids", "lower n_clusters or use fewer rows"
         )
         self.medoids = np.array(medoids, dtype=np.intp)
+        # `lines` takes rows in rising order, so that consecutive rows of a matrix need no copy.
         order = np.argsort(self.medoids, kind="stable")
         self.table = np.empty((k, self.n))
         for start in range(0, k, _MOST_ROWS):
@@ -62,7 +63,7 @@ class Board:
 
     @property
     def rounding(self) -> float:
-        """A change of the total that swaps have to exceed."""
+        """The least change of the total that counts as an improvement."""
         return _ROUNDING * self.total
 
     def _item_rows(self) -> int:
@@ -70,32 +71,32 @@ class Board:
 
     @property
     def round_rows(self) -> int:
-        """Candidates of one round; depends on the number of rows alone."""
+        """The number of candidates of one round; it depends on the number of rows only, not on threads."""
         return _ITEMS * self._item_rows()
 
     def look(self, rows: Array, function: Callable[[Array, slice], Any]) -> list[Any]:
-        """Call ``function(lines, part)`` for the distances of parts of `rows` to all rows, on all threads, in order.
+        """Call ``function(lines, part)`` with the distances of parts of `rows` to all rows; return its results.
 
-        Lines of the last round stay as they are until the next call; those of earlier rounds are overwritten.
+        The lines of the last round are valid until the next call; those of earlier rounds are overwritten.
         """
         step = self._item_rows()
-        found: list[Any] = []
-        # Fresh memory for every item would cost more than what is written to it.
+        results: list[Any] = []
+        # Allocating memory for every item would cost more than writing to it.
         if self.memory is None and self.distances.takes_memory:
             self.memory = np.empty((_ITEMS, step, self.n))
         for first in range(0, len(rows), self.round_rows):
             starts = range(first, min(first + self.round_rows, len(rows)), step)
             parts = [slice(start, min(start + step, len(rows))) for start in starts]
 
-            def see(number: int, parts: list[slice] = parts) -> Any:
-                memory = None if self.memory is None else self.memory[number]
-                return function(self.distances.lines(rows[parts[number]], memory), parts[number])
+            def see(item: int, parts: list[slice] = parts) -> Any:
+                memory = None if self.memory is None else self.memory[item]
+                return function(self.distances.lines(rows[parts[item]], memory), parts[item])
 
-            run_numbered(see, len(parts), self.threads, found.append)
-        return found
+            run_numbered(see, len(parts), self.threads, results.append)
+        return results
 
     def try_swaps(self, rows: Array) -> tuple[Array, Array, list[Array]]:
-        """Return, per candidate, the change of the total by its best swap, with which medoid, and the distances."""
+        """Return, per candidate, the change of the total by its best swap, the medoid replaced, and the distances."""
         change, which = np.empty(len(rows)), np.empty(len(rows), dtype=np.int32)
 
         def judge(lines: Array, part: slice) -> Array:
@@ -111,16 +112,16 @@ class Board:
         )
 
     def swap(self, row: int, medoid: int, line: Array) -> None:
-        """Put a row in the place of a medoid."""
+        """Replace the medoid with index `medoid` by `row`, whose distances to all rows are `line`."""
         self.medoids[medoid] = row
         self.total = native.replace(
             self.table, medoid, line, self.weight, self.nearest, self.second, self.near, self.next, self.loss
         )
 
     def swap_eagerly(self, rows: Array) -> tuple[int, float]:
-        """Make every swap of a round that still helps when its turn comes; the last one made, and the best one left.
+        """Make every swap of a round that still helps in its turn; return the last one made and the best change.
 
-        Candidates are looked at side by side; those that would help are looked at again after each swap.
+        Candidates are judged in parallel; after a swap, those that helped before it are judged again.
         """
         change, which, lines = self.try_swaps(rows)
         last, step, swapped = -1, self._item_rows(), False

@@ -1,4 +1,4 @@
-"""First medoids."""
+"""Rules for the first medoids."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ __all__ = ["first_medoids"]
 
 
 def first_medoids(board: Board, init: Any, k: int, seed: Any, metric: Any) -> Array:
-    """Choose the rows to start from, by name or as given."""
+    """Choose the k rows to start from, by the rule `init` or as given."""
     if isinstance(init, str):
         generator = np.random.default_rng(seed)
         return {"build": _build, "random": _draw, "k-medoids++": _draw_apart}[init](board, k, generator)
@@ -23,7 +23,7 @@ def first_medoids(board: Board, init: Any, k: int, seed: Any, metric: Any) -> Ar
 
 
 def _build(board: Board, k: int, generator: Any) -> Array:
-    """Choose the row with the least sum of distances, then the row that lowers the total most (Kaufman, 1990)."""
+    """Choose the row of least sum of distances, then k - 1 times the row that lowers the total most (BUILD of PAM)."""
     rows = board.candidates
     chosen = [int(rows[np.argmin(board.sums(rows))])]
     near = _line(board, chosen[0])
@@ -36,22 +36,23 @@ def _build(board: Board, k: int, generator: Any) -> Array:
 
 
 def _draw(board: Board, k: int, generator: np.random.Generator) -> Array:
-    """Draw different rows, in proportion to their weights."""
+    """Draw k different rows in proportion to their weights."""
     return generator.choice(board.candidates, k, replace=False, p=board.shares())
 
 
 def _draw_apart(board: Board, k: int, generator: np.random.Generator) -> Array:
-    """Draw a row, then rows in proportion to weight times distance to the nearest so far."""
+    """Draw k rows, each in proportion to weight times distance to the nearest row before it (k-medoids++)."""
     weight = board.weight if len(board.weight) else np.ones(board.n)
     chosen: list[int] = []
     near = np.ones(board.n)
     while len(chosen) < k:
         mass = np.cumsum(weight * near)
-        # Where every row is on a medoid, any other row does.
+        # If every row is on a medoid, any other row will do.
         if mass[-1] > 0:
             row = int(np.searchsorted(mass, generator.random() * mass[-1], side="right"))
         else:
             row = int(np.setdiff1d(board.candidates, chosen)[0])
+        # Rounding may lead past the last row of positive weight.
         row = min(row, int(board.candidates[-1]))
         line = _line(board, row)
         near = line if not chosen else np.minimum(near, line)
@@ -75,16 +76,16 @@ def _check_indices(board: Board, given: Array, k: int) -> Array:
 
 
 def _nearest_rows(board: Board, given: Array, k: int, metric: Any) -> Array:
-    """Return, for each given position, the nearest row that is not taken yet."""
+    """Return the nearest row to each given position, none twice."""
     if metric == "precomputed" or given.ndim != 2 or given.shape != (k, board.distances.rows.shape[1]):
         message = (
             f"{board.subject}: init must be {k} row numbers, or {k} rows where distances are not precomputed; got an "
             f"array of shape {given.shape} and type {given.dtype}."
         )
         raise DataError(message)
-    found: list[int] = []
+    chosen: list[int] = []
     for position in given.astype(np.float64):
         gaps = ((board.distances.rows[board.candidates] - position) ** 2).sum(axis=1)
-        gaps[np.isin(board.candidates, found)] = np.inf
-        found.append(int(board.candidates[np.argmin(gaps)]))
-    return np.array(found)
+        gaps[np.isin(board.candidates, chosen)] = np.inf
+        chosen.append(int(board.candidates[np.argmin(gaps)]))
+    return np.array(chosen)

@@ -17,9 +17,9 @@ __all__ = ["MedoidSearch", "MedoidState"]
 @plain
 @dataclass(frozen=True)
 class MedoidState:
-    """Medoids, passes made, the candidate whose turn is next and how many in a row did not help.
+    """Medoids, passes made, the next candidate, and how many candidates in succession did not help.
 
-    ``best_change`` is the best of what swaps with those would change.
+    ``best_change`` is the lowest change of the total by a swap with those candidates.
     """
 
     medoids: Any
@@ -32,7 +32,7 @@ class MedoidState:
 
 @dataclass(frozen=True, eq=False)
 class MedoidSearch:
-    """How medoids are looked for on a board."""
+    """The searches for medoids on a board, and their settings."""
 
     board: Board
     k: int
@@ -51,7 +51,7 @@ class MedoidSearch:
         return state or MedoidState(self.board.medoids.copy(), 0, 0, 0, np.inf, self.board.total)
 
     def swap_eagerly(self, state: MedoidState | None = None) -> Solver:
-        """Go round the candidates and make each swap that helps at once, until none does (FasterPAM)."""
+        """Try all candidates in turn and make each swap that helps at once, until none does (FasterPAM)."""
         board, state = self.board, self._begin(state)
         n = len(board.candidates)
         while state.idle < n and state.iteration < self.max_iter:
@@ -60,12 +60,12 @@ class MedoidSearch:
         return Solution(state, state.idle >= n, self._certificate(state, n))
 
     def _go_round(self, state: MedoidState, n: int) -> MedoidState:
-        """Try all candidates from the one whose turn it is; end when none has helped for a whole pass."""
+        """Try all candidates once, from number ``state.turn`` on; end early if none has helped for a whole pass."""
         board, seen, turn, idle, best = self.board, 0, state.turn, state.idle, state.best_change
         while seen < n and idle < n:
             count = min(board.round_rows, n - turn, n - seen)
             last, change = board.swap_eagerly(board.candidates[turn : turn + count])
-            # What swaps with earlier candidates would change is unknown once the medoids have changed.
+            # Once the medoids have changed, the changes by earlier candidates are no longer known.
             idle, best = (idle + count, min(best, change)) if last < 0 else (0, np.inf)
             turn, seen = (turn + count) % n, seen + count
         return MedoidState(board.medoids.copy(), state.iteration + 1, turn, idle, best, board.total)
@@ -78,7 +78,7 @@ class MedoidSearch:
         return Certificate.of("swap gain", gain, self.board.rounding, statement)
 
     def swap_best(self, state: MedoidState | None = None) -> Solver:
-        """Make the best swap of all, until none helps (PAM)."""
+        """Make the best swap of all candidates and medoids, until none helps (PAM)."""
         board, state = self.board, self._begin(state)
         n = len(board.candidates)
         while state.idle < n and state.iteration < self.max_iter:
@@ -102,7 +102,7 @@ class MedoidSearch:
         return best
 
     def alternate(self, state: MedoidState | None = None) -> Solver:
-        """Assign rows to medoids, take the best row of each cluster as its medoid, repeat."""
+        """Assign rows to medoids, make the best row of each cluster its medoid, and repeat."""
         board, state = self.board, self._begin(state)
         none = Certificate.none(
             "Alternation ends where no cluster has a better medoid; swaps may still lower the total."
@@ -118,7 +118,7 @@ class MedoidSearch:
         return Solution(state, bool(state.idle), none)
 
     def _centre_clusters(self) -> Array:
-        """Return the row of each cluster with the least sum of distances within it."""
+        """Return the row of each cluster with the least weighted sum of distances to its members, (k,)."""
         board, medoids = self.board, self.board.medoids.copy()
         owned = np.isin(np.arange(board.n), board.candidates)
         for m in range(self.k):
@@ -130,29 +130,30 @@ class MedoidSearch:
         return medoids
 
     def draw(self, state: MedoidState | None = None) -> Solver:
-        """Find medoids of samples by eager swaps, and keep those that are best for all rows (CLARA)."""
+        """Find medoids of samples by eager swaps, and keep those with the least total over all rows (CLARA)."""
         board = self.board
         seeds = self.seed.spawn(self.n_draws)
         none = Certificate.none(
             "The medoids are the best that samples gave; swaps with rows outside them were not tried."
         )
         while state is None or state.iteration < self.n_draws:
-            number = 0 if state is None else state.iteration
-            medoids = self._medoids_of_sample(seeds[number], None if state is None else state.medoids)
+            index = 0 if state is None else state.iteration
+            medoids = self._medoids_of_sample(seeds[index], None if state is None else state.medoids)
             board.place(medoids)
             if state is not None and not board.total < state.total:
                 medoids, total = state.medoids, state.total
             else:
                 medoids, total = board.medoids.copy(), board.total
-            state = MedoidState(medoids, number + 1, 0, 0, np.inf, total)
+            state = MedoidState(medoids, index + 1, 0, 0, np.inf, total)
             yield Step(total, state, none)
         board.place(state.medoids)
         return Solution(state, True, none)
 
     def _medoids_of_sample(self, seed: Any, best: Array | None) -> Array:
-        """Return the medoids of rows drawn in proportion to their weights, among them the best medoids so far."""
+        """Return the medoids of a sample drawn in proportion to the weights, which includes the medoids `best`."""
         board, child = self.board, seed.spawn(2)
         generator = np.random.default_rng(child[0])
+        # The sample size of Kaufman and Rousseeuw is 40 + 2 k; twice that costs little with eager swaps.
         size = min(len(board.candidates), self.draw_size or 80 + 4 * self.k)
         rows = generator.choice(board.candidates, size, replace=False, p=board.shares())
         rows = np.unique(rows if best is None else np.concatenate([rows, best]))

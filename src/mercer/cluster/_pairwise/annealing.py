@@ -21,23 +21,23 @@ _FIXED = (
     "field, a stationary point of the free energy. It bounds nothing globally."
 )
 _HEURISTIC = "Annealing is a heuristic: no finite schedule bounds how far its clustering is from the best."
-# Memberships that leave this much open on average are as good as labels.
+# Memberships whose largest is this near to 1, on average, are as good as labels.
 _HARD = 1e-3
-# Iterations at one beta at most: near a split they are many and change little, and the next beta goes on from there.
+# Most iterations at one beta: near a split there are many and they change little; the next beta continues from there.
 _MOST_AT_ONE_BETA = 50
-# How far memberships are shaken at each new beta; exactly equal clusters would never part. Ten times the tolerance, so
-# that a split that is due shows before the level ends.
+# Relative size of the random change of memberships at each new beta; exactly equal clusters would never separate. Ten
+# times the default tolerance, so that a split that is due shows before the level ends.
 _SHAKE = 1e-2
-# Offers to every object at one beta: with fewer, a walk freezes before it has seen the alternatives.
+# Offers to every object at one beta: with fewer, the process freezes before it has tried the alternatives.
 _SWEEPS = 10
 
 
 @plain
 @dataclass(frozen=True)
 class PairwiseState:
-    """Memberships, the level of beta, iterations there (levels without a move, in a random walk) and in all.
+    """Memberships, the level of beta, iterations at it (simulated annealing: levels without a move) and in all.
 
-    ``spread`` is half the mean distance within each cluster, which predictions need.
+    ``spread`` is half the mean distance within each cluster, (M,), which predictions need.
     """
 
     seed: Array
@@ -52,7 +52,7 @@ class PairwiseState:
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """Ask for the mean field and the cost of memberships."""
+    """A request: the mean field, the cost and the spread of memberships."""
 
     distances: DistanceMatrix | SquaredDistances
     memberships: Array
@@ -64,14 +64,15 @@ class Field:
 
 
 def update(field: Array, beta: float) -> Array:
-    """Return exp(-beta e_q) / sum_r exp(-beta e_r) for each object."""
+    """Return exp(-beta e_q) / sum_r exp(-beta e_r) for each object, (n, M)."""
+    # The least field of each object is subtracted, so that the largest exponent is zero.
     scores = np.exp(-beta * (field - field.min(axis=1, keepdims=True)))
     scores /= scores.sum(axis=1, keepdims=True)
     return scores
 
 
 def count_distinct(memberships: Array, weight: Array) -> int:
-    """Return how many clusters differ: two are one where their shares of every object are alike to a hundredth."""
+    """Return how many clusters differ: two are the same if their shares of every object agree to a hundredth."""
     sizes = weight @ memberships
     alive = memberships[:, sizes > 1e-9 * weight.sum()]
     profiles = (alive / (weight @ alive)).T
@@ -85,7 +86,7 @@ def count_distinct(memberships: Array, weight: Array) -> int:
 
 @dataclass(frozen=True)
 class MeanFieldAnnealing:
-    """Memberships in their own mean field, while beta rises by a factor; ends when they are as good as labels."""
+    """The solver: memberships in their own mean field, while beta rises geometrically, until they are almost labels."""
 
     distances: Any
     weight: Array
@@ -99,7 +100,7 @@ class MeanFieldAnnealing:
     seed: Array
 
     def solve(self, state: PairwiseState | None = None) -> Solver:
-        """Anneal from even memberships, or from a state."""
+        """Anneal from even memberships, or from `state`."""
         if state is None:
             even = np.full((len(self.weight), self.n_clusters), 1.0 / self.n_clusters)
             first, nothing = self._shake(even, self.seed, 0), np.zeros(self.n_clusters)
@@ -116,6 +117,7 @@ class MeanFieldAnnealing:
         field, energy, spread = yield self._field(state.memberships)
         memberships = update(field, state.beta)
         moved = float(np.abs(memberships - state.memberships).max())
+        # Free energy F = E - H / beta, H the entropy of the memberships.
         free = energy - float(self.weight @ entr(state.memberships).sum(axis=1)) / state.beta
         extra = {
             "beta": state.beta,
@@ -139,10 +141,10 @@ class MeanFieldAnnealing:
         return replace(state, memberships=shaken, level=level, at_level=0, beta=beta)
 
     def _shake(self, memberships: Array, seed: Array, level: int) -> Array:
-        """Return memberships moved a little, in each cluster by the rank of the distance to a random object.
+        """Return memberships changed slightly, in each cluster by the rank of the distance to a random object.
 
-        Independent noise would average out over the objects of a cluster; this shifts the cluster as a whole. Ranks
-        tell near objects apart as well as far ones.
+        Independent noise would average out over the objects of a cluster; this moves the cluster as a whole. Ranks
+        distinguish near objects as well as far ones.
         """
         generator = np.random.default_rng(child_seed(seed, level))
         drawn = generator.choice(np.flatnonzero(self.weight > 0), size=memberships.shape[1])
@@ -158,7 +160,7 @@ class MeanFieldAnnealing:
 
 @dataclass(frozen=True, eq=False)
 class Sweeping:
-    """Ask for offers of a cluster to every object, in random order, several times."""
+    """A request: offer every object a random cluster, in random order, ``_SWEEPS`` times."""
 
     matrix: Array
     weight: Array
@@ -168,7 +170,7 @@ class Sweeping:
     generator: np.random.Generator
 
     def answer(self, source: Source) -> tuple[Array, float, float, Array]:
-        """Return the labels afterwards, their cost, the share of offers taken, and half the mean distances within."""
+        """Return the new labels, their cost, the share of offers accepted, and half the mean distances within."""
         labels, n, random = self.labels.copy(), len(self.labels), self.generator
         members = np.eye(self.n_clusters)[:, labels] * self.weight
         sums = members @ self.matrix
@@ -176,7 +178,7 @@ class Sweeping:
         count, moved = _SWEEPS * n, 0
         order = np.concatenate([random.permutation(n) for _ in range(_SWEEPS)])
         offers, chances = random.integers(self.n_clusters, size=count), random.random(count)
-        # Pieces, so that Ctrl-C is seen.
+        # In pieces, so that Ctrl-C is noticed.
         for part in np.array_split(np.arange(count), max(1, count // 500)):
             moved += reassignment.offer_clusters(
                 self.matrix,
@@ -197,7 +199,7 @@ class Sweeping:
 
 @dataclass(frozen=True)
 class SimulatedAnnealing:
-    """Objects change clusters at random, the less uphill the higher beta; ends when a sweep moves none."""
+    """The solver: objects change clusters at random, uphill ever less as beta rises, until a sweep moves none."""
 
     distances: DistanceMatrix
     weight: Array
@@ -209,7 +211,7 @@ class SimulatedAnnealing:
     seed: Array
 
     def solve(self, state: PairwiseState | None = None) -> Solver:
-        """Anneal from random labels, or from a state."""
+        """Anneal from random labels, or from `state`."""
         if state is None:
             labels = np.random.default_rng(child_seed(self.seed, 0)).integers(self.n_clusters, size=len(self.weight))
             members, nothing = np.eye(self.n_clusters)[labels], np.zeros(self.n_clusters)
@@ -222,7 +224,7 @@ class SimulatedAnnealing:
             labels, energy, accepted, spread = yield asked
             quiet = state.at_level + 1 if accepted == 0 else 0
             extra = {"beta": state.beta, "energy": energy, "accepted": accepted}
-            # Offers are drawn at random, so that one level without a move is no proof that none is left.
+            # Offers are random, so one level without a move does not prove that none is left; two end the fit.
             state = replace(
                 state,
                 memberships=np.eye(self.n_clusters)[labels],

@@ -11,6 +11,7 @@ from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer.cluster._numbering import order_by_first_rows
 from mercer.cluster._pairwise.annealing import MeanFieldAnnealing, PairwiseState, SimulatedAnnealing
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
 from mercer.errors import DataError
@@ -18,6 +19,7 @@ from mercer.errors import DataError
 __all__ = ["PairwiseClustering"]
 
 _METRICS = ("sqeuclidean", "precomputed", "euclidean", "manhattan", "chebyshev", "cosine")
+# Rows measured or checked at a time, which bounds temporary arrays to 512 n values.
 _ROWS = 512
 
 
@@ -221,10 +223,11 @@ class PairwiseClustering(ClusterMixin, Estimator):
         return (field if h is None else field @ h).argmin(axis=1).astype(np.int32)
 
     def _field_at(self, rows: Any, shares: Any) -> Any:
-        """Return the mean distances to all clusters, less what objects within one are apart by half."""
+        """Return the mean distance of each row to each cluster, minus half the mean distance within it, (m, M)."""
         if self.metric == "precomputed":
             return rows @ shares - self.spread_
         if self.metric == "sqeuclidean":
+            # For squared distances that difference is the squared distance to the cluster's mean.
             centres = shares.T @ self.training_rows_
             return pairwise_distances(rows.astype(np.float64), centres, metric="sqeuclidean", n_jobs=1)
         known = self.training_rows_.astype(np.float64, copy=False)
@@ -242,6 +245,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
             missing = np.isnan(rows)
             return DistanceMatrix(np.where(missing, 0.0, rows), (~missing).astype(np.float64), threads)
         if self.metric == "sqeuclidean" and self.solver == "mean_field":
+            # Rows about their mean have the same distances, and fewer digits cancel.
             shifted = rows - rows.mean(axis=0, dtype=np.float64)
             return SquaredDistances(shifted, np.einsum("ij,ij->i", shifted, shifted), threads)
         require_memory(name, 16.0 * n * n, f"the {n} x {n} distances", cure)
@@ -261,7 +265,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         with one_blas_thread():
             mean = float(weight @ distances.means(weight[:, None], sizes)[:, 0] / sizes[0])
         beta = self.beta or self.n_clusters / (4.0 * mean if mean > 0 else 1.0)
-        # A hundred thousand times the first beta parts groups whose distances are that much smaller than the mean.
+        # A hundred thousand times the first beta separates groups whose distances are that much smaller than the mean.
         end = max(self.beta_end or 1e5 * beta, beta)
         if self.solver == "mean_field":
             h = self._check_neighbourhood()
@@ -286,10 +290,8 @@ class PairwiseClustering(ClusterMixin, Estimator):
         return h
 
     def _fitted(self, state: PairwiseState) -> dict[str, Any]:
-        found = state.memberships.argmax(axis=1)
-        names, first = np.unique(found, return_index=True)
-        order = np.concatenate([names[np.argsort(first)], np.setdiff1d(np.arange(self.n_clusters), names)])
-        # On a map the numbers of clusters are their places, and stay.
+        order = order_by_first_rows(state.memberships.argmax(axis=1), self.n_clusters)
+        # On a map the indices of clusters are their positions, and stay.
         order = np.arange(self.n_clusters) if self.neighbourhood is not None else order
         memberships = state.memberships[:, order]
         labels = memberships.argmax(axis=1).astype(np.int32)
@@ -303,7 +305,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
 
 
 def _check_distances(subject: str, matrix: Any) -> None:
-    """Raise if the matrix is none of distances; a few rows are looked at at a time, so that nothing is copied whole."""
+    """Raise a DataError unless `matrix` holds distances; it is read in parts, so that no copy of all is made."""
     n = len(matrix)
     cure = "Give non-negative distances d[a, b] = d[b, a] with d[a, a] = 0, and NaN where one is missing."
     if matrix.shape != (n, n):
@@ -330,6 +332,6 @@ def _check_distances(subject: str, matrix: Any) -> None:
 
 
 def _agree(rows: Any, columns: Any, tolerance: float) -> bool:
-    """Return whether two parts of a matrix are the same, and missing in the same places."""
+    """Return whether two parts of a matrix are equal up to `tolerance`, and missing in the same places."""
     gaps = np.abs(rows - columns)
     return bool(np.all((gaps <= tolerance) | (np.isnan(rows) & np.isnan(columns))))

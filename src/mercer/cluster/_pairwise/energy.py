@@ -5,8 +5,8 @@ With memberships m_qa of object a in cluster q, n_q = sum_a m_qa and M clusters,
     E = (1 / M) sum_q [sum_ab m_qa m_qb d_ab] / n_q,
     dE / dm_qa = (2 / M) [D_qa - (1 / 2 n_q) sum_b m_qb D_qb],    D_qa = sum_b m_qb d_ab / n_q.
 
-Where distances are missing, D_qa is the mean over those there are. On a map, m is replaced by sum_r h_qr m_ra. Objects
-of weight w count w times in every sum.
+Where distances are missing, D_qa is the mean over the known ones. On a map, m_qa is replaced by sum_r h_qr m_ra.
+Objects of weight w count w times in every sum.
 """
 
 from dataclasses import dataclass
@@ -25,78 +25,78 @@ __all__ = ["DistanceMatrix", "SquaredDistances", "mean_field", "pairwise_cost"]
 
 # Rows of the matrix in a work item: 256 rows of 5000 numbers are 10 MB, some milliseconds of a core.
 _ROWS = 256
+# Sizes up to this are rounding: the cluster is empty.
 _FEW = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class DistanceMatrix:
-    """Distances in a matrix; those missing are zero there, and zero in `present`, which is None where none is."""
+    """Distances in a matrix; missing ones are zero there and in `present`, which is None if none is missing."""
 
     distances: Array
     present: Array = None
     threads: int = 1
 
     def towards(self, objects: Array) -> Array:
-        """Return the distances of all objects to some; those missing are zero."""
+        """Return the distances of all objects to those at the indices `objects`; missing ones are zero."""
         return self.distances[:, objects]
 
     def means(self, shares: Array, sizes: Array) -> Array:
-        """Return the mean distance of each object to each cluster."""
+        """Return the mean distance of each object to each cluster, (n, M); `shares` (n, M) sum to `sizes`."""
         sums = np.empty((len(self.distances), shares.shape[1]))
-        found = None if self.present is None else np.empty_like(sums)
+        known = None if self.present is None else np.empty_like(sums)
 
-        def fill(number: int) -> None:
-            part = slice(number * _ROWS, (number + 1) * _ROWS)
+        def fill(run: int) -> None:
+            part = slice(run * _ROWS, (run + 1) * _ROWS)
             sums[part] = self.distances[part] @ shares
-            if found is not None:
-                found[part] = self.present[part] @ shares
+            if known is not None:
+                known[part] = self.present[part] @ shares
 
         run_numbered(fill, -(-len(sums) // _ROWS), self.threads)
-        if found is None:
+        if known is None:
             return sums / np.where(sizes > _FEW, sizes, 1.0)
-        # An object that knows no distance to a cluster is put at its mean distance to all objects.
-        mean = sums.sum(axis=1) / found.sum(axis=1)
-        return np.where(found > _FEW, sums / np.where(found > _FEW, found, 1.0), mean[:, None])
+        # An object without a known distance to a cluster gets its mean distance to all objects.
+        mean = sums.sum(axis=1) / known.sum(axis=1)
+        return np.where(known > _FEW, sums / np.where(known > _FEW, known, 1.0), mean[:, None])
 
 
 @dataclass(frozen=True, eq=False)
 class SquaredDistances:
-    """Squared Euclidean distances between rows, never formed: all that is asked of them are means."""
+    """Squared Euclidean distances between rows, never computed as a matrix: only their means are needed."""
 
     rows: Array
     norms: Array
     threads: int = 1
 
     def towards(self, objects: Array) -> Array:
-        """Return the distances of all objects to some."""
+        """Return the squared distances of all objects to those at the indices `objects`."""
         return self.norms[:, None] + self.norms[objects] - 2.0 * (self.rows @ self.rows[objects].T)
 
     def means(self, shares: Array, sizes: Array) -> Array:
-        """Return the mean distance of each object to each cluster."""
+        """Return the mean squared distance of each object to each cluster, (n, M); `shares` (n, M) sum to `sizes`."""
         tree, size = SumTree(), rows_per_block(self.rows.shape[1])
         parts = [slice(start, start + size) for start in range(0, len(self.rows), size)]
-        run_numbered(lambda number: self._sums(parts[number], shares), len(parts), self.threads, tree.add)
+        run_numbered(lambda index: self._sums(parts[index], shares), len(parts), self.threads, tree.add)
         total = tree.total() / np.where(sizes > _FEW, sizes, 1.0)
         means = np.empty((len(self.rows), shares.shape[1]))
 
-        def fill(number: int) -> None:
-            part = parts[number]
+        def fill(index: int) -> None:
+            part = parts[index]
+            # mean_b |x_a - x_b|^2 = |x_a|^2 + mean |x_b|^2 - 2 x_a . mean x_b.
             means[part] = self.norms[part, None] + total[-1] - 2.0 * (self.rows[part] @ total[:-1])
 
         run_numbered(fill, len(parts), self.threads)
         return np.maximum(means, 0.0, out=means)
 
     def _sums(self, part: slice, shares: Array) -> Array:
-        """Return the rows summed by share, and below them their squared norms."""
+        """Return sum_i shares_iq x_i as columns, (d, M), and below them the same sums of squared norms."""
         return np.vstack([self.rows[part].T @ shares[part], self.norms[part] @ shares[part]])
 
 
 def mean_field(
     distances: DistanceMatrix | SquaredDistances, memberships: Array, weight: Array, neighbourhood: Array = None
 ) -> tuple[Array, float, Array]:
-    """Return the derivative of the cost by each membership of an object of unit weight, the cost, and half of each
-    cluster's mean distance within.
-    """
+    """Return dE / dm_qa for objects of unit weight, (n, M), the cost E, and half the mean distances within, (M,)."""
     n_clusters = memberships.shape[1]
     with one_blas_thread():
         shares = memberships if neighbourhood is None else memberships @ neighbourhood.T
@@ -106,7 +106,7 @@ def mean_field(
         extents = np.einsum("ij,ij->j", shares, means)
         spread = 0.5 * extents / np.where(sizes > _FEW, sizes, 1.0)
         field = (2.0 / n_clusters) * (means - spread)
-        # A cluster that has lost every object draws none.
+        # A cluster that has lost every object attracts none.
         field[:, sizes <= _FEW] = np.inf if neighbourhood is None else field.max()
         if neighbourhood is not None:
             field = field @ neighbourhood
@@ -145,8 +145,8 @@ def pairwise_cost(distances: Any, labels: Any = None, *, memberships: Any = None
     """
     distances = check_array(distances, dtype=np.float64)
     if memberships is None:
-        numbers = np.unique(np.asarray(labels), return_inverse=True)[1]
-        memberships = np.eye(numbers.max() + 1)[numbers]
+        indices = np.unique(np.asarray(labels), return_inverse=True)[1]
+        memberships = np.eye(indices.max() + 1)[indices]
     memberships = check_array(memberships, dtype=np.float64)
     if distances.shape != (len(memberships), len(memberships)):
         message = (
