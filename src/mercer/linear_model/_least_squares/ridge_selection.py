@@ -5,14 +5,15 @@ import warnings
 from collections.abc import Callable, Generator
 from functools import partial
 from numbers import Real as RealNumber
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 
 from mercer._base import Estimator
-from mercer._base.folds import fold_source, of_rows, route_parameters, router, scorer_of, splits
+from mercer._base.folds import FOLDS, fold_source, of_rows, route_parameters, router, scorer_of, splits
 from mercer._base.linear.prediction import target_columns
+from mercer._base.parameter import Array, Boolean, Function, Integer, Nothing, Real, Rule, Text
 from mercer._solver import Dense, Outcome, Solver
 from mercer._solver.relay import answer_requests
 from mercer._source import Source
@@ -43,6 +44,15 @@ _TOLERANCE = 1e-8
 class RidgeSelection(Estimator):
     """What RidgeCV and RidgeClassifierCV share; they say what targets are and how a model is made for the scorer."""
 
+    _shared_parameters: ClassVar[dict[str, Rule]] = {
+        "alphas": Array() | Real(0, math.inf, "neither"),
+        "fit_intercept": Boolean(),
+        "scoring": Text() | Function() | Nothing(),
+        "cv": FOLDS,
+        "store_cv_results": Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
     alphas: Any
     fit_intercept: bool
     scoring: Any

@@ -1,6 +1,5 @@
 """Logistic regression whose penalty is chosen by cross-validation."""
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from mercer._base import fitting, seed_sequence
 from mercer._base.folds import FOLDS, route_parameters, router, scorer_of, splits
 from mercer._base.linear.class_labels import label_classes
-from mercer._base.parameter import Array, Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Rule, Text
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.newton import NewtonState
 from mercer.linear_model._logistic.choices import Choices, read_choices
@@ -118,25 +117,14 @@ class LogisticRegressionCV(LogisticRegression):
     # `score` only passes weights on to the scorer.
     __metadata_request__score = {"sample_weight": UNUSED}
     _places: ClassVar[tuple[str, ...]] = ("memory",)
-    _parameters: ClassVar[dict[str, Rule]] = {
+    _parameters: ClassVar[dict[str, Rule]] = LogisticRegression._shared_parameters | {
         "Cs": Integer(1) | Array(),
         "l1_ratios": Array() | Choice("warn") | Nothing(),
-        "fit_intercept": Boolean(),
         "cv": FOLDS,
-        "dual": Boolean(),
         "penalty": Choice("l1", "l2", "elasticnet", "deprecated"),
         "scoring": Text() | Function() | Nothing(),
-        "solver": Choice("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga", "auto"),
-        "tol": Real(0, math.inf, "left"),
-        "max_iter": Integer(0),
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-        "verbose": Integer(0) | Boolean(),
         "refit": Boolean(),
-        "intercept_scaling": Real(0, math.inf, "neither"),
-        "random_state": Seed(),
         "use_legacy_attributes": Boolean() | Choice("warn"),
-        "max_time": Real(0) | Nothing(),
     }
 
     def __init__(
