@@ -247,8 +247,8 @@ def ascend(
             step = factor[i] * square[i]
             change = step_to(m, centre[i], step, shape, slopes[i]) - slopes[i]
             slack = find_slack(m, centre[i], shape, slopes[i]) if shape[_WIDTH] >= 0 else -step * abs(change)
-            # Rows whose slope lies at a limit, with a margin to spare, are unlikely to move again: the next passes skip
-            # them (shrinking, as in Hsieh et al., 2008), and the last pass checks them all.
+            # Rows whose slope is right by a margin are unlikely to move again: the rest of the round skips them
+            # (shrinking, Hsieh et al., 2008). Each round begins with all rows, and the gap is computed over all.
             kept[at] = slack <= settled
             worst = -slack if -slack > worst else worst
             if change != 0:

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Judge = Callable[[Array], tuple[Array, Array]]
+# Columns or rows from which a decomposition takes long enough (some 10 ms) to deserve its own thread.
 _HEAVY = 400
 # Bytes of errors held at once while a Gram matrix gives them.
 _PANEL = 2**25
@@ -103,6 +104,7 @@ def _shares(values: Array, alphas: Array) -> tuple[Array, Array]:
     """
     left, sizes, right = np.linalg.svd(values[:, None] / (values[:, None] + alphas), full_matrices=False)
     kept = sizes > np.finfo(np.float64).eps * sizes[0]
+    # If nothing varies all sizes are zero; one factor must remain for the shapes.
     kept[0] = True
     scaled = np.divide(
         left[:, kept] * sizes[kept], values[:, None], out=np.zeros((len(values), kept.sum())), where=values[:, None] > 0
@@ -150,16 +152,19 @@ class GramSpectrum:
 
     def errors(self, alphas: Array) -> Array:
         """Return leave-one-out errors (n, a, k)."""
+        # alpha / (l + alpha): factors of the residual, and of one minus the leverage, along each eigenvector.
         part = alphas / (self.values[:, None] + alphas)
         scaled, shape = part[:, :, None] * self.along[:, None, :], (len(alphas), self.along.shape[1])
         residual = (self.vectors @ scaled.reshape(len(part), math.prod(shape))).reshape(-1, *shape)
         left = (self.vectors * self.vectors) @ part
         weight = self.root**2
+        # A row of weight w > 1 stands for w rows. One is left out: the leverage is divided by w.
         taken = np.minimum(1.0, 1.0 / np.where(weight > 0, weight, 1.0))
         left = np.maximum(1.0 - taken + taken * left, 1e-300)
         root = np.where(self.root > 0, self.root, 1.0)
         errors = residual / root[:, :, None] / left[:, :, None]
         absent = np.flatnonzero(self.root[:, 0] == 0)
+        # Rows of weight zero are in no model: their error is that of a plain prediction.
         for number, alpha in enumerate(alphas if len(absent) else ()):
             fitted = self.outside @ self.dual(np.full(self.along.shape[1], alpha))
             errors[absent, number] = self.y[absent] - self.y_mean - fitted
@@ -183,6 +188,7 @@ def gram_spectrum(y: Array, weight: Array, centre: bool) -> Generator[Any, Any, 
 def _decompose(gram: Array, intercept: Array | None) -> tuple[Array, Array]:
     """Return eigenvalues and vectors, without the intercept's null direction, which is lifted above all others."""
     if intercept is not None:
+        # Gershgorin: no eigenvalue exceeds the largest absolute column sum, so that the lifted one is the last.
         gram = gram + 1.1 * np.abs(gram).sum(axis=0).max(initial=0.0) * (intercept @ intercept.T)
     values, vectors = np.linalg.eigh(gram)
     if intercept is not None:

@@ -128,6 +128,7 @@ def coordinate_descent(
             problem.gap = float(state.gaps[target])
         yield from problem.start(state.coef[:, target])
         if not resumed:
+            # No sweeps, only the gap and the objective at the start: the first step reports all targets.
             yield from problem.round(price, float(goals[target]), plan.tol, 0)
             state = _advance(state, moments, target, problem, price)
     # Targets not yet solved keep their starting coefficients.
@@ -141,6 +142,8 @@ def coordinate_descent(
     for target in range(first, n_targets):
         problem, goal = problems.pop(target), float(goals[target])
         while not problem.settled and (left := plan.max_iter - int(state.sweeps[target])) > 0:
+            # Rounds double the sweeps done so far: the gap, which costs a pass on wide rows, is computed O(log sweeps)
+            # times.
             most = min(left, max(problem.pace, 2 * int(state.sweeps[target])))
             yield from problem.round(price, goal, plan.tol, most)
             state = _advance(state, moments, target, problem, price)
