@@ -69,10 +69,10 @@ def _newton(
         solved = problem.is_solved(point, certificate) and promise <= PROMISE * problem.tol
         if solved or state.n_steps >= max_iter:
             return Solution(state, solved, certificate)
-        found = yield from search(problem, point, (yield from direct(point)))
-        if found is None:
+        accepted = yield from search(problem, point, (yield from direct(point)))
+        if accepted is None:
             return Solution(state, False, certificate)
-        point, state = found, NewtonState(found.parameters, state.n_steps + 1)
+        point, state = accepted, NewtonState(accepted.parameters, state.n_steps + 1)
         certificate = problem.certify(point, moments)
         yield problem.step(point, state, certificate)
 

@@ -221,15 +221,15 @@ def ascend(
     square: cython.const[cython.double][::1] = terms.square
     lift: cython.const[cython.double][::1] = terms.lift
     shape: cython.const[cython.double][::1] = terms.shape
-    dense: cython.bint = pointers.shape[_TUBE] == 0
-    d: cython.Py_ssize_t = w.shape[_TUBE] - 3
+    dense: cython.bint = pointers.shape[0] == 0
+    d: cython.Py_ssize_t = w.shape[0] - 3
     cython.declare(at=cython.Py_ssize_t, i=cython.Py_ssize_t, j=cython.Py_ssize_t, later=cython.Py_ssize_t)
     cython.declare(m=cython.double, step=cython.double, slack=cython.double, change=cython.double)
     worst: cython.double = 0.0
     with cython.nogil:
-        for at in range(order.shape[_TUBE]):
+        for at in range(order.shape[0]):
             i = order[at]
-            if at + _AHEAD < order.shape[_TUBE]:
+            if at + _AHEAD < order.shape[0]:
                 later = order[at + _AHEAD]
                 if dense:
                     inline.prefetch(data, later * d, (later + 1) * d)

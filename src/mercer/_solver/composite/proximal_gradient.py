@@ -97,11 +97,11 @@ def proximal_gradient(
     state = start if isinstance(start, ProximalGradientState) else _first(problem, survey, start)
     ahead = yield from _evaluate(problem, state.width, state.ahead)
     while True:
-        found = yield from _descend(problem, metric, state, ahead)
-        if found is None:
+        accepted = yield from _descend(problem, metric, state, ahead)
+        if accepted is None:
             certificate = _certificate(problem, state, ahead, survey, metric)
             return Solution(state, certificate.satisfied, certificate)
-        state, point, ahead = found
+        state, point, ahead = accepted
         state = _keep_better(problem, state, point, survey)
         certificate = _certificate(problem, state, point, survey, metric)
         narrower = state.width > 0 and _is_settled(problem, state, point, survey, metric)

@@ -219,8 +219,8 @@ class GaussianConditionalRegressor(LinearRegressor):
 
 
 def _condition(seen: GaussianState | None, n_features: int, tol: float) -> Solver:
-    found = yield JointMoments()
-    sums = MomentSums(float(found.weight), np.array(found.mean), np.array(found.scatter))
+    joint = yield JointMoments()
+    sums = MomentSums(float(joint.weight), np.array(joint.mean), np.array(joint.scatter))
     if seen is not None:
         sums = MomentSums(seen.weight, seen.mean, seen.scatter) + sums
     coef, rest, rank = yield Dense(partial(_solve, sums.scatter, n_features, tol), n_features > _HEAVY)

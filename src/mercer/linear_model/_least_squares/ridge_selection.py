@@ -186,8 +186,8 @@ class RidgeSelection(Estimator):
                 [[scorer(_Given(), predictions[:, a, j], y[:, j], **to_scorer) for j in columns] for a in numbers]
             )
         flat = predictions.shape[2] == 1 and np.ndim(labels) == 1
-        found = [self._make_given(predictions[:, a, 0] if flat else predictions[:, a]) for a in numbers]
-        return np.array([scorer(model, given, labels, **to_scorer) for model, given in found])
+        models = [self._make_given(predictions[:, a, 0] if flat else predictions[:, a]) for a in numbers]
+        return np.array([scorer(model, given, labels, **to_scorer) for model, given in models])
 
     def _lay_out(self, values: np.ndarray, source: Source) -> np.ndarray | None:
         """Return values (n, a, k) as (n, k, a), or (n, a) for a single target; None if they are not to be stored."""
@@ -207,8 +207,8 @@ class RidgeSelection(Estimator):
             gram, mean = yield from gram_spectrum(target_columns(source.y), source.weight, centre)
             return (yield from solve_by_gram(gram, mean, centre, alphas[chosen], chosen, score, _TOLERANCE))
         spectrum, method = self._spectrum(source)
-        found = yield from spectrum
-        return (yield from solve_by_scatter(found, alphas[chosen], chosen, score, _TOLERANCE, method))
+        eigen = yield from spectrum
+        return (yield from solve_by_scatter(eigen, alphas[chosen], chosen, score, _TOLERANCE, method))
 
     def _fold_scores(
         self, source: Source, labels: Any, alphas: np.ndarray, folds: list, to_scorer: dict[str, Any]
@@ -228,7 +228,7 @@ class RidgeSelection(Estimator):
             rows, y = source.whole()[test], np.asarray(labels)[test]
             return [scorer(self._make_model(*model, source), rows, y, **chosen) for model in zip(coefs, intercepts)]
 
-        return np.array([scores(test, *found) for (_, test), found in zip(folds, paths)])
+        return np.array([scores(test, *fitted) for (_, test), fitted in zip(folds, paths)])
 
     def _read_choice(self, state: RidgeChoice) -> dict[str, Any]:
         """Return the fitted attributes of the penalty chosen."""
@@ -261,9 +261,9 @@ def _best(scores: np.ndarray, n_targets: int) -> tuple[np.ndarray, np.ndarray]:
 def _path(source: Source, alphas: np.ndarray, centre: bool, by_gram: bool) -> tuple[np.ndarray, np.ndarray]:
     """Compute coefficients (a, d, k) and intercepts (a, k) for every penalty."""
     if not by_gram:
-        found = answer_requests(spectrum_of_moments(centre), source)
-        coefs = np.stack([found.coef(alpha) for alpha in alphas])
-        return coefs, np.stack([found.intercept(coef) for coef in coefs])
+        eigen = answer_requests(spectrum_of_moments(centre), source)
+        coefs = np.stack([eigen.coef(alpha) for alpha in alphas])
+        return coefs, np.stack([eigen.intercept(coef) for coef in coefs])
     y = target_columns(source.y)
     gram, mean = answer_requests(gram_spectrum(y, source.weight, centre), source)
     duals = np.hstack([gram.dual(np.full(y.shape[1], alpha)) for alpha in alphas])

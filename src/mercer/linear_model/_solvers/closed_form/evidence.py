@@ -156,10 +156,10 @@ def maximise_evidence(
     start : EvidenceState or None
     """
     if start is None:
-        found = yield from spectrum
-        evidence = Evidence(found, *priors)
-        at = first(found)
-        state = EvidenceState(at, found, np.array([evidence.value(at)]))
+        eigen = yield from spectrum
+        evidence = Evidence(eigen, *priors)
+        at = first(eigen)
+        state = EvidenceState(at, eigen, np.array([evidence.value(at)]))
         if max_iter == 0:
             return (yield from _solve_once(evidence, state, tol))
     else:

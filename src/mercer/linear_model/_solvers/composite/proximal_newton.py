@@ -52,10 +52,10 @@ def proximal_newton(
         columns = working_set(problem, point)
         curvature = yield LossCurvature(problem.loss, point.parameters, columns)
         target = yield Dense(partial(_model_minimum, problem, point, columns, curvature), heavy=True)
-        found = yield from _backtrack(problem, point, target - point.parameters)
-        if found is None:
+        accepted = yield from _backtrack(problem, point, target - point.parameters)
+        if accepted is None:
             return Solution(state, False, certificate)
-        point, state = found, ProximalNewtonState(found.parameters, state.n_steps + 1)
+        point, state = accepted, ProximalNewtonState(accepted.parameters, state.n_steps + 1)
         certificate = problem.certify(point, moments)
         yield problem.step(point, state, certificate, working_set=float(len(columns)))
 

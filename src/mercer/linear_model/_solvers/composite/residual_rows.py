@@ -104,7 +104,7 @@ class SideChanges(Statistic):
 
     def of(self, block: Block) -> SideSums:
         xp = block.xp
-        before, residual = (_residuals(block, one) for one in (self.reference, self.parameters))
+        before, residual = (_residuals(block, parameters) for parameters in (self.reference, self.parameters))
         value = self.loss.value((xp.astype(block.y, residual.dtype) - residual)[:, None], block.y, xp)
         # A row far off that changes sides contradicts the fixed slope it was summed with: it must become a row of the
         # program.

@@ -150,13 +150,13 @@ def minimise_scaled_huber(
         if -float(point.gradient @ direction) <= _ROUNDING * abs(point.objective):
             # No step promises more than rounding, which may exceed the gap asked for.
             return Solution(state, True, certificate)
-        found = yield from _search(problem, point, direction, moments.weight, least, state.cautious)
-        if found is None and state.cautious:
+        accepted = yield from _search(problem, point, direction, moments.weight, least, state.cautious)
+        if accepted is None and state.cautious:
             return Solution(state, certificate.satisfied, certificate)
-        if found is None:
+        if accepted is None:
             state = replace(state, cautious=True)
             continue
-        point, trials = found
+        point, trials = accepted
         state = HuberState(point.parameters, point.scale, state.n_steps + 1, trials > _FEW)
         certificate = problem.certify(point, moments, least)
         yield Step(point.objective, state, certificate, {certificate.kind.split()[-1]: certificate.value})

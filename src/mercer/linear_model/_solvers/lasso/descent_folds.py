@@ -91,8 +91,8 @@ def cross_validate(
     """
     folds, everything = yield FoldMoments(splits, plan.centre, plan.on_gram, plan.subject)
     moments = [*(fold.moments for fold in folds), everything]
-    for one in moments:
-        check_sums(plan.subject, one)
+    for sums in moments:
+        check_sums(plan.subject, sums)
     weights = None if plan.on_gram else [*(fold.weight for fold in folds), (yield Weights())]
     problems = yield from open_problems(plan, moments, [0] * len(moments), weights)
     walk = _Walk(plan, folds, moments, problems, ratios)
@@ -126,7 +126,7 @@ class _Walk:
 
     def __init__(self, plan: DescentPlan, folds: list[Any], moments: list[Any], problems: list[Any], ratios: Array):
         self.plan, self.folds, self.moments, self.problems, self.ratios = plan, folds, moments, problems, ratios
-        self.goals = [plan.tol * float(one.y_scatter[0]) for one in moments]
+        self.goals = [plan.tol * float(sums.y_scatter[0]) for sums in moments]
 
     def begin(self, alphas: Array) -> Generator[Any, Any, FoldsState]:
         errors = np.full((*alphas.shape, len(self.folds)), np.nan)
