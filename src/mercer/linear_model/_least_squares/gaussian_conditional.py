@@ -242,6 +242,7 @@ def _solve(scatter: np.ndarray, n_features: int, tol: float) -> tuple[np.ndarray
     scale = np.where(spread > 0, spread, 1.0)
     values, directions = np.linalg.eigh(inner / scale / scale[:, None])
     kept = values > max(tol, n_features * np.finfo(np.float64).eps) * max(values[-1], 0.0)
+    # coef = Sxx^+ Sxy, and the rest is the Schur complement Syy - Syx Sxx^+ Sxy.
     along = directions[:, kept].T @ (cross / scale[:, None])
     coef = directions[:, kept] @ (along / values[kept, None]) / scale[:, None]
     rest = scatter[n_features:, n_features:] - along.T @ (along / values[kept, None])

@@ -253,6 +253,7 @@ class RidgeSelection(Estimator):
 
 def _best(scores: np.ndarray, n_targets: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the index of the first of the best scores, for all targets or for each, and the score."""
+    # A scorer that fails on a fold returns NaN, which argmax would prefer to every number.
     ranked = np.where(np.isnan(scores), -np.inf, scores)
     best = np.atleast_1d(np.argmax(ranked, axis=0))
     return np.broadcast_to(best, (n_targets,)).copy(), scores.reshape(len(scores), -1)[best, np.arange(len(best))]
@@ -266,6 +267,7 @@ def _path(source: Source, alphas: np.ndarray, centre: bool, by_gram: bool) -> tu
         return coefs, np.stack([eigen.intercept(coef) for coef in coefs])
     y = target_columns(source.y)
     gram, mean = answer_requests(gram_spectrum(y, source.weight, centre), source)
+    # The dual coefficients of all penalties side by side: one pass over the rows serves them all.
     duals = np.hstack([gram.dual(np.full(y.shape[1], alpha)) for alpha in alphas])
     stacked, mean = answer_requests(dual_coefficients(duals, gram.share, centre, mean), source)
     coefs = np.moveaxis(stacked.reshape(len(mean), len(alphas), -1), 1, 0)

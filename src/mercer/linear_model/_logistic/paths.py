@@ -72,6 +72,7 @@ class Search:
     def run(self) -> Paths:
         """Fit the paths on all threads, a fold and an l1 ratio at a time, then score them in this one."""
         shape = (len(self.folds), len(self.ratios), len(self.Cs))
+        # A seed for each path, drawn before the threads begin: results do not depend on which thread fits which path.
         seeds = seed_sequence(self.estimator.random_state).spawn(shape[0] * shape[1])
         results: list[tuple[np.ndarray, np.ndarray, int]] = []
         watch = _Stop(_deadline(self.estimator))
