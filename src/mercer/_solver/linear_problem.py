@@ -77,7 +77,7 @@ class LinearProblem:
         return self.loss.n_scores, self.penalty.l1.shape[0]
 
     def start(self) -> np.ndarray:
-        """Zero parameters."""
+        """Return zero parameters."""
         return np.zeros(self.shape)
 
     def evaluate(self, parameters: np.ndarray) -> Generator[Any, Any, Point]:

@@ -118,7 +118,7 @@ class TreeTasks:
         self.drawn, self.seed, self.share = drawn, seed, share
 
     def hold_values(self, values):
-        """Set what nodes add to the scores (nodes,), empty for nothing."""
+        """Set the values (nodes,) that are added to the scores; empty if none are."""
         self.values = values
 
     def call(self):

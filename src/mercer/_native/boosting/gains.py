@@ -159,7 +159,7 @@ def sort_categories(
 
 
 def price_categories(count: cython.Py_ssize_t, limits: cython.const[cython.double][::1]) -> cython.double:
-    """Return what a split of `count` categories must save beyond the node, as the best of many sets gains by chance."""
+    """Return the price of a split by `count` categories: the saving that the best of many sets makes by chance."""
     return limits[leaves.CATEGORY_PRICE] * (count - FREE_CATEGORIES) if count > FREE_CATEGORIES else 0.0
 
 

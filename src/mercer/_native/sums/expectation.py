@@ -129,7 +129,7 @@ def _share_wholly(
     most: cython.double[::1],
     total: cython.double[::1],
 ) -> cython.double:
-    """Give each row to the component of its largest score, among equals the first; return the sum of size times it."""
+    """Assign each row to its best component (the first among equals); return the sum of size times the best score."""
     i: cython.Py_ssize_t
     q: cython.Py_ssize_t
     share: cython.double

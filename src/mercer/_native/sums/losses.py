@@ -90,7 +90,7 @@ def softmax(
     weight: cython.const[cython.double][::1],
     part: cython.double[::1],
 ) -> cython.double:
-    """Return the weighted sum of log(sum_j exp(z_j)) - z_y; rows of scores become weight (probabilities - target).
+    """Return the weighted sum of log(sum_j exp(z_j)) - z_y; overwrite scores by weight (probability - target).
 
     `flat` is `scores` seen as one row, `part` room for one number per row; an empty `weight` means ones.
     """

@@ -46,7 +46,7 @@ class DualRows:
         return self.constant + float(self.mean @ self.mean)
 
     def directions(self, k: int) -> tuple[Array, Array]:
-        """Sign and centre (n,) of the losses of score `k`."""
+        """Return the sign and the centre (n,) of the losses of score `k`."""
         if not isinstance(self.loss, LabelLoss):
             return np.ones(len(self.y)), np.ascontiguousarray(self.y, dtype=np.float64)
         chosen = self.y == (1 if self.loss.n_scores == 1 else k)

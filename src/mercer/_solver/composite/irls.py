@@ -260,7 +260,7 @@ def _search(
 
 
 def _with_zeros(problem: CompositeProblem, state: IrlsState, survey: Survey) -> Generator[Any, Any, IrlsState]:
-    """Set coefficients to zero that a barrier kept from it, if that costs no more than what the certificate allows."""
+    """Set to zero the coefficients that the barrier kept away from it, unless J rises by more than a tenth of `tol`."""
     net = problem.elastic
     if state.barrier == 0 or not net.has_l1:
         return state

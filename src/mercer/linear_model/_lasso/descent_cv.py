@@ -154,7 +154,7 @@ class DescentCV(LinearRegressor):
         return MetadataRouter(owner=self).add_self_request(self).add(splitter=check_cv(self.cv), method_mapping=mapping)
 
     def _read_state(self, state: FoldsState, dtype: str) -> dict[str, Any]:
-        """Return the fitted attributes of the model of all rows, and what the folds have found."""
+        """Return the fitted attributes: the model of all rows, the chosen penalty, and the errors of the folds."""
         model = self._linear_attributes(state, dtype, flat_coef=True, flat_intercept=True)
         ratio, alpha = np.unravel_index(state.chosen, state.errors.shape[:2])
         one_grid = len(self._mixings) == 1 or not isinstance(self.alphas, numbers.Integral)

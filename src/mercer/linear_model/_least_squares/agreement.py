@@ -11,7 +11,7 @@ __all__ = ["correlation", "empirical_error", "population_error"]
 
 
 def correlation(x: Any, y: Any = None) -> Any:
-    """Compute the correlation coefficient of two variables, or the matrix of those of columns.
+    """Compute the correlation coefficient of two variables, or the matrix of coefficients of columns.
 
     r = sum_t u_t v_t / root(sum_t u_t^2 sum_t v_t^2) with u and v the centred variables: the cosine of the angle
     between them. It is 1 or -1 exactly when one is an affine function of the other.

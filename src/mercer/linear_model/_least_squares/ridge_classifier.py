@@ -309,7 +309,7 @@ class RidgeClassifierCV(SignedClassifier, RidgeSelection):
 
 
 def read_signed_labels(estimator: Any, source: Source, given: dict[str, Any]) -> Any:
-    """Return the labels that signs stand for, for callbacks; None if they are not in memory."""
+    """Return the labels of rows whose targets are signs, for callbacks; None if they are not in memory."""
     if source.y is None or source.place != "memory":
         return None
     if estimator._multilabel:

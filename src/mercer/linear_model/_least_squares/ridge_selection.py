@@ -63,11 +63,11 @@ class RidgeSelection(Estimator):
     _default_scorer = "r2"
 
     def _make_model(self, coef: np.ndarray, intercept: np.ndarray, source: Source) -> Any:
-        """Return a ridge model of coefficients (d, k), fitted to targets as those of `source`, for a scorer."""
+        """Return a ridge model with coefficients (d, k), for a scorer; `source` gives the shape of the targets."""
         raise NotImplementedError  # each of the two defines its own
 
     def _make_given(self, predictions: np.ndarray) -> Any:
-        """Return a model that predicts what it is given, and what to give it so that it predicts `predictions`."""
+        """Return a model and an input for which it predicts `predictions`, for a scorer."""
         return _Given(), predictions
 
     def _select(
@@ -275,14 +275,14 @@ def _path(source: Source, alphas: np.ndarray, centre: bool, by_gram: bool) -> tu
 
 
 class _Given(RegressorMixin, BaseEstimator):
-    """Predicts what it is given."""
+    """A regressor whose prediction is its input."""
 
     def predict(self, X: Any) -> Any:
         return X
 
 
 class GivenScores(ClassifierMixin, BaseEstimator):
-    """Scores rows by what it is given, and predicts the class of the largest, or each label of a positive one."""
+    """A classifier whose scores are its input: it predicts the class of the largest, or each label above zero."""
 
     def __init__(self, classes: Any, multilabel: bool = False) -> None:
         self.classes = classes

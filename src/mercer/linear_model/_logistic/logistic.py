@@ -276,7 +276,7 @@ class LogisticRegression(LinearClassifier, Inferring):
         return self.solver
 
     def _start(self, problem: LinearProblem) -> np.ndarray:
-        """Zero, or the last solution; softmax parameters are shifted to sum to zero over the classes."""
+        """Return zeros, or the last solution; softmax parameters are shifted to sum to zero over the classes."""
         start = problem.start()
         if not (self.warm_start and hasattr(self, "coef_")) or self.solver == "liblinear":
             return start

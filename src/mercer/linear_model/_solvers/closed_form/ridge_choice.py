@@ -97,7 +97,7 @@ def choose_by_scatter(
 
 
 def _shares(values: Array, alphas: Array) -> tuple[Array, Array]:
-    """Thin factors of 1 / (l + alpha), (r, q) and (q, a); none where the rows do not vary.
+    """Return thin factors of 1 / (l + alpha), (r, q) and (q, a); zero where the rows do not vary.
 
     The shares l / (l + alpha) are factored, to rounding, and their rows divided by l: a share and what it multiplies,
     a row along a unit vector of fitted values, are both at most one, so that no digits are lost however l is spread.

@@ -16,10 +16,10 @@ __all__ = ["adopt_gram"]
 def adopt_gram(
     subject: str, gram: Array, moments: MomentSums, centre: bool, single: bool
 ) -> Generator[Any, Any, MomentSums]:
-    """Return the moments of rows whose scatter is `gram`, from those with its given.
+    """Return `moments`, which hold only the diagonal of the scatter, with the whole scatter `gram`.
 
-    A Gram matrix of rows from which means have yet to be taken is not their scatter; then the scatter is summed up,
-    with a warning. `single` says that the rows, hence the matrix, may be rounded to float32.
+    If the model has an intercept and the rows are not centred, their Gram matrix is not their scatter: the scatter is
+    then computed, with a warning. `single` says that the rows, hence the matrix, may be rounded to float32.
     """
     d, tolerance = len(moments.mean), 1e-3 if single else 1e-6
     if gram.shape != (d, d):
