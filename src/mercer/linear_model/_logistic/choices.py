@@ -73,6 +73,7 @@ def read_choices(estimator: Any) -> Choices:
         if isinstance(getattr(estimator, name), str) and getattr(estimator, name) == "warn":
             _warn(name)
     ratios, Cs = _ratios(estimator, given), _strengths(estimator)
+    # Before the first fit, so that a combination without a solver does not surface after some folds.
     for C in Cs:
         for ratio in ratios:
             check_solver(estimator, float(C), float(ratio))
