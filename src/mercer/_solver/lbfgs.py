@@ -62,23 +62,23 @@ def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int)
             state = replace(state, steps=state.steps[:0], changes=state.changes[:0], anchor=state.parameters, n_since=0)
             metric = yield from measure_at(problem, state.anchor)
             direction = -metric.solve(point.gradient)
-        found = yield from search(problem, point, direction)
-        if found is None and len(state.steps) == 0:
+        accepted = yield from search(problem, point, direction)
+        if accepted is None and len(state.steps) == 0:
             return Solution(state, False, certificate)
-        if found is None:
+        if accepted is None:
             # The remembered steps give no descent direction: forget them.
             state = replace(state, steps=state.steps[:0], changes=state.changes[:0])
             continue
-        state, point = _update(state, point, found), found
+        state, point = _update(state, point, accepted), accepted
         certificate = problem.certify(point, moments)
         yield problem.step(point, state, certificate)
 
 
-def _update(state: LbfgsState, point: Point, found: Point) -> LbfgsState:
+def _update(state: LbfgsState, point: Point, accepted: Point) -> LbfgsState:
     """Remember a step whose curvature is safely positive; forget the oldest beyond the memory."""
-    step, change = found.parameters - point.parameters, found.gradient - point.gradient
+    step, change = accepted.parameters - point.parameters, accepted.gradient - point.gradient
     steps, changes = state.steps, state.changes
     if is_curved(step, change):
         steps = np.concatenate([steps[-_MEMORY + 1 :], step[None]])
         changes = np.concatenate([changes[-_MEMORY + 1 :], change[None]])
-    return LbfgsState(found.parameters, steps, changes, state.n_steps + 1, state.anchor, state.n_since + 1)
+    return LbfgsState(accepted.parameters, steps, changes, state.n_steps + 1, state.anchor, state.n_since + 1)

@@ -77,7 +77,7 @@ class LinearProblem:
         return self.loss.n_scores, self.penalty.l1.shape[0]
 
     def start(self) -> np.ndarray:
-        """Zero parameters."""
+        """Return zero parameters."""
         return np.zeros(self.shape)
 
     def evaluate(self, parameters: np.ndarray) -> Generator[Any, Any, Point]:
@@ -141,8 +141,11 @@ class LinearProblem:
         """The gap that gradient entries of `tol` can leave, beside `tol` times the loss of a blind guess."""
         blind = math.log(self.loss.n_classes)
         quadratic, corner = self.penalty.l2 > 0, (self.penalty.l1 > 0) & (self.penalty.l2 == 0)
+        # An l2 column with a gradient entry of tol leaves tol^2 / (2 l2).
         allowed = self.tol * blind + self.shape[0] * float(np.sum(self.tol**2 / (2 * self.penalty.l2[quadratic])))
         if corner.any():
+            # An l1 column may exceed its bound by tol: the dual point shrinks by l1 / (l1 + tol), which moves loss and
+            # conjugate, each about the blind loss, by the rest of that factor.
             allowed += 2.0 * blind * self.tol / (self.tol + float(self.penalty.l1[corner].min()))
         return allowed
 

@@ -63,14 +63,16 @@ def _newton(
     point = yield from problem.evaluate(state.parameters)
     certificate = problem.certify(point, moments)
     while True:
+        # What a step in the metric of the data promises to gain: a measure of what is left that does not depend on
+        # the scale of the columns, as the entries of the gradient do.
         promise = 0.5 * float(np.sum(point.gradient * metric.solve(point.gradient)))
         solved = problem.is_solved(point, certificate) and promise <= PROMISE * problem.tol
         if solved or state.n_steps >= max_iter:
             return Solution(state, solved, certificate)
-        found = yield from search(problem, point, (yield from direct(point)))
-        if found is None:
+        accepted = yield from search(problem, point, (yield from direct(point)))
+        if accepted is None:
             return Solution(state, False, certificate)
-        point, state = found, NewtonState(found.parameters, state.n_steps + 1)
+        point, state = accepted, NewtonState(accepted.parameters, state.n_steps + 1)
         certificate = problem.certify(point, moments)
         yield problem.step(point, state, certificate)
 
@@ -104,6 +106,7 @@ def _solve_positive(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
         factor, failed = dpotrf(unit + lift * np.eye(len(unit)) if lift else unit, lower=1)
         if not failed:
             return dpotrs(factor, right / root, lower=1)[0] / root
+        # The least ridge that makes the matrix factorable: first the size of rounding, then a hundred times more.
         lift = max(1e-13, 100.0 * lift)
 
 
@@ -113,13 +116,17 @@ def _conjugate(problem: LinearProblem, metric: Metric, point: Point) -> Generato
     residual = -point.gradient
     search_direction = metric.solve(residual)
     product = float(np.sum(residual * search_direction))
+    # The residual norm may be min(1/4, |g|^(1/2)) |g| in this metric (Dembo, Eisenstat and Steihaug, 1982); `product`
+    # is its square.
     goal = min(0.25, product**0.25) ** 2 * product
+    # Exact arithmetic would need as many steps as there are parameters; rounding a few more.
     for _ in range(20 + residual.size):
         sums = yield CurvatureProduct(problem.loss, point.parameters, search_direction)
         image = sums / problem.total_weight + problem.penalty.l2 * search_direction
         if not problem.fit_intercept:
             image[:, -1] = 0.0
         curvature = float(np.sum(search_direction * image))
+        # J is convex: no curvature is rounding, and what has been found is still a descent direction.
         if curvature <= 0:
             break
         result += product / curvature * search_direction

@@ -15,10 +15,10 @@ __all__ = ["Dense", "Map", "OnBlock", "Request", "Take", "Tiles"]
 
 
 class Request(Protocol):
-    """What a solver yields to be sent an answer: one of the classes below, or a statistic."""
+    """A question that a solver yields; the driver sends the answer back. One of the classes below, or a statistic."""
 
     def answer(self, source: Source) -> Any:
-        """Return what the solver is sent."""
+        """Return the value that the solver receives from its ``yield``."""
 
 
 @dataclass(frozen=True)

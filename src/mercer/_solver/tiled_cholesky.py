@@ -124,17 +124,17 @@ def inverse_tile(V: Array, rows: slice, columns: slice) -> Array:
 def inverse_diagonal(L: Array, threads: int = 1) -> Array:
     """Return the diagonal of (L L^T)^-1: the squared lengths of the columns of L^-1, computed some at a time."""
     n = len(L)
-    found = np.empty(n, dtype=L.dtype)
+    squares = np.empty(n, dtype=L.dtype)
 
     def of_columns(number: int) -> None:
         here = tile_bounds(n, number)
         columns = np.zeros((n - here.start, here.stop - here.start), dtype=L.dtype)
         np.fill_diagonal(columns, 1.0)
         columns = forward(L[here.start :, here.start :], columns)
-        found[here] = np.einsum("ij,ij->j", columns, columns)
+        squares[here] = np.einsum("ij,ij->j", columns, columns)
 
     run_numbered(of_columns, -(-n // TILE), threads)
-    return found
+    return squares
 
 
 def multiply_upper(A: Array, diagonal: Array, X: Array, threads: int = 1) -> Array:
@@ -146,8 +146,8 @@ def multiply_upper(A: Array, diagonal: Array, X: Array, threads: int = 1) -> Arr
         corner, beyond = np.triu(A[cut, cut], 1), A[cut, cut.stop :]
         return cut, corner @ X[cut] + corner.T @ X[cut] + beyond @ X[cut.stop :], beyond.T @ X[cut]
 
-    def add(found: tuple[slice, Array, Array]) -> None:
-        cut, here, below = found
+    def add(tile: tuple[slice, Array, Array]) -> None:
+        cut, here, below = tile
         out[cut] += here
         out[cut.stop :] += below
 

@@ -75,8 +75,8 @@ def multiply_off_diagonal(kernel: Kernel, rows: Prepared, X: Array, threads: int
             np.fill_diagonal(tile, 0.0)
         return cuts[i], cuts[j], tile @ X[cuts[j]], None if i == j else tile.T @ X[cuts[i]]
 
-    def add(found: tuple[slice, slice, Array, Array]) -> None:
-        here, there, first, second = found
+    def add(tile: tuple[slice, slice, Array, Array]) -> None:
+        here, there, first, second = tile
         out[here] += first
         if second is not None:
             out[there] += second
@@ -127,8 +127,8 @@ class KernelStrips:
             mirrored = turned[:, cut] @ strip[:, cut.stop - cut.start :]
             return cut, turned[:, cut.start :] @ strip.T, mirrored
 
-        def add(found: tuple[slice, Array, Array]) -> None:
-            cut, here, mirrored = found
+        def add(tile: tuple[slice, Array, Array]) -> None:
+            cut, here, mirrored = tile
             out[:, cut] += here
             out[:, cut.stop :] += mirrored
 

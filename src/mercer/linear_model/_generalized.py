@@ -198,6 +198,7 @@ default='l2'
             max_steps=max(1, self.max_iter),
             attributes=attributes | {"solver_used_": used},
         )
+        # Only these losses fall for ever along a separating direction; hinges reach zero.
         if penalty is None and isinstance(loss, Logistic | Softmax | Exponential):
             warn_if_separable(self, source, outcome.state.parameters, "penalise with a positive alpha")
         self._conclude(outcome)
@@ -210,6 +211,7 @@ default='l2'
         if loss.target == "labels":
             source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
             classes, source = label_classes(self, source)
+            # Two classes need one score: softmax would have a direction without curvature.
             if isinstance(loss, Logistic | Softmax):
                 loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
             else:

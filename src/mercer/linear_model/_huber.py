@@ -149,6 +149,7 @@ class HuberRegressor(SingleTarget, LinearRegressor):
             fitted=partial(self._read_state, dtype=source.host_dtype),
             max_steps=max(1, self.max_iter),
         )
+        # A refit on rows elsewhere must not keep the outliers of the last rows.
         self.__dict__.pop("outliers_", None)
         if source.place in ("memory", "device"):
             self.outliers_ = source.map(_Outlying(outcome.state.parameters, outcome.state.scale * self.epsilon))

@@ -108,9 +108,9 @@ class ClassLayout:
 
 @cache
 def _make_ballots(n_classes: int) -> Array:
-    """Return what a machine's positive score adds to the votes of each class, shape (pairs, classes).
+    """Return the change of each class's votes if a machine's score is positive, shape (pairs, classes).
 
-    A vote for the first class of the pair is one for it and one less for the second, which had it by default.
+    By default the second class of a pair has the vote; a positive score moves it to the first class.
     """
     first, second = np.triu_indices(n_classes, 1)
     table = np.zeros((len(first), n_classes), dtype=np.float32)

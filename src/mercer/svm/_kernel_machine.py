@@ -114,7 +114,7 @@ class KernelMachine(Estimator):
         fitted: Callable[[Any], dict[str, Any]],
         known: dict[str, Any],
     ) -> Outcome:
-        """Drive `solver` over the opened rows and store what it finds.
+        """Drive `solver` over the opened rows and store the fitted attributes.
 
         Parameters
         ----------

@@ -201,6 +201,7 @@ class LinearSVC(LinearDecision, LinearMachine):
     def _read_joint_machine(self, rows: Array, dtype: Any, state: JointState) -> dict[str, Any]:
         """Return the fitted attributes at a `state`: w_k = sum_i b_ik x_i, of two classes their difference."""
         coef = state.coefficients.T @ rows
+        # Two classes are decided by the difference of their scores alone.
         coef = coef[1:] - coef[:1] if len(coef) == 2 else coef
         return self._list_coefficients(np.hstack([coef, np.zeros((len(coef), 1))]), dtype)
 

@@ -159,6 +159,7 @@ class NuSVC(MachineClassifier):
         for machine, (rows, sign) in enumerate(layout.list_sides()):
             i, j = layout.pairs[machine]
             box, first = problem.bounds[rows], len(layout.members[i])
+            # Both classes have the same sum, since y' b = 0, and together at least nu n.
             half = 0.5 * self.nu * box.sum()
             # The factor allows for the rounding of the sums.
             if min(box[:first].sum(), box[first:].sum()) < half * (1 - 1e-12):

@@ -83,14 +83,14 @@ def _fit_parameters(scores: Array, codes: Array, weight: Array, n_classes: int, 
     """Return the parameters of least log-loss, by a search over their logarithms; `codes` are the classes of rows."""
 
     def loss(logarithms: Array) -> float:
-        found = Calibration(*np.exp(logarithms)).compute_probabilities(scores, n_classes, one_against_one)
-        hit = found[np.arange(len(found)), codes]
+        probabilities = Calibration(*np.exp(logarithms)).compute_probabilities(scores, n_classes, one_against_one)
+        hit = probabilities[np.arange(len(probabilities)), codes]
         # The weak penalty of the logarithms keeps slopes finite where the cross-validation makes no mistake.
         return float(-np.sum(weight * np.log(np.maximum(hit, 1e-300))) + 0.01 * np.sum(np.square(logarithms)))
 
     start = np.zeros(2)
-    found = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-8, "maxiter": 400})
-    return Calibration(*(float(value) for value in np.exp(np.clip(found.x, -10.0, 10.0))))
+    minimum = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 1e-8, "maxiter": 400})
+    return Calibration(*(float(value) for value in np.exp(np.clip(minimum.x, -10.0, 10.0))))
 
 
 def _take_rows(machine: Any, X: Any, rows: Array, columns: Array) -> Any:

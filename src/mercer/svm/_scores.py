@@ -111,12 +111,12 @@ class RowScores:
     @cached_property
     def _tiles(self) -> list[Part]:
         """Support vectors in tiles whose kernel values with `_ROWS` rows stay in a cache."""
-        found: list[Part] = []
+        parts: list[Part] = []
         for group in self.groups:
             every = np.array_equal(group.machines, np.arange(len(self.offsets)))
             machines = slice(None) if every else group.machines
-            found.extend((self.support.take(some), own, machines) for some, own in group.cut(group.place, _SUPPORT))
-        return found
+            parts.extend((self.support.take(some), own, machines) for some, own in group.cut(group.place, _SUPPORT))
+        return parts
 
     def _match_storage(self, rows: Rows) -> Array:
         """Return the rows stored as the support vectors are: sparse or dense."""
@@ -160,11 +160,11 @@ class DeviceScores:
             sums = self.sums(support, xp)
             if sums.program is not None:
                 return xp.astype(self._add_up(xp, sums, support, xp.astype(block.X, kind) - shift), kind)
-        found = [
+        scores = [
             self.values(xp, xp.astype(block.X[tile, :], kind) - shift, support) @ coefficients
             for tile in block.tiles(max(1, support.shape[0]))
         ]
-        return xp.concat(found) - xp.astype(self.offsets, kind)
+        return xp.concat(scores) - xp.astype(self.offsets, kind)
 
     def _add_up(self, xp: Any, sums: CudaSums, support: Array, rows: Array) -> Array:
         """Return the scores of `rows` by the CUDA program, which stores no kernel values, machine by machine."""

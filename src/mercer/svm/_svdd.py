@@ -137,6 +137,7 @@ class SVDD(OutlierMixin, SingleMachine):
         """
         opened = open_kernel_rows(self, X, None, sample_weight, None)
         box = self.C * opened.weight
+        # The coefficients sum to one: with smaller bounds the dual has no feasible point.
         if box.sum() < 1 - 1e-12:
             message = (
                 f"SVDD: C must be at least 1 / (sum of weights) = {1.0 / opened.weight.sum():.3g}, or no sphere is "
@@ -164,6 +165,8 @@ class SVDD(OutlierMixin, SingleMachine):
         -------
         ndarray of shape (m,)
         """
+        # R^2 - |x - a|^2 with |x - a|^2 = k(x, x) - 2 sum_i b_i k(x_i, x) + |a|^2; the offset of the machine is
+        # (|a|^2 - R^2) / 2.
         return Placement.of(X).put(2.0 * self._scores(X)[:, 0] - self._compute_diagonal(X))
 
     def _compute_diagonal(self, X: Any) -> Array:

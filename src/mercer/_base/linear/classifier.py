@@ -175,6 +175,7 @@ def _keep_scores(scores: Any, dtype: Any) -> Any:
 def _probabilities(scores: Any, dtype: Any) -> Any:
     xp = namespace_of(scores)
     if scores.shape[1] == 1:
+        # Both from the score, not one as 1 - the other, which would lose the digits of small probabilities.
         second = Logistic().mean(scores, xp)
         return xp.concat([Logistic().mean(-scores, xp), second], axis=1)
     return Softmax(scores.shape[1]).mean(scores, xp)
@@ -183,7 +184,9 @@ def _probabilities(scores: Any, dtype: Any) -> Any:
 def _log_probabilities(scores: Any, dtype: Any) -> Any:
     xp = namespace_of(scores)
     if scores.shape[1] == 1:
+        # log P = -log(1 + exp(-z)) for the second class and -log(1 + exp(z)) for the first.
         both = xp.concat([scores, -scores], axis=1)
         return -xp.logaddexp(xp.zeros_like(both), both)
+    # Differences to the largest score cannot overflow exp.
     shifted = scores - xp.max(scores, axis=1, keepdims=True)
     return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))

@@ -50,7 +50,7 @@ PENALTIES: dict[str, Penalty] = {
 
 
 def find_named_loss(loss: Any) -> Loss:
-    """Return the loss that a name stands for, or a loss itself; the squared loss for what ``fit`` will refuse."""
+    """Return `loss`, or the loss of that name; the squared loss for values that ``fit`` will refuse."""
     if isinstance(loss, Loss):
         return loss
     return LOSSES.get(loss, LOSSES["squared"]) if isinstance(loss, str) else LOSSES["squared"]

@@ -90,6 +90,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
         """
         if (rows := few_rows(self, X)) is not None:
             return rows @ self.coef_.T + self.intercept_
+        # Rows in other places, or many rows, go block by block.
         source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(_Fitted(self.coef_.T if self.coef_.ndim == 2 else self.coef_, self.intercept_))
 

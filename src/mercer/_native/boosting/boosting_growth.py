@@ -118,7 +118,7 @@ class TreeTasks:
         self.drawn, self.seed, self.share = drawn, seed, share
 
     def hold_values(self, values):
-        """Set what nodes add to the scores (nodes,), empty for nothing."""
+        """Set the values (nodes,) that are added to the scores; empty if none are."""
         self.values = values
 
     def call(self):
@@ -159,6 +159,7 @@ class TreeTasks:
             self.spans.shape[0] if self.task[leaves.KIND] != leaves.COLUMNS else self.n_chosen[self.task[leaves.SIDE]]
         )
         number: cython.Py_ssize_t
+        # Runs whose lengths differ by one at most, without gaps, for any number of items.
         for number in range(item * size // self.task[leaves.ITEMS], (item + 1) * size // self.task[leaves.ITEMS]):
             if self.task[leaves.KIND] == leaves.ROOT_ROWS:
                 self._start_block(number, member)
@@ -228,6 +229,7 @@ class TreeTasks:
             self.columns, self.numbers[self.task[leaves.NODE], leaves.FEATURE], start, self.tables,
             self.task[leaves.NODE], self.order, first, last, self.spare, member,
         )  # fmt: skip
+        # The children share the span of their parent, so that the rows of any node stay consecutive.
         self.spans[block, child, 0] = first
         self.spans[block, child, 1] = self.spans[block, child + 1, 0] = cython.cast(cython.int, middle)
         self.spans[block, child + 1, 1] = last
@@ -243,7 +245,9 @@ class TreeTasks:
         """Sum the histogram of a column, and find the best cuts of the children that are searched."""
         first: cython.Py_ssize_t = 2 * self.features[leaves.OFFSET, column]
         last: cython.Py_ssize_t = 2 * self.features[leaves.OFFSET, column + 1]
+        # Threads have added rows in any order; sums of integers are the same for each.
         pairs.gather(self.parts, self.used, first, last, self.histograms, self.task[leaves.BUILT])
+        # Only the smaller child was added row by row: the histogram of the other is the parent's less that.
         if self.task[leaves.WHOLE] >= 0:
             pairs.subtract(self.histograms, self.task[leaves.WHOLE], self.task[leaves.BUILT], first, last)
         if self.task[leaves.SEARCH_LEFT] and self.allowed[0, column]:

@@ -137,12 +137,14 @@ class TreeLeader:
         self.question[_N_NODES] = self.task[leaves.NODES] = self.n_nodes
         if self.n_queued == 0 or self.n_leaves >= self.limits[leaves.MAX_LEAVES]:
             return _NOTHING
+        # Asked before the queue changes: the caller enlarges the arrays and calls again.
         if self.n_nodes + 2 > self.numbers.shape[0] or self.n_free == 0:
             return _ROOM
         node = leaves.pop(self.queue, self.n_queued, self.reals)
         self.left = self.n_nodes
         self.n_queued, self.n_nodes, self.n_leaves = self.n_queued - 1, self.n_nodes + 2, self.n_leaves + 1
         self._fork(node, self.left, self.numbers[node, leaves.FEATURE])
+        # If the tree is full after this split, its children stay leaves, and nothing needs to be searched.
         if self.n_leaves < self.limits[leaves.MAX_LEAVES] and (
             self.question[_LEFT_WANTED] or self.question[_RIGHT_WANTED]
         ):
@@ -164,6 +166,7 @@ class TreeLeader:
         if searched:
             self.n_free -= 1
             self.sides = 2
+            # The larger child takes over the place of the parent, whose histogram becomes its own by subtraction.
             self.task[leaves.BUILT], self.task[leaves.WHOLE] = self.free[self.n_free], slot
             self.numbers[self.left + small, leaves.SLOT] = self.free[self.n_free]
             self.numbers[self.left + 1 - small, leaves.SLOT] = slot
@@ -267,5 +270,6 @@ class TreeLeader:
                 self.used[member, 0] = 0
         self.task[leaves.KIND] = kind
         self.task[leaves.ITEMS] = items
+        # One more, so that an item without work still counts against the patience of the leader.
         self.task[leaves.COST] = work // items + 1
         team.publish(self.control, items)

@@ -100,6 +100,7 @@ class Path:
         self.zeros[first + depth] = zero
         self.ones[first + depth] = one
         self.weights[first + depth] = 1.0 if depth == 0 else 0.0
+        # Downwards in place: place i + 1 takes from place i before that changes (EXTEND of Lundberg et al., 2018).
         i = depth - 1
         while i >= 0:
             self.weights[first + i + 1] += one * self.weights[first + i] * (i + 1.0) / (depth + 1.0)
@@ -120,6 +121,8 @@ class Path:
         left: cython.double
         total: cython.double = 0.0
         while i >= 0:
+            # UNWIND, the inverse of EXTEND. If the column is against the path (`one` is zero), no weight came from
+            # smaller coalitions, and the other recursion has no division by zero.
             if one != 0.0:
                 left = carried * (depth + 1.0) / ((i + 1.0) * one)
                 carried = self.weights[first + i] - left * zero * (depth - i) / (depth + 1.0)
@@ -162,6 +165,7 @@ def _descend(
     known_one: cython.double = 1.0
     path.copy(before, first, depth)
     path.extend(first, depth, zero, one, column)
+    # A leaf is its own child.
     if left == node:
         for i in range(1, depth + 1):
             shares[path.columns[first + i]] += (
@@ -172,6 +176,8 @@ def _descend(
     # The child that the row goes to, before the other one.
     hot = left if forest.chosen[node] else left + 1
     for i in range(1, depth + 1):
+        # A column counts once, however often the path splits by it: its earlier shares are taken off the path and
+        # multiplied into the new ones.
         if path.columns[first + i] == asked:
             known_zero = path.zeros[first + i]
             known_one = path.ones[first + i]

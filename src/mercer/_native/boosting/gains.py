@@ -103,6 +103,7 @@ def judge_cuts(
             c = sums[ROWS, b]
             left = g * g / (h + l2)
             right = (gradient - g) * (gradient - g) / (curvature - h + l2)
+            # Both children must hold enough rows and curvature: the lesser of the two decides.
             c = min(c, rows - c)
             h = min(h, curvature - h)
             sums[SAVINGS, b] = left + right if (c >= fewest) & (h >= least) else -1.0
@@ -146,6 +147,7 @@ def sort_categories(
         key = cython.cast(cython.double, histogram[2 * (first + b)]) * quanta[leaves.GRADIENT_UNIT]
         key /= cython.cast(cython.double, rest >> shift) * quanta[leaves.CURVATURE_UNIT] + smoothing
         k = kept
+        # Insertion: a column has at most 256 bins, and equal keys keep the order of their bins.
         while k > 0 and keys[k - 1] > key:
             keys[k] = keys[k - 1]
             order[k] = order[k - 1]
@@ -157,7 +159,7 @@ def sort_categories(
 
 
 def price_categories(count: cython.Py_ssize_t, limits: cython.const[cython.double][::1]) -> cython.double:
-    """Return what a split of `count` categories must save beyond the node, as the best of many sets gains by chance."""
+    """Return the price of a split by `count` categories: the saving that the best of many sets makes by chance."""
     return limits[leaves.CATEGORY_PRICE] * (count - FREE_CATEGORIES) if count > FREE_CATEGORIES else 0.0
 
 
@@ -199,6 +201,9 @@ def search_categories(
     most: cython.double = node[leaves.ASKED_SAVING] + price
     if kept < 2:
         return -1
+    # Sorted by gradient over curvature, the best division into two sets is one of the kept - 1 prefixes (Fisher, 1958;
+    # Breiman et al., 1984): no need to try all subsets. Categories with few rows always go right, so that a set and its
+    # complement are two cuts: both ends of the order are searched, each up to the middle.
     sum_bins(histogram, first, kept - 1, 1, order, 0, 0, quanta, sums)
     judge_cuts(sums, kept - 1, node, limits, 0, bounded)
     place = find_best(sums[SAVINGS], (kept + 1) // 2, most)
@@ -243,6 +248,7 @@ def search_bins(
     mask = (mask << cython.cast(cython.int, quanta[leaves.COUNT_BITS])) - 1
     # Where no value is missing, the last bin has nothing to its right.
     cuts = count if (rest & mask) > 0 else count - 1
+    # Missing values are in the last bin. They go right first; on the left they must save strictly more.
     sum_bins(histogram, first, cuts, 0, order, 0, 0, quanta, sums)
     judge_cuts(sums, cuts, node, limits, direction, bounded)
     place = find_best(sums[SAVINGS], cuts, best[column])
@@ -322,6 +328,7 @@ def describe_cut(
     mask: cython.longlong = 1
     mask = (mask << cython.cast(cython.int, quanta[leaves.COUNT_BITS])) - 1
     for b in range(tables.shape[1]):
+        # The bin of missing values, at `count`, is decided below.
         tables[node, b] = 1 if way < LOW_CATEGORIES and b <= chosen and b < count else 0
     if way >= LOW_CATEGORIES:
         kept = sort_categories(
@@ -334,6 +341,7 @@ def describe_cut(
         tables[node, count] = 1
     for b in range(count + 1):
         if tables[node, b]:
+            # Sums of integers: the right child is the node less this, exactly.
             gradient += histograms[slot, 2 * (first + b)]
             rest += histograms[slot, 2 * (first + b) + 1]
     if (histograms[slot, 2 * (first + count) + 1] & mask) == 0:

@@ -150,6 +150,7 @@ def fork(
     """
     gradient: cython.longlong = numbers[node, LEFT_GRADIENT]
     rest: cython.longlong = numbers[node, LEFT_REST]
+    # Differences of integers: the right child has exactly the rows that the left one has not.
     other: cython.longlong = numbers[node, GRADIENT_WORD] - gradient
     other_rest: cython.longlong = numbers[node, REST_WORD] - rest
     shift: cython.int = cython.cast(cython.int, quanta[COUNT_BITS])
@@ -218,7 +219,7 @@ def describe(
     asked: cython.double[:, ::1],
     side: cython.Py_ssize_t,
 ) -> cython.void:
-    """Write what the search of a split is told of a node to `asked[side]`."""
+    """Write the sums, bounds and saving of a node, which the search for a split needs, to `asked[side]`."""
     saving: cython.double = measure_saving(reals, node, limits)
     asked[side, ASKED_GRADIENT] = reals[node, GRADIENT]
     asked[side, ASKED_CURVATURE] = reals[node, CURVATURE]
@@ -244,6 +245,7 @@ def push(
 ) -> cython.void:
     """Add a node to a queue of `count` nodes: a binary heap, the next node to split first."""
     parent: cython.Py_ssize_t
+    # The queue is a heap: no node precedes its parent at place (k - 1) // 2.
     while count > 0:
         parent = (count - 1) // 2
         if not precedes(reals, node, queue[parent]):
@@ -262,6 +264,7 @@ def pop(
     place: cython.Py_ssize_t = 0
     child: cython.Py_ssize_t = 1
     count -= 1
+    # The last node sinks from the top until no child precedes it.
     while child < count:
         if child + 1 < count and precedes(reals, queue[child + 1], queue[child]):
             child += 1

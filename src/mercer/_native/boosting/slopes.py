@@ -172,6 +172,7 @@ def compute_logistic(
         for i in range(count):
             share[i] = (small[i] if z[i] < 0.0 else 1.0) / (1.0 + small[i])
         for i in range(count):
+            # log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)), where |x| = |z| as y is 0 or 1.
             x = z[i] if y[first + i] < 0.5 else -z[i]
             lost[i] = (x if x > 0.0 else 0.0) + elementary.log1p(small[i])
         for i in range(count):
@@ -225,6 +226,7 @@ def compute_softmax(
                 part[i] = elementary.exp(part[i])
                 total[i] += part[i]
             for i in range(count):
+                # The gradients hold the exponentials until all k are summed: there is no other room for them.
                 gradients[j, first + i, 0] = part[i]
         for i in range(count):
             part[i] = elementary.log(total[i])

@@ -52,12 +52,14 @@ def place_bins(
         for tile in range(ends.shape[0]):
             least = min(least, ends[tile, 2 * group])
             most = max(most, ends[tile, 2 * group + 1])
+        # The second group's lists count only after the first group's: lists are numbered without holes.
         if least < INFINITY and most > -INFINITY and lists == 2 * group:
             lists += 2
         for side in range(2):
             span = 2.0 * reach[2 * group + side]
             span = span if span > 0.0 else most - least
             edges[2 * group + side, 0] = least if side == 0 else -most
+            # A span of zero, with one candidate or all alike, must not divide by zero.
             edges[2 * group + side, 1] = bins / (span if span > 1e-300 else 1e-300)
     return lists
 
@@ -153,6 +155,7 @@ def sort_candidates(
                     values[total] = value
                     places[total] = place
                     total += 1
+                    # From now on the root of the heap is the largest cost kept, which a candidate must be below.
                     if total == count:
                         dual_sweep.heap(values, places, count)
                 elif value < values[0]:
@@ -176,6 +179,8 @@ def merge(
     k: cython.Py_ssize_t
     place: cython.Py_ssize_t
     for k in range(2 * count):
+        # In turn, so that about as many can rise as can fall: the sum of the coefficients is fixed, and each rise needs
+        # a fall.
         place = cheap[k // 2] if k % 2 == 0 else dear[k // 2]
         if known[place] == 0:
             known[place] = _TAKEN if total < share else _LISTED
@@ -220,6 +225,7 @@ def choose(
             taken += min(written, share)
             for k in range(written, order.shape[1]):
                 order[group, k] = -1
+        # Free coefficients are most likely to move again; those at a bound fill the rest.
         for free in range(1, -1, -1):
             for k in range(kept.shape[0]):
                 place = kept[k]
@@ -236,6 +242,7 @@ def choose(
                 if taken < size and place >= 0 and known[place] != _TAKEN:
                     known[place] = _TAKEN
                     taken += 1
+        # One walk over the marks gives rising order without a sort.
         written = 0
         for k in range(known.shape[0]):
             if known[k] == _TAKEN:

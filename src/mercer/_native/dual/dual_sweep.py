@@ -40,7 +40,9 @@ def gap(b, slope, lower, upper, kink, offset, first, last):
     with numpy.errstate(invalid="ignore"):
         low, high = (end * (excess + numpy.where(end > 0.0, kink, -kink)) for end in (lower, upper))
         least = numpy.where(high < low, high, low)
+        # The least over a box lies at one of its ends or, within it, at the kink, where the value is zero.
         least = numpy.where((lower < 0.0) & (upper > 0.0) & (least > 0.0), 0.0, least)
+        # Infinite bounds times zero: rows whose slope vanishes have the least value zero.
         least = numpy.where(numpy.isnan(low) | numpy.isnan(high), 0.0, least)
     return float(_lane_sum((b * excess + kink * abs(b)) - least))
 
@@ -56,6 +58,7 @@ def add(table, slots, change, begin, end, first, last, slope):
     rows, whole = table[slots[begin:end], part].astype(numpy.float64), len(change) - len(change) % 4
     for r in range(0, whole, 4):
         (a, b, c, d), (p, s, t, u) = rows[r : r + 4], change[r : r + 4]
+        # Four rows at a time, in the order of additions of the compiled twin.
         slope[part] += (p * a + s * b) + (t * c + u * d)
     for r in range(whole, len(change)):
         slope[part] += change[r] * rows[r]

@@ -32,6 +32,7 @@ def measure_violation(
         slope = scores[i, m] - (1.0 if m == own else 0.0)
         if slope > highest:
             highest = slope
+        # All classes may fall, only those below their bound may rise.
         if A[i, m] < (box if m == own else 0.0) and slope < lowest:
             lowest = slope
     return highest - lowest
@@ -67,6 +68,8 @@ def settle(
             level[r] = level[r - 1]
             r -= 1
         level[r] = value
+    # beta solves sum_m min(bound_m, (beta - change_m) / curvature) = 0. A class's level is the beta at which its bound
+    # begins to hold; classes join in falling order of level, as long as that of the next exceeds the mean so far.
     beta = level[0] - curvature * box
     r = 1
     while r < k and beta < r * level[r]:
@@ -124,6 +127,7 @@ def descend_rows(
             # The least curvature: where K is singular, steps end at a bound.
             curvature = K[row, row] if K[row, row] > 1e-12 else 1e-12
             settle(row, own[row], box[row], curvature, A, scores, scratch[0], scratch[1])
+            # F = K A stays true: K is symmetric, and its row is contiguous.
             for j in range(n):
                 for m in range(A.shape[1]):
                     scores[j, m] += K[row, j] * scratch[1, m]

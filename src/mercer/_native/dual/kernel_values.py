@@ -110,6 +110,7 @@ def square_distances(square: real, others: cython.const[real][::1], tile: real[:
     j: cython.Py_ssize_t
     s: real
     for j in range(tile.shape[0]):
+        # Rounding may make the distance of near rows negative.
         s = (square + others[j]) - 2 * tile[j]
         tile[j] = s if s > 0 else 0
 

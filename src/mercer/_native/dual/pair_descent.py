@@ -133,6 +133,7 @@ def _descend(
     partner: cython.Py_ssize_t
     size: cython.double
     gap: cython.double
+    # A move of size zero changes no slope; the sweep finds the first coefficient to raise.
     complete(K, left, right, ready, 0)
     lowest = pairs.update(K[0], K[0], 0.0, slope, rise, 0, split)
     other = pairs.update(K[0], K[0], 0.0, slope, rise, split, n)
@@ -151,19 +152,23 @@ def _descend(
             partner = pairs.partner(
                 K[other], diagonal, slope, fall, diagonal[other], gap, pair_steps.FLAT, split, n, best
             )
+            # `partner` answers only if it promises more than best[0], which the first group has raised.
             if partner >= 0:
                 i = other
                 j = partner
+        # best[1] is the largest violation over both groups: the optimality condition up to the tolerance.
         if j < 0 or best[1] <= rules[pair_steps.TOLERANCE] or steps >= rules[pair_steps.MOST_STEPS]:
             break
         complete(K, left, right, ready, j)
         gap = (slope[j] + fall[j]) - (slope[i] + rise[i])
         size = _move(i, j, gap, K[i, j], inner, rules[pair_steps.KINK])
+        # No room is left but for rounding: the next turn would choose the same pair for ever.
         if size <= 0.0:
             break
         # The diagonal may hold more than K does: the ridge of a row.
         slope[i] += size * (diagonal[i] - K[i, i])
         slope[j] -= size * (diagonal[j] - K[j, j])
+        # Updates slopes and finds the next coefficient in one pass over memory.
         lowest = pairs.update(K[i], K[j], size, slope, rise, 0, split)
         other = pairs.update(K[i], K[j], size, slope, rise, split, n)
         steps += 1
@@ -230,6 +235,8 @@ def find_least(
         dual_sweep.heap(values, places, count)
         for k in range(first + count, last if count > 0 else first):
             value = sign * (slope[k] + lift[k])
+            # values[0], the root of the heap, is the largest kept: most values end here after one comparison. Places
+            # rise, so that a later equal never replaces an earlier one.
             if value < values[0]:
                 dual_sweep.sink(values, places, 0, count, value, k)
         dual_sweep.sort_heap(values, places, count)

@@ -40,7 +40,7 @@ def mark(
     rise: cython.double[::1],
     fall: cython.double[::1],
 ) -> cython.void:
-    """Write what is added to the slope of coefficient `k` when it rises and when it falls."""
+    """Write `rise[k]` and `fall[k]`, the terms added to the slope if the coefficient rises or falls."""
     rise[k] = INFINITY if b[k] >= upper[k] else (kink if b[k] >= 0.0 else -kink)
     fall[k] = -INFINITY if b[k] <= lower[k] else (kink if b[k] > 0.0 else -kink)
 

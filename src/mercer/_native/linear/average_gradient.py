@@ -76,6 +76,7 @@ def residuals(scores: cython.double[::1], y: cython.double, loss: cython.int) ->
     elif loss == _SQUARED:
         scores[0] -= y
     else:
+        # Differences to the largest score cannot overflow exp.
         for j in range(1, scores.shape[0]):
             most = scores[j] if scores[j] > most else most
         for j in range(scores.shape[0]):
@@ -136,11 +137,13 @@ def catch_up(
         # w r^m - step a (r + ... + r^m) with r = 1 / (1 + step l2)
         shrunk = -inline.expm1(-times * inline.log1p(step * l2))
         return w * (1.0 - shrunk) - average * shrunk / l2
+    # An l1 penalty has no closed form across a change of sign: step by step, at most until the value rests at zero.
     while turn < times:
         turn += 1
         size = w - step * average
         shrunk = (size if size > 0 else -size) - step * l1
         shrunk = (shrunk if shrunk > 0 else 0.0) / (1.0 + step * l2)
+        # The average is constant between visits, so that zero, once it is a fixed point, stays one.
         if shrunk == 0.0 and w == 0.0:
             return 0.0
         w = shrunk if size > 0 else -shrunk
@@ -204,6 +207,8 @@ def visit_dense(
             residuals(scores, y[i], method.loss)
             for k in range(w.shape[0]):
                 change = remember(state, i, k, weight[i])
+                # SAG steps along the new average, in which the row's change counts once; SAGA takes it n times, so that
+                # the step is an unbiased estimate of the gradient.
                 push = change if method.share == 0.0 else method.share * change
                 update(row, w[k], average[k], step, threshold, keep, push, change)
                 move_intercept(method, state, k, push, change)
@@ -245,6 +250,7 @@ def visit_sparse(
             i = order[at]
             for k in range(w.shape[0]):
                 scores[k] = w[k, last]
+            # The score needs the parameters of this visit: columns of the row first take the steps that they missed.
             for e in range(pointers[i], pointers[i + 1]):
                 j = columns[e]
                 for k in range(w.shape[0]):
@@ -257,11 +263,14 @@ def visit_sparse(
                 push = change if method.share == 0.0 else method.share * change
                 for e in range(pointers[i], pointers[i + 1]):
                     j = columns[e]
+                    # One step along the average as it was before this visit; only then does the average take the change
+                    # in.
                     w[k, j] = catch_up(w[k, j], average[k, j] + push * data[e], step[j], l1[j], l2[j], 1)
                     average[k, j] += change * data[e]
                 move_intercept(method, state, k, push, change)
             for e in range(pointers[i], pointers[i + 1]):
                 seen[columns[e]] = at + 1
+        # Columns that the last rows left out take the steps that they still miss: a call leaves all parameters current.
         for j in range(last):
             for k in range(w.shape[0]):
                 w[k, j] = catch_up(w[k, j], average[k, j], step[j], l1[j], l2[j], order.shape[0] - seen[j])

@@ -92,6 +92,7 @@ def visit_centred(
                 scratch[1, j] = pushes
                 score += data[e] * w[j]
                 mean_row += data[e] * mean[j]
+            # w is stored divided by the shrinkage: w . (x - m) = scale (w . x) - m . w, and m . w is kept as a scalar.
             change = weight[i] * (score * scale - mean_w - y[i]) - table[i, 0]
             table[i, 0] += change
             gamma += change
@@ -99,6 +100,7 @@ def visit_centred(
             # The average used below already contains the change, so SAGA adds share - 1 times it.
             direct = step * (share - 1.0) * change if share != 0.0 else 0.0
             push = step * gamma + direct
+            # m . w follows the same step as w itself, from m . average, |m|^2 and m . x.
             mean_w = keep * (mean_w - step * (mean_average - mean_square * gamma) - direct * (mean_row - mean_square))
             for e in range(pointers[i], pointers[i + 1]):
                 j = columns[e]

@@ -29,6 +29,7 @@ def descend(
             turn += 1
             worst = 0.0
             for i in range(w.shape[0]):
+                # Without curvature the minimum is not unique or not finite: the coordinate stays.
                 if H[i, i] <= 0:
                     continue
                 target = w[i] - gradient[i] / H[i, i]
@@ -44,6 +45,7 @@ def descend(
                     w[i] = target
                     for j in range(w.shape[0]):
                         gradient[j] += change * H[i, j]
+                    # H_ii |move| is the part of the subgradient that the move took away.
                     change = (change if change > 0 else -change) * H[i, i]
                     worst = change if change > worst else worst
             if worst <= goal:

@@ -50,6 +50,8 @@ def gap_of(
     smooth: cython.double = 0.0
     scale: cython.double = 1.0
     gap: cython.double
+    # An l2 penalty is a lasso whose X has the rows sqrt(l2) I added (Zou and Hastie, 2005, lemma 1): `slope` is that
+    # design's x_j . r.
     for j in range(w.shape[0]):
         slope = q[j] - l2 * w[j]
         size = w[j] if w[j] > 0 else -w[j]
@@ -61,6 +63,8 @@ def gap_of(
         over = (q[j] if q[j] > 0 or positive else -q[j]) - l1
         over = over if over > 0 else 0.0
         if l2 > 0:
+            # A second feasible point, the residual itself: each term is a penalty plus its conjugate max(|q| - l1, 0)^2
+            # / (2 l2) less their product, hence not negative (Fenchel and Young).
             smooth += l1 * size + 0.5 * l2 * w[j] * w[j] - w[j] * q[j] + over * over / (2.0 * l2)
     squares += l2 * two_norm
     # The dual is greatest along r at scale (r.y) / |r|^2, as far as the constraints |X^T theta| <= l1 let it go.
@@ -69,6 +73,7 @@ def gap_of(
         scale = scale if scale > 0 else 0.0
     if top > 0 and scale * top > l1:
         scale = l1 / top
+    # P - D at theta = scale r, with y = r + X w put in: a square and the slack of the l1 constraints.
     gap = 0.5 * squares * (1.0 - scale) * (1.0 - scale) + l1 * one_norm - scale * product
     if l2 > 0:
         smooth += excess / (2.0 * l2)
@@ -108,6 +113,8 @@ def mix(W: cython.const[cython.double][:, ::1], share: cython.double[::1], M: cy
     j: cython.Py_ssize_t
     total: cython.double
     trace: cython.double = 0.0
+    # M z = 1 are the normal equations of the shortest sum_a z_a (W_{a+1} - W_a), up to the sum of z, which is divided
+    # out at the end.
     for a in range(k):
         for b in range(a + 1):
             total = 0.0
@@ -171,6 +178,7 @@ def height(
     for j in range(w.shape[0]):
         if positive and w[j] < 0:
             return 1e308
+        # w' G w = w . (linear - q), so that no product with G is needed.
         total += 0.5 * w[j] * (l2 * w[j] - linear[j] - q[j]) + l1 * (w[j] if w[j] > 0 else -w[j])
     return total
 
@@ -221,6 +229,7 @@ def leap(
                 slope += share[k] * Q[k + 1, j]
             W[0, j] = point
             Q[0, j] = slope
+        # Extrapolation assumes that the signs of w stay; where they do not it may go up, and sweeps never do.
         if height(linear, W[0], Q[0], l1, l2, positive) < height(linear, w, q, l1, l2, positive):
             for j in range(w.shape[0]):
                 w[j] = W[0, j]
@@ -265,12 +274,14 @@ def gram_descent(
     largest: cython.double
     rest: cython.double
     with cython.nogil:
+        # The record holds the point before the first of k sweeps and that after each: k steps to mix.
         keep(w, q, W, Q, 0)
         while turn < sweeps:
             moved = 0.0
             largest = 0.0
             for at in range(order.shape[1]):
                 j = order[turn % order.shape[0], at]
+                # q_j + G_jj w_j is the slope at w_j = 0: that of the residual without column j.
                 change = shrink(q[j] + G[j, j] * w[j], G[j, j], l1, l2, positive) - w[j]
                 if change != 0.0:
                     w[j] += change
@@ -282,6 +293,7 @@ def gram_descent(
                 largest = change if change > largest else largest
             turn += 1
             if moved <= small * largest:
+                # |y - X w|^2 = |y|^2 - w . (linear + q): m operations, where the residual itself would take n m.
                 rest = squares
                 for k in range(m):
                     rest -= w[k] * (linear[k] + q[k])

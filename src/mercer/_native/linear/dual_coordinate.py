@@ -62,6 +62,7 @@ class Terms:
 @cython.exceptval(check=False)
 def solve_logistic(margin: cython.double, square: cython.double) -> cython.double:
     """Return the root t of t + margin + square / (1 + exp(-t)): Newton, or bisection where that gains more."""
+    # The logistic function lies between 0 and 1, which brackets the root.
     low: cython.double = -margin - square
     high: cython.double = -margin
     t: cython.double = 0.5 * (low + high)
@@ -108,6 +109,8 @@ def step_to(
     # A row of zeros has step zero: the quotient only needs the right sign, since it is clipped to the limit.
     width = width if width > 1e-300 else 1e-300
     far -= centre
+    # Outside of the tube the loss is a parabola of curvature 1 / width and then a line: the proximal point lies on the
+    # parabola unless its slope exceeds that of the line.
     if far + shape[_TUBE] < 0:
         best = (far + shape[_TUBE]) / width
         return best if best > shape[_LOW] else shape[_LOW]
@@ -130,6 +133,8 @@ def find_slack(
     below: cython.double = m - centre + shape[_TUBE]
     above: cython.double = m - centre - shape[_TUBE]
     gap: cython.double
+    # The slope is optimal at margins between two corners (zero), beyond one corner (a limit), or at one margin only (a
+    # parabola).
     if slope == 0:
         return below if shape[_HIGH] == 0 or below < -above else -above
     if slope <= shape[_LOW]:
@@ -151,6 +156,7 @@ def multiply_row(
     j: cython.Py_ssize_t
     lane: cython.Py_ssize_t
     whole: cython.Py_ssize_t = d - d % 8
+    # Eight running sums fill the vector registers; their order of addition is fixed, and so are the bits.
     part = cython.declare(cython.double[8])
     for lane in range(8):
         part[lane] = 0.0
@@ -215,20 +221,21 @@ def ascend(
     square: cython.const[cython.double][::1] = terms.square
     lift: cython.const[cython.double][::1] = terms.lift
     shape: cython.const[cython.double][::1] = terms.shape
-    dense: cython.bint = pointers.shape[_TUBE] == 0
-    d: cython.Py_ssize_t = w.shape[_TUBE] - 3
+    dense: cython.bint = pointers.shape[0] == 0
+    d: cython.Py_ssize_t = w.shape[0] - 3
     cython.declare(at=cython.Py_ssize_t, i=cython.Py_ssize_t, j=cython.Py_ssize_t, later=cython.Py_ssize_t)
     cython.declare(m=cython.double, step=cython.double, slack=cython.double, change=cython.double)
     worst: cython.double = 0.0
     with cython.nogil:
-        for at in range(order.shape[_TUBE]):
+        for at in range(order.shape[0]):
             i = order[at]
-            if at + _AHEAD < order.shape[_TUBE]:
+            if at + _AHEAD < order.shape[0]:
                 later = order[at + _AHEAD]
                 if dense:
                     inline.prefetch(data, later * d, (later + 1) * d)
                 else:
                     inline.prefetch(data, pointers[later], pointers[later + 1])
+            # A row without weight has the dual variable zero for good.
             if not factor[i] > 0:
                 kept[at] = 0
                 continue
@@ -240,6 +247,8 @@ def ascend(
             step = factor[i] * square[i]
             change = step_to(m, centre[i], step, shape, slopes[i]) - slopes[i]
             slack = find_slack(m, centre[i], shape, slopes[i]) if shape[_WIDTH] >= 0 else -step * abs(change)
+            # Rows whose slope is right by a margin are unlikely to move again: the rest of the round skips them
+            # (shrinking, Hsieh et al., 2008). Each round begins with all rows, and the gap is computed over all.
             kept[at] = slack <= settled
             worst = -slack if -slack > worst else worst
             if change != 0:
@@ -252,5 +261,6 @@ def ascend(
                     for j in range(pointers[i], pointers[i + 1]):
                         w[columns[j]] += change * data[j]
                 w[d] += change
+                # r . x is highest - lift by the definition of the lift: no second product with the row.
                 w[d + 1] += change * (terms.highest - lift[i])
     return worst

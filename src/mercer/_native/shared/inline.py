@@ -112,16 +112,19 @@ def _power_of_two(n, kind):
 
 
 def _reduce_exp(x, kind):
+    # x = n ln 2 + r with |r| <= ln 2 / 2; ln 2 is in two parts, so that n times the first is exact.
     whole = _nearest_integer(x * kind.log2_e, kind)
     high = x - whole * kind.ln2_high
     low = whole * kind.ln2_low
     r = high - low
     z = r * r
+    # Even and odd powers apart: two short chains of multiplications in place of a long one.
     tail = _evaluate(kind.exp_tail[0::2], z) + r * _evaluate(kind.exp_tail[1::2], z)
     return whole, r + (z * tail + ((high - r) - low))
 
 
 def _reduce_log(u, kind):
+    # Moves the cut between exponents to the root of one half: the rest then lies between it and the root of two.
     one = kind.real(1).view(kind.word)
     word = u.view(kind.word) + (one - kind.word_of_root_half)
     exponent = ((word >> kind.mantissa) | kind.ulp_one.view(kind.word)).view(kind.real)
@@ -130,6 +133,7 @@ def _reduce_log(u, kind):
 
 
 def _finish_log(k, f, c, kind):
+    # log(1 + f) = 2 artanh(s) with s = f / (2 + f), whose series has odd powers only.
     s = f / (kind.real(2) + f)
     z = s * s
     half = kind.real(0.5) * f * f
@@ -153,6 +157,8 @@ def exp(x, kind):
     x = _choose(kind.exp_highest < x, kind.exp_highest, x)
     x = _choose(kind.exp_lowest > x, kind.exp_lowest, x)
     n, p = _reduce_exp(x, kind)
+    # Two factors of about half the exponent each: the result may be subnormal, or up to the largest number, while a
+    # single power of two would leave the range of exponents.
     half = _nearest_integer(kind.real(0.5) * n, kind)
     return ((kind.real(1) + p) * _power_of_two(half, kind)) * _power_of_two(n - half, kind)
 
@@ -185,6 +191,7 @@ def log1p(x, kind):
     one = kind.real(1)
     u = one + x
     k, m = _reduce_log(u, kind)
+    # What rounding 1 + x to u has lost, divided by u, corrects the logarithm to first order.
     lost = _choose(x > 1, one - (u - x), x - (u - one))
     f = _choose(k == 0, x, m - one)
     c = _choose(k == 0, kind.real(0), lost / u)
@@ -194,6 +201,7 @@ def log1p(x, kind):
 @_elementary
 def tanh(x, kind):
     """Return the hyperbolic tangent of x."""
+    # tanh(|x|) = -t / (2 + t) with t = exp(-2 |x|) - 1: no cancellation near zero, and no overflow far from it.
     t = expm1(kind.real(-2) * _size(x))
     return numpy.copysign(-t / (kind.real(2) + t), x)
 
@@ -201,6 +209,7 @@ def tanh(x, kind):
 @_elementary
 def expit(x, kind):
     """Return 1 / (1 + exp(-x))."""
+    # exp(-|x|) is at most one, which cannot overflow.
     e = exp(-_size(x))
     return _choose(x < 0, e, kind.real(1)) / (kind.real(1) + e)
 
@@ -248,6 +257,7 @@ def logsumexp(x):
     most = x.dtype.type(-numpy.inf)
     for value in x:
         most = value if value > most else most
+    # Rows that are all -inf, or hold inf, are not shifted: inf - inf would be NaN.
     shift = most if numpy.isfinite(most) else x.dtype.type(0)
     with numpy.errstate(all="ignore"):
         return numpy.float64(shift) + log(_add(exp(x - shift)))

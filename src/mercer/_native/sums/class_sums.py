@@ -96,6 +96,7 @@ def add_counts(
             weights[part, k] += share
             for j in range(X.shape[1]):
                 value = X[i, j]
+                # Comparisons with NaN are false, which passes it over.
                 least[j] = value if value < least[j] else least[j]
                 out[part, k, j] += share * value
 
@@ -283,11 +284,13 @@ def merge(
     share: cython.double
     factor: cython.double
     with cython.nogil:
+        # S = S1 + S2 + w1 w2 / (w1 + w2) step step', with step the difference of the means.
         for group in range(first.shape[0]):
             for i in range(d):
                 for j in range(i, d):
                     first[group, i, j] += second[group, i, j]
         for k in range(means.shape[0]):
+            # A class that neither set has keeps its means.
             if weights[k] + others[k] == 0.0:
                 continue
             group = k if first.shape[0] > 1 else 0

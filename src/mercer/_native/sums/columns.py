@@ -46,6 +46,7 @@ def diagonal_moments(
     drawn: cython.double
     gap: cython.double
     with cython.nogil:
+        # Means first, squares about them second: sums of x^2 less n mean^2 would cancel for columns far from zero.
         for first in range(0, X.shape[1], 64):
             stop = first + 64 if first + 64 < X.shape[1] else X.shape[1]
             for j in range(first, stop):
@@ -91,6 +92,7 @@ def column_moments(
             mean[j] = 0.0
             squares[j] = 0.0
         if total > 0:
+            # `total` is positive, so that some row has weight: the loop ends.
             while weight.shape[0] > 0 and weight[pivot] == 0:
                 pivot += 1
             for first in range(0, X.shape[1], 64):
@@ -148,6 +150,7 @@ def add_products(X: cython.const[real][:, ::1], v: cython.const[cython.double][:
     with cython.nogil:
         while i + 8 <= X.shape[0]:
             for j in range(out.shape[0]):
+                # A fixed tree of additions: short dependency chains, and the same bits for any width of the registers.
                 a = v[i] * X[i, j] + v[i + 1] * X[i + 1, j] + (v[i + 2] * X[i + 2, j] + v[i + 3] * X[i + 3, j])
                 b = v[i + 4] * X[i + 4, j] + v[i + 5] * X[i + 5, j] + (v[i + 6] * X[i + 6, j] + v[i + 7] * X[i + 7, j])
                 out[j] += a + b
@@ -191,6 +194,7 @@ def step(
     positive: cython.bint,
 ) -> cython.double:
     """Return by how much a coordinate moves to its minimum; a column of zeros goes to zero."""
+    # x_j . (r + x_j w_j): the slope at w_j = 0. Soft thresholding of it by l1 gives the minimum along the coordinate.
     target: cython.double = slope + square * w
     if square > 0 and target > l1:
         return (target - l1) / (square + l2) - w
@@ -221,6 +225,7 @@ def column_descent(
     with cython.nogil:
         for at in range(order.shape[0]):
             j = order[at]
+            # r is true at every visit, so that each coordinate moves to its exact minimum: the objective never rises.
             change = step(w[j], inline.dot(C[j], r), squares[j], l1, l2, positive)
             if change != 0.0:
                 w[j] += change
@@ -263,6 +268,8 @@ def sparse_descent(
     with cython.nogil:
         for at in range(order.shape[0]):
             j = order[at]
+            # sum_i s_i (x_ij - mean_j) (u_i + shift): the weighted residuals sum to zero, which removes the term of
+            # mean_j, and sum_i s_i x_ij is total mean_j.
             slope = shift[0] * total * mean[j]
             for e in range(pointers[j], pointers[j + 1]):
                 slope += data[e] * weight[rows[e]] * u[rows[e]]

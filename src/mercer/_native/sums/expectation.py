@@ -54,6 +54,7 @@ def _fill_features(
         features[0, i] = 1.0
         for j in range(d):
             features[j + 1, i] = cython.cast(cython.double, X[start + i, j]) - shift[j]
+    # Loops run along the tile, whose values lie side by side, for each column in turn.
     if form == 1:
         for i in range(count):
             features[place, i] = 0.0
@@ -81,6 +82,7 @@ def _find_largest(
     i: cython.Py_ssize_t
     q: cython.Py_ssize_t
     for i in range(count):
+        # The largest score is taken off before exp: no overflow, and the sum is at least one.
         most[i] = scores[0, i]
     for q in range(1, scores.shape[0]):
         for i in range(count):
@@ -108,6 +110,7 @@ def _share_softly(
         for i in range(count):
             total[i] += scores[q, i]
     for i in range(count):
+        # log sum exp(score) = most + log(total); `most` is reused for the row's part of the bound.
         most[i] = size[i] * (most[i] + inline.log(total[i]))
         total[i] = size[i] / total[i]
     for q in range(scores.shape[0]):
@@ -126,7 +129,7 @@ def _share_wholly(
     most: cython.double[::1],
     total: cython.double[::1],
 ) -> cython.double:
-    """Give each row to the component of its largest score, among equals the first; return the sum of size times it."""
+    """Assign each row to its best component (the first among equals); return the sum of size times the best score."""
     i: cython.Py_ssize_t
     q: cython.Py_ssize_t
     share: cython.double
@@ -134,6 +137,8 @@ def _share_wholly(
         total[i] = size[i]
     for q in range(scores.shape[0]):
         for i in range(count):
+            # `total` is what is left of the row's size: the first component of the largest score takes all, and equals
+            # after it zero.
             share = total[i] if scores[q, i] == most[i] else 0.0
             scores[q, i] = share
             total[i] -= share
@@ -176,6 +181,7 @@ def expect_run(
     block: cython.Py_ssize_t
     with cython.nogil:
         while start < X.shape[0]:
+            # t divides `unit`: a tile never crosses the end of a block.
             block = start // unit
             count = min(features.shape[1], X.shape[0] - start)
             _fill_features(X, start, count, shift, form, features)

@@ -23,6 +23,7 @@ def score(x: cython.const[real][::1], w: cython.const[cython.double][::1]) -> cy
     """Return x . w over the length of x, by eight running sums added pairwise."""
     j: cython.Py_ssize_t
     lane: cython.Py_ssize_t
+    # Eight running sums fill the vector registers; their order of addition is fixed, and so are the bits.
     part = cython.declare(cython.double[8])
     whole: cython.Py_ssize_t = x.shape[0] - x.shape[0] % 8
     for lane in range(8):
@@ -49,6 +50,7 @@ def add_rows(
     i: cython.Py_ssize_t = 0
     j: cython.Py_ssize_t
     d: cython.Py_ssize_t = X.shape[1]
+    # The additions of one entry keep the order of the rows, as if they were added one by one.
     while i + 4 <= count:
         for j in range(d):
             out[j] = (
@@ -94,8 +96,11 @@ def logistic_run(
     part = cython.declare(cython.double[8])
     with cython.nogil:
         while start < X.shape[0]:
+            # t divides `unit`: a tile never crosses the end of a block, and sums per block do not depend on who
+            # computes them.
             block = start // unit
             count = min(tile, X.shape[0] - start)
+            # All scores of the tile first: the rows are still in the cache when `add_rows` needs them again.
             for i in range(count):
                 residuals[i] = score(X[start + i], w) + w[d]
             for lane in range(8):
@@ -122,6 +127,7 @@ def exponentiate(scores: cython.double[:, ::1], flat: cython.double[::1], most: 
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     top: cython.double
+    # Differences to the largest score of a row cannot overflow exp, and their sum is at least one.
     for i in range(scores.shape[0]):
         top = scores[i, 0]
         for j in range(1, scores.shape[1]):
@@ -201,6 +207,7 @@ def softmax_run(
                     scores[i, j] += intercept[j]
                 if weight.shape[0] > 0:
                     size = weight[start + i]
+                # The target's score is needed as it is, before the scores become exponentials.
                 total -= size * scores[i, y[start + i]]
             exponentiate(scores[:count], flat[: count * k], most)
             for i in range(count):
@@ -213,6 +220,7 @@ def softmax_run(
                 sum_exp = size / sum_exp
                 for j in range(k):
                     scores[i, j] *= sum_exp
+                # Derivatives of the loss by the scores: weight (probability - target).
                 scores[i, y[start + i]] -= size
                 for j in range(k):
                     sums[block, j, d] += scores[i, j]
@@ -262,6 +270,7 @@ def residual_run(
                     size = weight[start + i]
                 for j in range(Y.shape[1]):
                     r = (Y[start + i, j] - y_mean[j]) - values[i, j]
+                    # The weight enters once: w r times r and w r times the row.
                     values[i, j] = size * r
                     sums[block, j, d] += values[i, j]
                     sums[block, j, d + 1] += r * values[i, j]

@@ -32,6 +32,7 @@ def add_squared_errors(
         for i in range(y.shape[0]):
             if weight.shape[0] > 0:
                 w = weight[i]
+                # Of a row of weight above one, one repetition is left out; of a lighter row, all of it.
                 taken = w if w < 1.0 else 1.0
             for a in range(right.shape[1]):
                 row[0, a] = share
@@ -40,6 +41,7 @@ def add_squared_errors(
                 for a in range(right.shape[1]):
                     row[0, a] += part * right[j, a]
             for a in range(right.shape[1]):
+                # A row of leverage one determines its own fit; rounding must not make the denominator zero or negative.
                 part = 1.0 - taken * row[0, a]
                 row[0, a] = part if part > 1e-300 else 1e-300
             for t in range(y.shape[1]):

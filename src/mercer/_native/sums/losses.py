@@ -17,6 +17,7 @@ def logistic(scores: cython.double[::1], y: cython.const[cython.double][::1]) ->
     j: cython.Py_ssize_t
     z: cython.double
     total: cython.double = 0.0
+    # Eight running sums fill the vector registers; their order of addition is fixed, and so are the bits.
     part = cython.declare(cython.double[8])
     whole: cython.Py_ssize_t = scores.shape[0] - scores.shape[0] % 8
     with cython.nogil:
@@ -70,6 +71,7 @@ def exponentiate(scores: cython.double[:, ::1], flat: cython.double[::1], most: 
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     top: cython.double
+    # Differences to the largest score of a row cannot overflow exp, and their sum is at least one.
     for i in range(scores.shape[0]):
         top = scores[i, 0]
         for j in range(1, scores.shape[1]):
@@ -88,7 +90,7 @@ def softmax(
     weight: cython.const[cython.double][::1],
     part: cython.double[::1],
 ) -> cython.double:
-    """Return the weighted sum of log(sum_j exp(z_j)) - z_y; rows of scores become weight (probabilities - target).
+    """Return the weighted sum of log(sum_j exp(z_j)) - z_y; overwrite scores by weight (probability - target).
 
     `flat` is `scores` seen as one row, `part` room for one number per row; an empty `weight` means ones.
     """
@@ -99,6 +101,7 @@ def softmax(
     total: cython.double = 0.0
     weighted: cython.bint = weight.shape[0] > 0
     with cython.nogil:
+        # The target's score is needed as it is, before the scores become exponentials.
         for i in range(scores.shape[0]):
             total -= (weight[i] if weighted else 1.0) * scores[i, y[i]]
         exponentiate(scores, flat, part)
@@ -108,6 +111,7 @@ def softmax(
             for j in range(scores.shape[1]):
                 sum_exp += scores[i, j]
             total += size * (part[i] + inline.log(sum_exp))
+            # One division a row, in place of one a class.
             sum_exp = size / sum_exp
             for j in range(scores.shape[1]):
                 scores[i, j] *= sum_exp

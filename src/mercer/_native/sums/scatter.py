@@ -69,6 +69,7 @@ def _pack(
         for i in range(rows):
             if root.shape[0] > 0:
                 share = root[first + i]
+            # A panel holds `width` columns of all rows, row by row.
             place = ((start + offset) // width * rows + i) * width + (start + offset) % width
             for j in range(stop - start):
                 packed[place + j] = share * (
@@ -123,6 +124,7 @@ def _merge(
     factor: cython.double
     if weight + other == 0.0:
         return
+    # S = S1 + S2 + w1 w2 / (w1 + w2) step step', and the mean moves by the second share of the step.
     share = other / (weight + other)
     for i in range(n):
         step[i] -= mean[i]
@@ -196,6 +198,8 @@ def moments_run(
                 for i in range(means.shape[1]):
                     means[block, i] /= totals[block]
             _add_scatter(X[start:stop], Y[start:stop], means[block], root[start:stop], packed, sums[block])
+        # Pairs of neighbours, then pairs of pairs: the shape of the tree depends on the number of blocks only, and so
+        # do the bits.
         while step < totals.shape[0]:
             block = 0
             while block + step < totals.shape[0]:

@@ -36,6 +36,7 @@ _RESIDUAL = (
     "slopes taken at corners of the loss lack to be slopes of it. Zero exactly where no small move lowers J."
 )
 _REST = "J is at most this far above its minimum: it is nowhere negative."
+# Relative rounding of J, which no number of steps removes: added to all tolerances.
 _ROUNDING = 1e-14
 
 
@@ -196,9 +197,11 @@ class CompositeProblem:
             moments = survey.moments
             mix, constant, by_target, other = self.loss.balance(point.slope[:, -1], moments.shares, typical)
             across = constant[:, None] * moments.mean + by_target[:, None] * moments.cross
+            # The conjugate is convex: at a mixture it is at most the mixture of both values.
             conjugate = (1.0 - mix) * conjugate + mix * other
             dual = (1.0 - mix) * dual + mix * across
         scale = self.penalty.dual_scale(dual)
+        # Scaling is a mixture with the dual point zero, whose conjugate is `rest`.
         conjugate = scale * conjugate + (1.0 - scale) * survey.rest
         return -conjugate - self.penalty.conjugate(-scale * dual)
 
@@ -215,6 +218,7 @@ class CompositeProblem:
         gradient, cornered = self.gradient(point), self.cornered_penalty
         if cornered is not None:
             w = point.parameters[:, :-1]
+            # A step that suits the widest column. The proximal gradient of any step is zero at the same points.
             step = 1.0 / float(np.max(survey.scale)) ** 2 if step is None else step
             moved = cornered.prox(w - step * gradient[:, :-1], step)
             gradient = np.concatenate([(w - moved) / step, gradient[:, -1:]], axis=1)
@@ -226,6 +230,8 @@ class CompositeProblem:
         gradient = self.violation(point, survey, step) / before if before > 0 else 0.0
         yardstick = abs(survey.start.objective)
         penalty = 0.0 if self.penalty is None else self.penalty.value(point.parameters[:, :-1])
+        # Loss + conjugate - <W, U> is not negative, and zero exactly if the residuals are slopes of the loss (Fenchel
+        # and Young).
         lack = point.objective - penalty + point.conjugate - float(np.vdot(point.parameters, point.slope))
         return max(gradient, lack / yardstick if yardstick > 0 else 0.0)
 

@@ -107,6 +107,7 @@ def dual_ascent(
         state = yield from _first(problem, survey, rows, start)
     certificate = problem.certify(state.objective, state.bound, math.nan, survey)
     while not certificate.satisfied and state.n_steps < max_iter:
+        # Visits write in place, and the last state yielded must stay as it was for a caller who resumes from it.
         working = replace(state, current=state.current.copy(), slopes=state.slopes.copy())
         settled = []
         for k in range(problem.shape[0]):
@@ -156,6 +157,7 @@ def _round(rows: DualRows, k: int, state: DualAscentState, tolerance: float) -> 
     random = np.random.default_rng(np.random.SeedSequence(_SEED, spawn_key=(state.n_steps, k)))
     directions = rows.directions(k)
     active, settled, visits = np.arange(n_rows), state.settled[k], 0
+    # The first rounds are short: the centre of the intercept's parabola still has far to move.
     passes = min(_PASSES, 2 * (state.n_steps + 1))
     while visits < passes * n_rows and len(active):
         visits += len(active)

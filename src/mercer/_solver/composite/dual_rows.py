@@ -46,7 +46,7 @@ class DualRows:
         return self.constant + float(self.mean @ self.mean)
 
     def directions(self, k: int) -> tuple[Array, Array]:
-        """Sign and centre (n,) of the losses of score `k`."""
+        """Return the sign and the centre (n,) of the losses of score `k`."""
         if not isinstance(self.loss, LabelLoss):
             return np.ones(len(self.y)), np.ascontiguousarray(self.y, dtype=np.float64)
         chosen = self.y == (1 if self.loss.n_scores == 1 else k)
@@ -85,10 +85,12 @@ class PrepareDual:
     def answer(self, source: Source) -> DualRows:
         weight = np.ones(source.n_rows) if source.weight is None else np.asarray(source.weight, dtype=np.float64)
         length, across = source.map(_Lengths(self.mean)).T
+        # |x - r|^2 without centring the rows, which would fill sparse ones; rounding may make it negative.
         square = np.maximum(length - 2.0 * across + self.mean @ self.mean, 0.0)
         spread = float(weight @ square) / self.total_weight
         constant = self.scale**2 if self.scale is not None else max(spread, self.least)
         lift = constant + self.mean @ self.mean - across
+        # w = -sum_i c_i u_i x_i, from the optimality condition l2 w = -(1 / S) sum_i s_i u_i x_i.
         factor = weight / (self.total_weight * self.strength)
         shape = loss_shape(self.loss)
         return DualRows(self.loss, source.y, factor, square + constant, lift, shape, constant, self.mean)

@@ -74,8 +74,8 @@ class _Model:
         l1 = np.broadcast_to(self.problem.elastic.l1, w.shape)
         chosen = l1 > 0
         parts = tuple(np.zeros_like(w) for _ in range(3))
-        for part, found in zip(parts, round_corner(w[chosen], -l1[chosen], l1[chosen], self._corner_barrier, np)):
-            part[chosen] = found
+        for part, derivative in zip(parts, round_corner(w[chosen], -l1[chosen], l1[chosen], self._corner_barrier, np)):
+            part[chosen] = derivative
         return parts
 
     def value(self, point: CompositePoint) -> float:
@@ -169,14 +169,14 @@ def irls(
             state = replace(state, barrier=model.barrier)
             point = yield from problem.evaluate(point.parameters, model.barrier)
             continue
-        found = yield from _search(problem, model, point, direction, slope)
-        if found is None:
+        accepted = yield from _search(problem, model, point, direction, slope)
+        if accepted is None:
             # Linear pieces of the loss have slope but no curvature, so the Newton step is unbounded: damp it.
             direction, slope = yield from _direction(problem, model, point, survey, _DAMPED)
-            found = yield from _search(problem, model, point, direction, slope)
-        if found is None:
+            accepted = yield from _search(problem, model, point, direction, slope)
+        if accepted is None:
             return Solution(state, certificate.satisfied, certificate)
-        point = found
+        point = accepted
         state = replace(state, current=point.parameters, n_steps=state.n_steps + 1)
         state = _keep_better(problem, state, point, survey)
         certificate = _certificate(problem, state, point, survey)
@@ -260,7 +260,7 @@ def _search(
 
 
 def _with_zeros(problem: CompositeProblem, state: IrlsState, survey: Survey) -> Generator[Any, Any, IrlsState]:
-    """Set coefficients to zero that a barrier kept from it, if that costs no more than what the certificate allows."""
+    """Set to zero the coefficients that the barrier kept away from it, unless J rises by more than a tenth of `tol`."""
     net = problem.elastic
     if state.barrier == 0 or not net.has_l1:
         return state
@@ -269,7 +269,7 @@ def _with_zeros(problem: CompositeProblem, state: IrlsState, survey: Survey) -> 
     strict = np.abs(slopes) < (1.0 - 1e-2) * net.l1
     rounded = state.current.copy()
     rounded[:, :-1][strict] = 0.0
-    found = yield from problem.evaluate(rounded, state.barrier)
-    if found.objective <= state.objective + 0.1 * problem.tol * abs(survey.start.objective):
-        return replace(state, parameters=rounded, objective=found.objective)
+    trial = yield from problem.evaluate(rounded, state.barrier)
+    if trial.objective <= state.objective + 0.1 * problem.tol * abs(survey.start.objective):
+        return replace(state, parameters=rounded, objective=trial.objective)
     return state

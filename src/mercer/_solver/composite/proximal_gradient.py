@@ -22,9 +22,11 @@ from mercer._statistic.pair import Pair
 
 __all__ = ["ProximalGradientState", "proximal_gradient"]
 
-# The factor by which the smoothing width falls at a time, and its least value relative to J at zero coefficients.
+# The factor by which the smoothing width falls at a time.
 _FALL = 0.3
+# The least smoothing width, relative to J at zero coefficients: the envelope is then the loss up to rounding.
 _LEAST_WIDTH = 1e-12
+# Most halvings of a step: after 60 of them it is below the rounding of the parameters.
 _LONGEST = 60
 
 
@@ -95,15 +97,17 @@ def proximal_gradient(
     state = start if isinstance(start, ProximalGradientState) else _first(problem, survey, start)
     ahead = yield from _evaluate(problem, state.width, state.ahead)
     while True:
-        found = yield from _descend(problem, metric, state, ahead)
-        if found is None:
+        accepted = yield from _descend(problem, metric, state, ahead)
+        if accepted is None:
             certificate = _certificate(problem, state, ahead, survey, metric)
             return Solution(state, certificate.satisfied, certificate)
-        state, point, ahead = found
+        state, point, ahead = accepted
         state = _keep_better(problem, state, point, survey)
         certificate = _certificate(problem, state, point, survey, metric)
         narrower = state.width > 0 and _is_settled(problem, state, point, survey, metric)
         if narrower:
+            # The gradient of the envelope has the Lipschitz constant 1 / width: steps shrink along with the width, and
+            # momentum gathered on the wider envelope is dropped.
             state = replace(state, width=_FALL * state.width, ahead=state.current, pace=1.0, step=_FALL * state.step)
         yield Step(state.objective, state, certificate, {certificate.kind.split()[-1]: certificate.value})
         exhausted = 0 < state.width <= _LEAST_WIDTH * abs(survey.start.objective)
@@ -117,10 +121,12 @@ def _is_settled(
     problem: CompositeProblem, state: ProximalGradientState, point: CompositePoint, survey: Survey, metric: _Metric
 ) -> bool:
     """Return whether the smoothing, not the number of steps, limits the gap or the gradient that is left."""
+    # The envelope less the loss, which lies above it: not positive.
     smoothed = _smooth_value(problem, point) - point.objective
     if problem.cornered_penalty is not None:
         smoothed += problem.cornered_penalty.value(point.parameters[:, :-1])
     if problem.has_gap:
+        # A gap below three times that is mostly due to the smoothing: more steps at this width would be wasted.
         return point.objective - problem.bound(point, survey) <= -3.0 * smoothed
     steps = metric.steps(state.step)
     before = problem.violation(survey.start, survey, steps)
@@ -152,9 +158,16 @@ def _descend(
         forward = metric.plain(moved + momentum) if momentum is not None else target
         point, next_ahead = yield from _both(problem, state.width, target, forward)
         slack = 1e-14 * max(abs(height), np.finfo(np.float64).tiny)
+        # The quadratic bound that makes a step of this length safe (Beck and Teboulle, 2009).
         if _smooth_value(problem, point) <= height + float(np.vdot(gradient, change)) + size + slack:
             state = replace(
-                state, current=target, ahead=forward, pace=pace, step=step * 1.05, n_steps=state.n_steps + 1
+                # 5 % longer each time: backtracking alone would never recover from one steep region.
+                state,
+                current=target,
+                ahead=forward,
+                pace=pace,
+                step=step * 1.05,
+                n_steps=state.n_steps + 1,
             )
             return state, point, next_ahead
         step *= 0.5
@@ -176,9 +189,11 @@ def _momentum(
 ) -> tuple[Any, float]:
     """Return how far beyond the point the next gradient is taken, and the next pace; None without momentum."""
     last = metric.centre(state.current)
+    # The gradient scheme of restarts: the step just taken points against the direction of travel.
     uphill = float(np.sum(metric.squares * (base - moved) * (moved - last))) > 0
     if uphill or (problem.penalty is not None and not problem.penalty.is_convex):
         return None, 1.0
+    # Nesterov's sequence t' = (1 + sqrt(1 + 4 t^2)) / 2, and the momentum (t - 1) / t'.
     pace = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * state.pace**2))
     share = (state.pace - 1.0) / pace
     return (share * (moved - last), pace) if share > 0 else (None, pace)

@@ -42,6 +42,7 @@ def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: flo
     level = float(np.ravel(model.intercept_)[0])
     sums = source.reduce(Residual(coef[:, None], np.zeros(len(coef)), np.array([level])))
     squares, n = float(sums.squares[0]), spectrum.weight
+    # The trace of the hat matrix: the effective number of coefficients of ridge, d without a penalty.
     freedom = float(np.sum(spectrum.values / (spectrum.values + alpha))) + centre
     left = n - freedom
     if left <= 0:
@@ -60,10 +61,13 @@ def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: flo
 
 def _covariance(spectrum: LinearSpectrum, alpha: float, centre: bool) -> np.ndarray:
     """Return the covariance of intercept and coefficients under noise of variance one."""
+    # (S + alpha I)^-1 S (S + alpha I)^-1 in the eigenvectors of S.
     spread = spectrum.values / (spectrum.values + alpha) ** 2
     inner = (spectrum.directions * spread) @ spectrum.directions.T
     if not centre:
         return inner
+    # The intercept is y_mean - mean . coef: its covariances follow from those of the coefficients, and the mean of y
+    # has variance 1 / n.
     edge = -inner @ spectrum.mean
     corner = 1.0 / spectrum.weight - spectrum.mean @ edge
     return np.block([[np.array([[corner]]), edge[None, :]], [edge[:, None], inner]])
@@ -112,6 +116,7 @@ def _influence(
     share = 1.0 / spectrum.weight if centre else 0.0
     leverage, residual = source.map(_Leverage(whitening, spectrum.mean, share, *fit))
     taken = leverage if source.weight is None else leverage * np.minimum(source.weight, 1.0)
+    # A row of leverage one is fitted exactly: without it the model is not determined.
     left = np.where(taken < 1.0 - 1e-12, 1.0 - taken, np.nan)
     missed = residual / left
     return {

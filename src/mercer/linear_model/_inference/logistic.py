@@ -45,8 +45,10 @@ def infer_logistic(model: Any, X: Any, y: Any, sample_weight: Any, confidence: f
     information = information[np.ix_(kept, kept)]
     inverse = _inverse(model, information + np.diag(penalty[kept]), len(coef))
     order = _intercept_first(len(coef), parameters.shape[1], model.fit_intercept)
+    # The sandwich of penalised likelihood: the penalty is in the curvature, but adds no noise.
     covariance = (inverse @ information @ inverse)[np.ix_(order, order)]
     estimates = parameters.reshape(-1)[kept][order].reshape(len(coef), -1)
+    # trace(H^-1 I): the effective number of coefficients, all of them without a penalty.
     freedom = float(np.sum(inverse * information))
     return Inference(
         names=term_names(model),
@@ -92,6 +94,7 @@ def _quality(
     source: Source, likelihood: float, n: float, freedom: float, has_intercept: bool, n_classes: int
 ) -> dict[str, Any]:
     weights = np.asarray(source.reduce(Labels()).weights, dtype=np.float64)
+    # The log-likelihood of the class shares alone, or of equal probabilities.
     alone = float(np.sum(special.xlogy(weights, weights / n))) if has_intercept else -n * math.log(n_classes)
     explaining = freedom - (n_classes - 1) * has_intercept
     ratio = 2.0 * (likelihood - alone)

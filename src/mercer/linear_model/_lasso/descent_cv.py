@@ -1,8 +1,8 @@
 """What LassoCV and ElasticNetCV share."""
 
+import numbers
 import warnings
 from functools import partial
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +12,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from mercer._base import fitting
-from mercer._base.folds import splits
+from mercer._base.folds import FOLDS, splits
 from mercer._base.linear.prediction import LinearRegressor
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Source
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gram
@@ -30,6 +31,22 @@ class DescentCV(LinearRegressor):
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     # What history_ records is the error of each penalty, which falls and rises.
     _objective_moves = None
+    _shared_parameters: ClassVar[dict[str, Rule]] = {
+        "eps": Real(0, closed="neither"),
+        "alphas": Integer(1) | Array(),
+        "fit_intercept": Boolean(),
+        "precompute": Choice("auto") | Boolean(),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "copy_X": Boolean(),
+        "cv": FOLDS,
+        "verbose": Boolean() | Integer(0),
+        "n_jobs": Integer() | Nothing(),
+        "positive": Boolean(),
+        "random_state": Seed(),
+        "selection": Choice("cyclic", "random"),
+        "max_time": Real(0) | Nothing(),
+    }
     eps: float
     alphas: Any
     precompute: Any
@@ -89,16 +106,16 @@ class DescentCV(LinearRegressor):
 
     def _check_alphas(self) -> np.ndarray | None:
         """Check the penalties that were given; return them in falling order, or None if only their number was given."""
-        if isinstance(self.alphas, Integral):
+        if isinstance(self.alphas, numbers.Integral):
             return None
-        for number, alpha in enumerate(self.alphas):
-            if not isinstance(alpha, Real):
+        for index, alpha in enumerate(self.alphas):
+            if not isinstance(alpha, numbers.Real):
                 message = (
-                    f"{type(self).__name__}: alphas[{number}] must be an instance of float, not {type(alpha).__name__}."
+                    f"{type(self).__name__}: alphas[{index}] must be an instance of float, not {type(alpha).__name__}."
                 )
                 raise ParameterError(message)
             if not float(alpha) >= 0:
-                message = f"{type(self).__name__}: alphas[{number}] == {alpha}, must be >= 0.0."
+                message = f"{type(self).__name__}: alphas[{index}] == {alpha}, must be >= 0.0."
                 raise ParameterError(message)
         return np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
 
@@ -137,10 +154,10 @@ class DescentCV(LinearRegressor):
         return MetadataRouter(owner=self).add_self_request(self).add(splitter=check_cv(self.cv), method_mapping=mapping)
 
     def _read_state(self, state: FoldsState, dtype: str) -> dict[str, Any]:
-        """Return the fitted attributes of the model of all rows, and what the folds have found."""
+        """Return the fitted attributes: the model of all rows, the chosen penalty, and the errors of the folds."""
         model = self._linear_attributes(state, dtype, flat_coef=True, flat_intercept=True)
         ratio, alpha = np.unravel_index(state.chosen, state.errors.shape[:2])
-        one_grid = len(self._mixings) == 1 or not isinstance(self.alphas, Integral)
+        one_grid = len(self._mixings) == 1 or not isinstance(self.alphas, numbers.Integral)
         return model | {
             "alpha_": float(state.alphas[ratio, alpha]),
             "alphas_": state.alphas[0] if one_grid else state.alphas,

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Generator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.linear.prediction import LinearRegressor
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._native.linear import descent as native
 from mercer._solver import Certificate, Solution, Solver
 from mercer._solver.relay import relay
@@ -57,6 +58,20 @@ class DescentRegressor(LinearRegressor):
     """Least squares with an l1 and an l2 penalty, by coordinate descent."""
 
     __metadata_request__fit = {"check_input": UNUSED}
+    _shared_parameters: ClassVar[dict[str, Rule]] = {
+        "alpha": Real(0),
+        "fit_intercept": Boolean(),
+        "precompute": Boolean() | Array(),
+        "copy_X": Boolean(),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "warm_start": Boolean(),
+        "positive": Boolean(),
+        "random_state": Seed(),
+        "selection": Choice("cyclic", "random"),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
     alpha: float
     precompute: Any
     max_iter: int

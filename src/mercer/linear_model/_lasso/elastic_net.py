@@ -2,8 +2,9 @@
 
 from typing import Any, ClassVar
 
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Real, Rule
 from mercer.linear_model._lasso.descent_regressor import DescentRegressor
+from mercer.linear_model._lasso.documentation import SHARED
 
 __all__ = ["ElasticNet"]
 
@@ -34,36 +35,11 @@ class ElasticNet(DescentRegressor):
         The most sweeps over the coordinates, for each target.
     copy_X : a boolean, default=True
         Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
-    tol : a number in [0, inf), default=0.0001
-        Descent ends when the duality gap is ``tol`` |y|^2 / n (y centred) and no coefficient moved by more than
-        ``tol`` times the largest.
-    warm_start : a boolean, default=False
-        Whether to begin with the coefficients of the last fit.
-    positive : a boolean, default=False
-        Whether the coefficients must not be negative.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed, with ``selection='random'``.
-    selection : one of 'cyclic', 'random', default='cyclic'
-        Whether a sweep visits the coordinates in turn, or as many drawn at random.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
+    %(tol_to_n_jobs)s
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Coefficients.
-    sparse_coef_ : sparse array of shape (1, n_features) or (n_targets, n_features)
-        The same, with zeros left out.
-    intercept_ : float or ndarray of shape (n_targets,)
-        Intercept.
-    dual_gap_ : float or ndarray of shape (n_targets,)
-        The duality gap: the objective exceeds its minimum by this at most.
-    n_iter_ : int or list of int
-        Sweeps, for each target.
-    solver_used_ : str
-        ``"gram"`` or ``"working sets"``; ``"cholesky"`` and the like for closed forms.
+    %(coef_to_solver_used)s
     history_, converged_, certificate_
         How the fit went; see the tour. The certificate is the duality gap, summed over targets; without a penalty, the
         norm of the gradient over |X| |y|.
@@ -92,21 +68,8 @@ class ElasticNet(DescentRegressor):
     0.3791
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "alpha": Real(0),
-        "l1_ratio": Real(0, 1),
-        "fit_intercept": Boolean(),
-        "precompute": Boolean() | Array(),
-        "max_iter": Integer(1),
-        "copy_X": Boolean(),
-        "tol": Real(0),
-        "warm_start": Boolean(),
-        "positive": Boolean(),
-        "random_state": Seed(),
-        "selection": Choice("cyclic", "random"),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    __doc__ = (__doc__ or "") % SHARED
+    _parameters: ClassVar[dict[str, Rule]] = DescentRegressor._shared_parameters | {"l1_ratio": Real(0, 1)}
 
     def __init__(
         self,

@@ -4,10 +4,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.folds import FOLDS
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Array, Real, Rule
 from mercer.errors import ParameterError
 from mercer.linear_model._lasso.descent_cv import DescentCV
+from mercer.linear_model._lasso.documentation import SHARED
 
 __all__ = ["ElasticNetCV"]
 
@@ -27,35 +27,14 @@ class ElasticNetCV(DescentCV):
     ----------
     l1_ratio : a number in [0, 1] or an array-like, default=0.5
         The share of the l1 part, or several to try. With 0, which has no largest useful penalty, give ``alphas``.
-    eps : a number in (0, inf), default=0.001
-        The last penalty as a share of the first.
-    alphas : an integer in [1, inf) or an array-like, default=100
-        Penalties to try, or how many: then at equal ratios from the one at which the first coefficient leaves zero.
-    fit_intercept : a boolean, default=True
-        Whether to fit b; otherwise it is zero.
-    precompute : one of 'auto' or a boolean, default='auto'
-        True descends on the Gram matrix of the columns; False and 'auto' leave the choice to the cost.
-    max_iter : an integer in [1, inf), default=1000
-        The most sweeps over the coordinates for a penalty.
-    tol : a number in [0, inf), default=0.0001
-        Descent ends when the duality gap is ``tol`` |y|^2 / n (y centred) and no coefficient moved by more than
-        ``tol`` times the largest.
+    %(eps_to_tol)s
     cv : an integer in [2, inf) or a cross-validation splitter or an iterable of splits or None, default=None
         The folds; None means five, of consecutive rows.
     copy_X : a boolean, default=True
         Has no effect: rows are neither copied nor overwritten. Kept so that scikit-learn's calls run.
     verbose : a boolean or an integer in [0, inf), default=0
         Whether to print a line for each penalty.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
-    positive : a boolean, default=False
-        Whether the coefficients must not be negative.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed, with ``selection='random'``.
-    selection : one of 'cyclic', 'random', default='cyclic'
-        Whether a sweep visits the coordinates in turn, or as many drawn at random.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
+    %(n_jobs_to_max_time)s
 
     Attributes
     ----------
@@ -71,26 +50,7 @@ class ElasticNetCV(DescentCV):
         Mean squared error of each penalty on each fold; NaN for what a fit that was cut short did not reach.
     alphas_ : ndarray of shape (n_alphas,) or (n_l1_ratio, n_alphas)
         The penalties, falling.
-    dual_gap_ : float
-        The duality gap of the model at ``alpha_``.
-    n_iter_ : int
-        Sweeps to the model at ``alpha_``, from that at an earlier penalty.
-    solver_used_ : str
-        ``"gram"`` or ``"working sets"``.
-    history_, converged_, certificate_
-        How the fit went; see the tour. A step is a penalty, its objective the mean error over the folds; the
-        certificate is the duality gap of the model at ``alpha_``, and ``converged_`` covers the folds as well.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where they have names.
-
-    Notes
-    -----
-    The folds walk down the path side by side, one penalty at a time, each from its last coefficients, on all threads.
-    Up to 512 columns each row is summed up once, in the scatter of the fold that tests it, and the scatters of all
-    other folds add up to the one that a fold trains on: with k folds the price of one scatter, not of k. Beyond, the
-    folds share the rows, which are never copied. Rows: NumPy, frames, memory maps, SciPy sparse (never made dense).
+    %(dual_gap_to_notes)s
 
     References
     ----------
@@ -107,23 +67,8 @@ class ElasticNetCV(DescentCV):
     (0.1995, 0.399)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "l1_ratio": Real(0, 1) | Array(),
-        "eps": Real(0, closed="neither"),
-        "alphas": Integer(1) | Array(),
-        "fit_intercept": Boolean(),
-        "precompute": Choice("auto") | Boolean(),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "cv": FOLDS,
-        "copy_X": Boolean(),
-        "verbose": Boolean() | Integer(0),
-        "n_jobs": Integer() | Nothing(),
-        "positive": Boolean(),
-        "random_state": Seed(),
-        "selection": Choice("cyclic", "random"),
-        "max_time": Real(0) | Nothing(),
-    }
+    __doc__ = (__doc__ or "") % SHARED
+    _parameters: ClassVar[dict[str, Rule]] = DescentCV._shared_parameters | {"l1_ratio": Real(0, 1) | Array()}
 
     def __init__(
         self,

@@ -188,6 +188,7 @@ def _walk(
         yield from problem.start(np.asarray(coef_init, dtype=np.float64).ravel())
     goal, missed = plan.tol * float(moments.y_scatter[0]), 0
     coefs, gaps, sweeps = np.empty((len(moments.mean), len(wanted))), np.empty(len(wanted)), []
+    # Falling penalties: each solution starts the next, which differs by few coefficients.
     for number, alpha in enumerate(wanted):
         price = plan.price(float(alpha), l1_ratio, moments.weight)
         sweeps.append((yield from follow(problem, price, goal, plan.tol, plan.max_iter)))

@@ -11,7 +11,7 @@ __all__ = ["correlation", "empirical_error", "population_error"]
 
 
 def correlation(x: Any, y: Any = None) -> Any:
-    """Compute the correlation coefficient of two variables, or the matrix of those of columns.
+    """Compute the correlation coefficient of two variables, or the matrix of coefficients of columns.
 
     r = sum_t u_t v_t / root(sum_t u_t^2 sum_t v_t^2) with u and v the centred variables: the cosine of the angle
     between them. It is 1 or -1 exactly when one is an affine function of the other.
@@ -38,7 +38,7 @@ def correlation(x: Any, y: Any = None) -> Any:
     first = check_array(x, ensure_2d=False, dtype=np.float64, input_name="x")
     second = first if y is None else check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     check_consistent_length(first, second)
-    left, right = (_directions(one) for one in (first, second))
+    left, right = (_directions(vectors) for vectors in (first, second))
     result = np.clip(left.T @ right, -1.0, 1.0)
     return result if first.ndim == 2 or second.ndim == 2 else result[0, 0]
 

@@ -214,6 +214,7 @@ class BayesianRidge(LinearRegressor):
         return (self.alpha_1, self.alpha_2), (self.lambda_1, self.lambda_2)
 
     def _first(self, spectrum: LinearSpectrum) -> Precisions:
+        # As in scikit-learn: the precision of the targets themselves, and eps for constant ones.
         variance = float(spectrum.y_variance[0]) + np.finfo(np.float64).eps
         alpha = 1.0 / variance if self.alpha_init is None else self.alpha_init
         return Precisions.within(alpha, 1.0 if self.lambda_init is None else self.lambda_init)
@@ -255,6 +256,7 @@ class BayesianRidge(LinearRegressor):
         if not return_std:
             return super().predict(X)
         check_is_fitted(self)
+        # The noise of the target and that of the mean of y, which the intercept carries.
         floor = (1.0 + (1.0 / self._evidence.spectrum.weight if self.fit_intercept else 0.0)) / self.alpha_
         source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(_Predictive(self.coef_, self.intercept_, self.X_offset_, self.sigma_, floor))
@@ -351,6 +353,7 @@ class _Predictive:
 
 def _spectrum(source: Source, centre: bool) -> Generator[Any, Any, LinearSpectrum]:
     """Return the spectrum by the triangle of the rows if they are fewer than columns, else by the scatter."""
+    # A wide scatter is d x d and squares the rows; the triangle is n x d and does not.
     if source.place == "memory" and not source.is_sparse and source.n_rows < source.n_features:
         return spectrum_of_triangle(centre)
     return spectrum_of_moments(centre)
@@ -361,5 +364,6 @@ def _covariance(spectrum: LinearSpectrum, at: Precisions) -> np.ndarray:
     directions, spread = spectrum.directions, 1.0 / (at.alpha * spectrum.values + at.lambda_)
     if directions.shape[0] == directions.shape[1]:
         return (directions * spread) @ directions.T
+    # More columns than rows: the data say nothing of the other directions, which keep the prior.
     outside = np.eye(directions.shape[0]) - directions @ directions.T
     return (directions * spread) @ directions.T + outside / at.lambda_

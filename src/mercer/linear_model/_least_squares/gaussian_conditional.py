@@ -219,8 +219,8 @@ class GaussianConditionalRegressor(LinearRegressor):
 
 
 def _condition(seen: GaussianState | None, n_features: int, tol: float) -> Solver:
-    found = yield JointMoments()
-    sums = MomentSums(float(found.weight), np.array(found.mean), np.array(found.scatter))
+    joint = yield JointMoments()
+    sums = MomentSums(float(joint.weight), np.array(joint.mean), np.array(joint.scatter))
     if seen is not None:
         sums = MomentSums(seen.weight, seen.mean, seen.scatter) + sums
     coef, rest, rank = yield Dense(partial(_solve, sums.scatter, n_features, tol), n_features > _HEAVY)
@@ -242,6 +242,7 @@ def _solve(scatter: np.ndarray, n_features: int, tol: float) -> tuple[np.ndarray
     scale = np.where(spread > 0, spread, 1.0)
     values, directions = np.linalg.eigh(inner / scale / scale[:, None])
     kept = values > max(tol, n_features * np.finfo(np.float64).eps) * max(values[-1], 0.0)
+    # coef = Sxx^+ Sxy, and the rest is the Schur complement Syy - Syx Sxx^+ Sxy.
     along = directions[:, kept].T @ (cross / scale[:, None])
     coef = directions[:, kept] @ (along / values[kept, None]) / scale[:, None]
     rest = scatter[n_features:, n_features:] - along.T @ (along / values[kept, None])

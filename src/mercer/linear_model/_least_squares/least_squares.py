@@ -197,6 +197,7 @@ class LinearRegression(Inferring, RunningRegressor):
             raise DataError(message)
         inverse = lapack.dpotri(factor, lower=False)[0]
         variance = np.asarray(to_numpy(self.residual_variance_))[..., None]
+        # The intercept is y_mean - mean . coef: its variance is 1 / n + mean' S^-1 mean, times that of the noise.
         mean_part = moments.mean @ lapack.dpotrs(factor, moments.mean, lower=False)[0]
         intercept = np.sqrt(variance[..., 0] * (1.0 / moments.weight + mean_part)) if self.fit_intercept else 0.0
         return source.send((np.sqrt(variance * np.diagonal(inverse)), intercept))
@@ -223,6 +224,7 @@ class LinearRegression(Inferring, RunningRegressor):
             return self._by_sums(alpha, cutoff)
         if is_sparse and (isinstance(start, LsqrState) or n_features > _GRAM_COLUMNS):
             return by_steps()
+        # Fewer rows than columns: the scatter is singular, and the triangle is the smaller matrix.
         if n_rows < n_features and not is_sparse:
             self._forecast_triangle(source)
             return by_triangle()
@@ -269,6 +271,7 @@ class LinearRegression(Inferring, RunningRegressor):
             self.__dict__.pop(name, None)
         if not isinstance(state, LinearState):
             return
+        # Without freedom left the residuals are zero and say nothing of the noise.
         freedom = source.total_weight() - state.rank - int(self.fit_intercept)
         variance = state.squares / freedom if freedom > 0 else np.full(state.squares.shape, np.nan)
         self.residual_variance_ = float(variance[0]) if source.target_shape == () else variance

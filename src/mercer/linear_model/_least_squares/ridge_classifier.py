@@ -1,14 +1,12 @@
 """Classification by least squares: signs for targets, ridge for the rest, the largest score decides."""
 
-import math
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._base import Estimator, fitting
-from mercer._base.folds import FOLDS
-from mercer._base.parameter import Array, Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._base.parameter import Choice, Instance, Nothing, Real, Rule
 from mercer._solver.linear_state import LinearState
 from mercer._source import Source
 from mercer.linear_model._least_squares.ridge import Ridge
@@ -89,18 +87,9 @@ class RidgeClassifier(SignedClassifier, Estimator):
     """
 
     _places: ClassVar[tuple[str, ...]] = _PLACES
-    _parameters: ClassVar[dict[str, Rule]] = {
+    _parameters: ClassVar[dict[str, Rule]] = Ridge._parameters | {
         "alpha": Real(0),
-        "fit_intercept": Boolean(),
-        "copy_X": Boolean(),
-        "max_iter": Integer(1) | Nothing(),
-        "tol": Real(0),
         "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-        "solver": Choice("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"),
-        "positive": Boolean(),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
     }
 
     def __init__(
@@ -246,15 +235,8 @@ class RidgeClassifierCV(SignedClassifier, RidgeSelection):
 
     _default_scorer = "accuracy"
     _places: ClassVar[tuple[str, ...]] = _PLACES
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "alphas": Array() | Real(0, math.inf, "neither"),
-        "fit_intercept": Boolean(),
-        "scoring": Text() | Function() | Nothing(),
-        "cv": FOLDS,
+    _parameters: ClassVar[dict[str, Rule]] = RidgeSelection._shared_parameters | {
         "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-        "store_cv_results": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
     }
 
     def __init__(
@@ -327,7 +309,7 @@ class RidgeClassifierCV(SignedClassifier, RidgeSelection):
 
 
 def read_signed_labels(estimator: Any, source: Source, given: dict[str, Any]) -> Any:
-    """Return the labels that signs stand for, for callbacks; None if they are not in memory."""
+    """Return the labels of rows whose targets are signs, for callbacks; None if they are not in memory."""
     if source.y is None or source.place != "memory":
         return None
     if estimator._multilabel:

@@ -1,15 +1,13 @@
 """Ridge regression whose penalty is chosen by cross-validation."""
 
-import math
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._base import fitting
-from mercer._base.folds import FOLDS
 from mercer._base.linear.prediction import LinearRegressor
-from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Text
+from mercer._base.parameter import Boolean, Choice, Nothing, Rule
 from mercer._source import Source
 from mercer.linear_model._least_squares.ridge import Ridge
 from mercer.linear_model._least_squares.ridge_selection import RidgeSelection
@@ -94,16 +92,9 @@ class RidgeCV(RidgeSelection, LinearRegressor):
     alpha 0.0040, error 54.77
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "alphas": Array() | Real(0, math.inf, "neither"),
-        "fit_intercept": Boolean(),
-        "scoring": Text() | Function() | Nothing(),
-        "cv": FOLDS,
+    _parameters: ClassVar[dict[str, Rule]] = RidgeSelection._shared_parameters | {
         "gcv_mode": Choice("auto", "svd", "eigen") | Nothing(),
-        "store_cv_results": Boolean(),
         "alpha_per_target": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
     }
 
     def __init__(

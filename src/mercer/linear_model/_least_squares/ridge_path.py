@@ -124,6 +124,7 @@ def alpha_for_norm(
     def excess(alpha: float) -> float:
         return float(np.sum((spectrum.shrinkage(alpha)[:, None] * spectrum.targets) ** 2)) - squared_norm
 
+    # |coef|^2 falls as alpha grows: if least squares keeps the budget, no penalty is needed; otherwise one root exists.
     if excess(0.0) <= 0:
         return 0.0
     # |coef| <= d_max |U^T y| / alpha bounds the root from above.

@@ -5,14 +5,15 @@ import warnings
 from collections.abc import Callable, Generator
 from functools import partial
 from numbers import Real as RealNumber
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 
 from mercer._base import Estimator
-from mercer._base.folds import fold_source, of_rows, route_parameters, router, scorer_of, splits
+from mercer._base.folds import FOLDS, fold_source, of_rows, route_parameters, router, scorer_of, splits
 from mercer._base.linear.prediction import target_columns
+from mercer._base.parameter import Array, Boolean, Function, Integer, Nothing, Real, Rule, Text
 from mercer._solver import Dense, Outcome, Solver
 from mercer._solver.relay import answer_requests
 from mercer._source import Source
@@ -43,6 +44,15 @@ _TOLERANCE = 1e-8
 class RidgeSelection(Estimator):
     """What RidgeCV and RidgeClassifierCV share; they say what targets are and how a model is made for the scorer."""
 
+    _shared_parameters: ClassVar[dict[str, Rule]] = {
+        "alphas": Array() | Real(0, math.inf, "neither"),
+        "fit_intercept": Boolean(),
+        "scoring": Text() | Function() | Nothing(),
+        "cv": FOLDS,
+        "store_cv_results": Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
     alphas: Any
     fit_intercept: bool
     scoring: Any
@@ -53,11 +63,11 @@ class RidgeSelection(Estimator):
     _default_scorer = "r2"
 
     def _make_model(self, coef: np.ndarray, intercept: np.ndarray, source: Source) -> Any:
-        """Return a ridge model of coefficients (d, k), fitted to targets as those of `source`, for a scorer."""
+        """Return a ridge model with coefficients (d, k), for a scorer; `source` gives the shape of the targets."""
         raise NotImplementedError  # each of the two defines its own
 
     def _make_given(self, predictions: np.ndarray) -> Any:
-        """Return a model that predicts what it is given, and what to give it so that it predicts `predictions`."""
+        """Return a model and an input for which it predicts `predictions`, for a scorer."""
         return _Given(), predictions
 
     def _select(
@@ -176,8 +186,8 @@ class RidgeSelection(Estimator):
                 [[scorer(_Given(), predictions[:, a, j], y[:, j], **to_scorer) for j in columns] for a in numbers]
             )
         flat = predictions.shape[2] == 1 and np.ndim(labels) == 1
-        found = [self._make_given(predictions[:, a, 0] if flat else predictions[:, a]) for a in numbers]
-        return np.array([scorer(model, given, labels, **to_scorer) for model, given in found])
+        models = [self._make_given(predictions[:, a, 0] if flat else predictions[:, a]) for a in numbers]
+        return np.array([scorer(model, given, labels, **to_scorer) for model, given in models])
 
     def _lay_out(self, values: np.ndarray, source: Source) -> np.ndarray | None:
         """Return values (n, a, k) as (n, k, a), or (n, a) for a single target; None if they are not to be stored."""
@@ -197,8 +207,8 @@ class RidgeSelection(Estimator):
             gram, mean = yield from gram_spectrum(target_columns(source.y), source.weight, centre)
             return (yield from solve_by_gram(gram, mean, centre, alphas[chosen], chosen, score, _TOLERANCE))
         spectrum, method = self._spectrum(source)
-        found = yield from spectrum
-        return (yield from solve_by_scatter(found, alphas[chosen], chosen, score, _TOLERANCE, method))
+        eigen = yield from spectrum
+        return (yield from solve_by_scatter(eigen, alphas[chosen], chosen, score, _TOLERANCE, method))
 
     def _fold_scores(
         self, source: Source, labels: Any, alphas: np.ndarray, folds: list, to_scorer: dict[str, Any]
@@ -218,7 +228,7 @@ class RidgeSelection(Estimator):
             rows, y = source.whole()[test], np.asarray(labels)[test]
             return [scorer(self._make_model(*model, source), rows, y, **chosen) for model in zip(coefs, intercepts)]
 
-        return np.array([scores(test, *found) for (_, test), found in zip(folds, paths)])
+        return np.array([scores(test, *fitted) for (_, test), fitted in zip(folds, paths)])
 
     def _read_choice(self, state: RidgeChoice) -> dict[str, Any]:
         """Return the fitted attributes of the penalty chosen."""
@@ -243,6 +253,7 @@ class RidgeSelection(Estimator):
 
 def _best(scores: np.ndarray, n_targets: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the index of the first of the best scores, for all targets or for each, and the score."""
+    # A scorer that fails on a fold returns NaN, which argmax would prefer to every number.
     ranked = np.where(np.isnan(scores), -np.inf, scores)
     best = np.atleast_1d(np.argmax(ranked, axis=0))
     return np.broadcast_to(best, (n_targets,)).copy(), scores.reshape(len(scores), -1)[best, np.arange(len(best))]
@@ -251,11 +262,12 @@ def _best(scores: np.ndarray, n_targets: int) -> tuple[np.ndarray, np.ndarray]:
 def _path(source: Source, alphas: np.ndarray, centre: bool, by_gram: bool) -> tuple[np.ndarray, np.ndarray]:
     """Compute coefficients (a, d, k) and intercepts (a, k) for every penalty."""
     if not by_gram:
-        found = answer_requests(spectrum_of_moments(centre), source)
-        coefs = np.stack([found.coef(alpha) for alpha in alphas])
-        return coefs, np.stack([found.intercept(coef) for coef in coefs])
+        eigen = answer_requests(spectrum_of_moments(centre), source)
+        coefs = np.stack([eigen.coef(alpha) for alpha in alphas])
+        return coefs, np.stack([eigen.intercept(coef) for coef in coefs])
     y = target_columns(source.y)
     gram, mean = answer_requests(gram_spectrum(y, source.weight, centre), source)
+    # The dual coefficients of all penalties side by side: one pass over the rows serves them all.
     duals = np.hstack([gram.dual(np.full(y.shape[1], alpha)) for alpha in alphas])
     stacked, mean = answer_requests(dual_coefficients(duals, gram.share, centre, mean), source)
     coefs = np.moveaxis(stacked.reshape(len(mean), len(alphas), -1), 1, 0)
@@ -263,14 +275,14 @@ def _path(source: Source, alphas: np.ndarray, centre: bool, by_gram: bool) -> tu
 
 
 class _Given(RegressorMixin, BaseEstimator):
-    """Predicts what it is given."""
+    """A regressor whose prediction is its input."""
 
     def predict(self, X: Any) -> Any:
         return X
 
 
 class GivenScores(ClassifierMixin, BaseEstimator):
-    """Scores rows by what it is given, and predicts the class of the largest, or each label of a positive one."""
+    """A classifier whose scores are its input: it predicts the class of the largest, or each label above zero."""
 
     def __init__(self, classes: Any, multilabel: bool = False) -> None:
         self.classes = classes

@@ -61,9 +61,9 @@ class RunningRegressor(LinearRegressor):
         """Raise ParameterError where the parameters ask for a method that needs the rows themselves."""
 
     def _learn(self, source: Source) -> Outcome:
-        """Choose the solver, drive it, and store what it found."""
+        """Choose the solver, drive it, and store the fitted attributes."""
         raise NotImplementedError  # each regressor defines its own
 
     def _describe(self, state: Any, source: Source) -> None:
-        """Store and say what else is known of the answer."""
+        """Store further attributes of the solution, such as its rank, and warn if it is not unique."""
         raise NotImplementedError  # each regressor defines its own

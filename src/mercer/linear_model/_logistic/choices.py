@@ -73,6 +73,7 @@ def read_choices(estimator: Any) -> Choices:
         if isinstance(getattr(estimator, name), str) and getattr(estimator, name) == "warn":
             _warn(name)
     ratios, Cs = _ratios(estimator, given), _strengths(estimator)
+    # Before the first fit, so that a combination without a solver does not surface after some folds.
     for C in Cs:
         for ratio in ratios:
             check_solver(estimator, float(C), float(ratio))
@@ -88,7 +89,7 @@ def _ratios(estimator: Any, given: Any) -> np.ndarray:
     if estimator.penalty in ("l1", "l2") or (given is None and estimator.penalty in fixed):
         return np.array([fixed[estimator.penalty]] * (1 if given is None else len(given)))
     values = [] if given is None else list(np.ravel(np.asarray(given, dtype=object)))
-    if not values or not all(isinstance(one, Real) and 0 <= float(one) <= 1 for one in values):
+    if not values or not all(isinstance(ratio, Real) and 0 <= float(ratio) <= 1 for ratio in values):
         message = (
             f"{type(estimator).__name__}: l1_ratios must be an array-like of numbers between 0 and 1; got "
             f"(l1_ratios={given!r})."

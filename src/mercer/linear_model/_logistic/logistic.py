@@ -133,10 +133,7 @@ class LogisticRegression(LinearClassifier, Inferring):
     """
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "penalty": Choice("l1", "l2", "elasticnet", "deprecated") | Nothing(),
-        "C": Real(0, math.inf, "right"),
-        "l1_ratio": Real(0, 1) | Nothing(),
+    _shared_parameters: ClassVar[dict[str, Rule]] = {
         "dual": Boolean(),
         "tol": Real(0, math.inf, "left"),
         "fit_intercept": Boolean(),
@@ -146,9 +143,14 @@ class LogisticRegression(LinearClassifier, Inferring):
         "solver": Choice("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga", "auto"),
         "max_iter": Integer(0),
         "verbose": Integer(0) | Boolean(),
-        "warm_start": Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _parameters: ClassVar[dict[str, Rule]] = _shared_parameters | {
+        "penalty": Choice("l1", "l2", "elasticnet", "deprecated") | Nothing(),
+        "C": Real(0, math.inf, "right"),
+        "l1_ratio": Real(0, 1) | Nothing(),
+        "warm_start": Boolean(),
     }
 
     def __init__(
@@ -274,7 +276,7 @@ class LogisticRegression(LinearClassifier, Inferring):
         return self.solver
 
     def _start(self, problem: LinearProblem) -> np.ndarray:
-        """Zero, or the last solution; softmax parameters are shifted to sum to zero over the classes."""
+        """Return zeros, or the last solution; softmax parameters are shifted to sum to zero over the classes."""
         start = problem.start()
         if not (self.warm_start and hasattr(self, "coef_")) or self.solver == "liblinear":
             return start

@@ -1,6 +1,5 @@
 """Logistic regression whose penalty is chosen by cross-validation."""
 
-import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from mercer._base import fitting, seed_sequence
 from mercer._base.folds import FOLDS, route_parameters, router, scorer_of, splits
 from mercer._base.linear.class_labels import label_classes
-from mercer._base.parameter import Array, Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Rule, Text
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.newton import NewtonState
 from mercer.linear_model._logistic.choices import Choices, read_choices
@@ -118,25 +117,14 @@ class LogisticRegressionCV(LogisticRegression):
     # `score` only passes weights on to the scorer.
     __metadata_request__score = {"sample_weight": UNUSED}
     _places: ClassVar[tuple[str, ...]] = ("memory",)
-    _parameters: ClassVar[dict[str, Rule]] = {
+    _parameters: ClassVar[dict[str, Rule]] = LogisticRegression._shared_parameters | {
         "Cs": Integer(1) | Array(),
         "l1_ratios": Array() | Choice("warn") | Nothing(),
-        "fit_intercept": Boolean(),
         "cv": FOLDS,
-        "dual": Boolean(),
         "penalty": Choice("l1", "l2", "elasticnet", "deprecated"),
         "scoring": Text() | Function() | Nothing(),
-        "solver": Choice("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga", "auto"),
-        "tol": Real(0, math.inf, "left"),
-        "max_iter": Integer(0),
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-        "verbose": Integer(0) | Boolean(),
         "refit": Boolean(),
-        "intercept_scaling": Real(0, math.inf, "neither"),
-        "random_state": Seed(),
         "use_legacy_attributes": Boolean() | Choice("warn"),
-        "max_time": Real(0) | Nothing(),
     }
 
     def __init__(
@@ -209,26 +197,26 @@ class LogisticRegressionCV(LogisticRegression):
         search = Search(
             self, source, opened.y, classes, folds, choices.Cs, choices.ratios, self._get_scorer(), to_scorer
         )
-        found: dict[str, Any] = {}
+        record: dict[str, Any] = {}
         outcome = self._drive(
-            lambda start: self._search(search, found, start),
+            lambda start: self._search(search, record, start),
             source,
             fitted=partial(self._read_state, dtype=source.host_dtype),
             max_steps=max(1, self.max_iter),
             attributes={"classes_": classes},
         )
-        self.solver_used_ = found["method"]
-        self._show(found["paths"], found["best"], choices)
+        self.solver_used_ = record["method"]
+        self._show(record["paths"], record["best"], choices)
         self._conclude(outcome)
         return self
 
-    def _search(self, search: Search, found: dict[str, Any], start: Any) -> Solver:
+    def _search(self, search: Search, record: dict[str, Any], start: Any) -> Solver:
         """Score the paths, then fit all rows with the best penalty, or average the folds."""
-        paths = found["paths"] = yield Dense(search.run)
+        paths = record["paths"] = yield Dense(search.run)
         if not self.refit:
-            return (yield from self._average(search, paths, found))
+            return (yield from self._average(search, paths, record))
         total = np.sum(paths.scores, axis=0)
-        ratio, C = found["best"] = np.unravel_index(np.argmax(total.T), total.T.shape)[::-1]
+        ratio, C = record["best"] = np.unravel_index(np.argmax(total.T), total.T.shape)[::-1]
         source = search.source
         # The last child seed belongs to this fit; the others belonged to the folds.
         seed = seed_sequence(self.random_state).spawn(paths.scores[..., 0].size + 1)[-1]
@@ -236,16 +224,16 @@ class LogisticRegressionCV(LogisticRegression):
         problem = make_problem(
             model, search.loss, search.Cs[C], search.ratios[ratio], source.n_features, source.total_weight()
         )
-        found["method"], solve = model._choose(problem, source)
+        record["method"], solve = model._choose(problem, source)
         # From where a LogisticRegression with this penalty starts, so that both end at the same coefficients.
         return (yield from solve(start))
 
-    def _average(self, search: Search, paths: Paths, found: dict[str, Any]) -> Solver:
+    def _average(self, search: Search, paths: Paths, record: dict[str, Any]) -> Solver:
         """Return the mean of the coefficients that scored best on each fold."""
         n_folds = len(search.folds)
         flat = np.swapaxes(paths.scores, 1, 2).reshape(n_folds, -1).argmax(axis=1)
         C, ratio = np.unravel_index(flat, (len(search.Cs), len(search.ratios)))
-        found["best"], found["method"] = (ratio, C), "mean of folds"
+        record["best"], record["method"] = (ratio, C), "mean of folds"
         parameters = paths.parameters[np.arange(n_folds), ratio, C].mean(axis=0)
         state, certificate = NewtonState(parameters, 1), Certificate.none(_AVERAGED)
         score = float(paths.scores[np.arange(n_folds), ratio, C].mean())
@@ -256,7 +244,7 @@ class LogisticRegressionCV(LogisticRegression):
         """Set the attributes of the search, in the new form or in the old."""
         width = self.coef_.shape[1] + int(self.fit_intercept)
         parameters = paths.parameters[..., :width]
-        ratio, C = (float(np.mean(values[one])) for values, one in zip((choices.ratios, choices.Cs), best))
+        ratio, C = (float(np.mean(values[index])) for values, index in zip((choices.ratios, choices.Cs), best))
         self.Cs_ = choices.Cs
         if not choices.legacy:
             self.l1_ratios_ = choices.ratios if choices.has_ratios else np.asarray([None])
@@ -278,7 +266,7 @@ class LogisticRegressionCV(LogisticRegression):
             scores, n_steps, coefs = scores[..., 0], n_steps[..., 0], coefs[:, :, :, 0]
             self.l1_ratios_ = np.asarray([None])
             ratio = None if self.refit else 0.0
-        self.C_, self.l1_ratio_ = (np.asarray([one] * len(labels)) for one in (best[1], ratio))
+        self.C_, self.l1_ratio_ = (np.asarray([value] * len(labels)) for value in (best[1], ratio))
         self.scores_ = {label: scores.copy() for label in labels}
         self.coefs_paths_ = dict(zip(labels, coefs))
         self.n_iter_ = n_steps  # type: ignore[assignment]

@@ -72,8 +72,9 @@ class Search:
     def run(self) -> Paths:
         """Fit the paths on all threads, a fold and an l1 ratio at a time, then score them in this one."""
         shape = (len(self.folds), len(self.ratios), len(self.Cs))
+        # A seed for each path, drawn before the threads begin: results do not depend on which thread fits which path.
         seeds = seed_sequence(self.estimator.random_state).spawn(shape[0] * shape[1])
-        found: list[tuple[np.ndarray, np.ndarray, int]] = []
+        results: list[tuple[np.ndarray, np.ndarray, int]] = []
         watch = _Stop(_deadline(self.estimator))
 
         def path(number: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -85,11 +86,11 @@ class Search:
                 watch.event.set()
                 raise
 
-        run_numbered(path, shape[0] * shape[1], self.source.threads, found.append)
-        _warn_of_limits(self.estimator, sum(short for _, _, short in found), math.prod(shape))
-        parameters = np.stack([one for one, _, _ in found])
+        run_numbered(path, shape[0] * shape[1], self.source.threads, results.append)
+        _warn_of_limits(self.estimator, sum(short for _, _, short in results), math.prod(shape))
+        parameters = np.stack([path_parameters for path_parameters, _, _ in results])
         parameters = parameters.reshape(*shape, *parameters.shape[2:])
-        n_steps = np.stack([steps for _, steps, _ in found]).reshape(shape)
+        n_steps = np.stack([steps for _, steps, _ in results]).reshape(shape)
         return Paths(parameters, n_steps, self._scores(parameters))
 
     def _path(
@@ -99,22 +100,22 @@ class Search:
         source: Any = _Remembering(fold_source(self.source, train, 1))
         total = source.total_weight()
         model = worker_of(self.estimator, int(seed.generate_state(1)[0]))
-        found: list[np.ndarray] = []
+        solutions: list[np.ndarray] = []
         steps, short = [], 0
         for C in self.Cs:
             problem = make_problem(model, self.loss, C, ratio, source.n_features, total)
             _, solve = model._choose(problem, source)
             # The state of the dual has a value per row, which the coefficients do not determine.
-            begin = found[-1] if found and not model.dual else None
+            begin = solutions[-1] if solutions and not model.dual else None
             outcome = drive(solve(begin), source, [watch])
-            found.append(outcome.state.parameters)
+            solutions.append(outcome.state.parameters)
             steps.append(outcome.state.n_steps)
             short += not outcome.converged
-        return np.stack(found), np.array(steps, dtype=np.int32), short
+        return np.stack(solutions), np.array(steps, dtype=np.int32), short
 
     def _scores(self, parameters: np.ndarray) -> np.ndarray:
         # One fold per call, so that its test rows are freed before those of the next are copied.
-        return np.stack([self._fold_scores(test, found) for (_, test), found in zip(self.folds, parameters)])
+        return np.stack([self._fold_scores(test, own) for (_, test), own in zip(self.folds, parameters)])
 
     def _fold_scores(self, test: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Score the paths of a fold on its test rows (r, a)."""
@@ -193,7 +194,10 @@ class _Stop:
 
 def _deadline(estimator: Any) -> float:
     """Return the time by which the folds must be done: the limits of the estimator and its callbacks, from now."""
-    limits = [estimator.max_time, *(getattr(one, "seconds", None) for one in getattr(estimator, "_skl_callbacks", []))]
+    limits = [
+        estimator.max_time,
+        *(getattr(callback, "seconds", None) for callback in getattr(estimator, "_skl_callbacks", [])),
+    ]
     limits = [limit for limit in limits if limit is not None]
     return time.perf_counter() + min(limits) if limits else math.inf
 

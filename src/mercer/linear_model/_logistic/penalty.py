@@ -19,7 +19,7 @@ _DEPRECATED = (
 
 
 def read_penalty(estimator: Any) -> tuple[float, float]:
-    """Return C and l1_ratio as they hold, with scikit-learn's warnings for what is deprecated or contradictory."""
+    """Return the effective C and l1_ratio; warn as scikit-learn does of deprecated or contradictory parameters."""
     penalty, ratio, C = estimator.penalty, estimator.l1_ratio, float(estimator.C)
     if penalty == "deprecated":
         if ratio is None:

@@ -8,6 +8,7 @@ from mercer._objective import Perceptron as PerceptronLoss
 from mercer._solver import Certificate, Outcome
 from mercer._source import Block, Source
 from mercer._statistic import Statistic
+from mercer.linear_model._stochastic.documentation import SHARED
 from mercer.linear_model._stochastic.stochastic import PARAMETERS
 from mercer.linear_model._stochastic.stochastic_classifier import StochasticClassifier
 
@@ -39,26 +40,12 @@ class Perceptron(StochasticClassifier):
         Strength of the penalty.
     l1_ratio : a number in [0, 1], default=0.15
         Share of the l1 penalty in 'elasticnet'.
-    fit_intercept : a boolean, default=True
-        Whether to learn b, which is never penalised; otherwise it is zero.
-    max_iter : an integer in [1, inf), default=1000
-        The most epochs: passes over the rows.
-    tol : a number in [0, inf) or None, default=0.001
-        An epoch counts as no progress if its objective is not below the best one by `tol`; None switches this rule off.
-    shuffle : a boolean, default=True
-        Whether each epoch draws a new order of the rows.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line per epoch.
+    %(fit_intercept_to_verbose)s
     eta0 : a number in (0, inf), default=1.0
         The learning rate. Without a penalty it only scales the parameters and changes no prediction.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=0
         Seed of the orders and of the held-out rows.
-    early_stopping : a boolean, default=False
-        Whether to hold rows out, and to watch the score on them instead of the objective. Rows in memory only.
-    validation_fraction : a number in (0, 1), default=0.1
-        Share of the rows that is held out.
-    n_iter_no_change : an integer in [1, inf), default=5
-        The number of epochs without progress after which the fit ends.
+    %(early_stopping_to_n_iter_no_change)s
     class_weight : one of 'balanced' or an instance of dict or None, default=None
         Factors of the rows of each class; "balanced" makes them inverse to the class frequencies.
     warm_start : a boolean, default=False
@@ -70,16 +57,7 @@ class Perceptron(StochasticClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
-    coef_ : ndarray of shape (1, d) or (n_classes, d)
-        w; one row for two classes, whose score speaks for the second.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        b.
-    n_iter_ : int
-        Epochs; with several classes, those of the slowest.
-    t_ : float
-        Number of the next step: one more than the rows visited.
+    %(classes_to_t)s
     history_ : dict of ndarray
         Per epoch: ``objective`` (the mean loss met on the way plus the penalty at its end, summed over the classes),
         ``updates`` (mistakes on the way), ``validation_score`` with `early_stopping`, ``seconds``.
@@ -112,6 +90,7 @@ class Perceptron(StochasticClassifier):
     (0.0, 1.0)
     """
 
+    __doc__ = (__doc__ or "") % SHARED
     _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
         "l1_ratio": Real(0, 1),
         "class_weight": Choice("balanced") | Instance(dict) | Nothing(),

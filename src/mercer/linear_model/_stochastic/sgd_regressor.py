@@ -8,6 +8,7 @@ from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor, SingleTarget
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer.linear_model._solvers.stochastic.stochastic_gradient import StochasticState
+from mercer.linear_model._stochastic.documentation import SHARED
 from mercer.linear_model._stochastic.stochastic import PARAMETERS, StochasticModel
 
 __all__ = ["SGDRegressor"]
@@ -32,48 +33,15 @@ class SGDRegressor(SingleTarget, StochasticModel, LinearRegressor):
     loss : one of 'squared_error', 'huber', 'epsilon_insensitive', 'squared_epsilon_insensitive', \
 default='squared_error'
         The loss of a prediction: (y - z)^2 / 2, Huber's, or one with a tube of width `epsilon` that costs nothing.
-    penalty : one of 'l2', 'l1', 'elasticnet' or None, default='l2'
-        The penalty on w: alpha |w|_2^2 / 2, alpha |w|_1, or their mixture by `l1_ratio`.
-    alpha : a number in [0, inf), default=0.0001
-        Strength of the penalty, and scale of the rates of ``learning_rate="optimal"``.
-    l1_ratio : a number in [0, 1] or None, default=0.15
-        Share of the l1 penalty in 'elasticnet'.
-    fit_intercept : a boolean, default=True
-        Whether to learn b, which is never penalised; otherwise it is zero.
-    max_iter : an integer in [1, inf), default=1000
-        The most epochs: passes over the rows.
-    tol : a number in [0, inf) or None, default=0.001
-        An epoch counts as no progress if its objective is not below the best one by `tol`; None switches this rule off.
-    shuffle : a boolean, default=True
-        Whether each epoch draws a new order of the rows.
-    verbose : an integer in [0, inf) or a boolean, default=0
-        Whether to print a line per epoch.
-    epsilon : a number in [0, inf), default=0.1
-        Where the losses "huber", "epsilon_insensitive" and "squared_epsilon_insensitive" bend.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the orders and of the held-out rows.
+    %(penalty_to_l1_ratio)s
+    %(fit_intercept_to_verbose)s
+    %(epsilon_to_random_state)s
     learning_rate : one of 'constant', 'optimal', 'invscaling', 'adaptive', 'pa1', 'pa2', default='invscaling'
-        The rate of step t: "constant" is `eta0`; "optimal" 1 / (alpha (t + t0)), t0 by Bottou's rule; "invscaling"
-        eta0 / t^power_t; "adaptive" is `eta0`, divided by 5 whenever the stopping rule is met, down to 1e-6; "pa1"
-        and "pa2" are passive-aggressive steps, which just mend the loss of the row, bounded or damped by `eta0`.
-    eta0 : a number in (0, inf), default=0.01
-        The first learning rate, where it does not follow from `alpha`.
+    %(learning_rate_to_eta0)s
     power_t : a number in (-inf, inf), default=0.25
         Exponent of "invscaling"; negative values are deprecated by scikit-learn.
-    early_stopping : a boolean, default=False
-        Whether to hold rows out, and to watch the score on them instead of the objective. Rows in memory only.
-    validation_fraction : a number in (0, 1), default=0.1
-        Share of the rows that is held out.
-    n_iter_no_change : an integer in [1, inf), default=5
-        The number of epochs without progress after which the fit ends.
-    warm_start : a boolean, default=False
-        Whether ``fit`` starts from the last solution.
-    average : an integer in [1, inf) or a boolean, default=False
-        Predict with the average of the parameters over all steps from that one on; True means from the first.
-    batch_size : an integer in [1, inf), default=1
-        Rows per step, which then follows their mean gradient.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends.
+    %(early_stopping_to_n_iter_no_change)s
+    %(warm_start_to_max_time)s
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads for predictions; results do not depend on it.
 
@@ -90,13 +58,7 @@ default='squared_error'
     history_ : dict of ndarray
         Per epoch: ``objective`` (the mean loss met on the way plus the penalty at its end), ``updates`` (rows
         that moved the parameters), ``validation_score`` with `early_stopping`, ``seconds``.
-    converged_ : bool
-        Whether the stopping rule was met; also True after `max_iter` epochs without a rule.
-    certificate_ : Certificate
-        The statement that there is none: :class:`GeneralizedLinearEstimator` minimises the same objective with a
-        duality gap.
-    n_features_in_, feature_names_in_
-        Number and names of the columns seen by ``fit``.
+    %(converged_to_feature_names)s
 
     Notes
     -----
@@ -122,6 +84,7 @@ default='squared_error'
     ([1.0, 0.0, -2.0], [3.0])
     """
 
+    __doc__ = (__doc__ or "") % SHARED
     _places: ClassVar[tuple[str, ...]] = StochasticModel._places  # type: ignore[assignment]
     _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
         "loss": Choice("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"),

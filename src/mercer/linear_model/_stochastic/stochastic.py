@@ -159,7 +159,7 @@ class StochasticModel(Estimator):
     def _begin(
         self, descent: Descent, n_scores: int, n_features: int, coef_init: Any, intercept_init: Any
     ) -> StochasticState:
-        """Return the state before the first epoch: zero, what the user gives, or the last solution."""
+        """Return the state before the first epoch: zeros, the given coefficients, or the last solution."""
         if self.warm_start and hasattr(self, "coef_"):
             last = self.coef_.toarray() if issparse(self.coef_) else self.coef_
             coef_init = last if coef_init is None else coef_init
@@ -185,7 +185,7 @@ class StochasticModel(Estimator):
     def _learn(
         self, descent: Descent, start: StochasticState, last_epoch: int, source: Source, attributes: dict[str, Any]
     ) -> Outcome:
-        """Drive the epochs and store what they found."""
+        """Run the epochs and store the fitted attributes."""
         name = type(self).__name__
         outcome = self._drive(
             lambda state: stochastic_gradient(descent, start if state is None else state, last_epoch, name),

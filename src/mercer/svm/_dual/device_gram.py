@@ -115,7 +115,7 @@ class DeviceGram(Gram):
         return self.fetch_square(self._compute_square(rows, dtype), rows, dtype)
 
     def hold_square(self, rows: Array, dtype: Any) -> "DeviceSquare | None":
-        """Return the kernel matrix of `rows` on the device, or None if that has no such type."""
+        """Return the kernel matrix of `rows` on the device, or None if the device does not know `dtype`."""
         if self._is_beyond(dtype):
             return None
         return DeviceSquare(self, rows, np.dtype(dtype), self._compute_square(rows, dtype))
@@ -138,7 +138,7 @@ class DeviceGram(Gram):
         return values
 
     def _fetch(self, values: Rows) -> Array:
-        """Return values on the host: from torch on a GPU in pinned memory, which it writes to without the CPU.
+        """Copy `values` to the host; from a GPU by torch to pinned memory, which needs no work of the CPU.
 
         The memory is that of an earlier square if one was returned.
         """

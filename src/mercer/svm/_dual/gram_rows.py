@@ -63,10 +63,10 @@ class KernelRows(Protocol):
         """Return the kernel matrix of `rows`, on the host."""
 
     def make_pair_square(self, rows: Array, first: int, squares: tuple[Array, Array]) -> "Square":
-        """Return the kernel matrix of `rows`; `squares` are those of the first `first` rows and of the others."""
+        """Return the kernel matrix of `rows`, given the `squares` of its first `first` rows and of the others."""
 
     def hold_square(self, rows: Array, dtype: Any) -> Any:
-        """Return the kernel matrix of `rows` where it is computed (a ``DeviceSquare``), or None if that is the host."""
+        """Return the kernel matrix of `rows` as a ``DeviceSquare``, or None if kernels are computed on the host."""
 
     def return_memory(self, K: Array) -> None:
         """Take back the memory of a square, for the next one."""
@@ -201,7 +201,7 @@ class Gram:
         self.spare.append(memory)
 
     def make_pair_square(self, rows: Array, first: int, squares: tuple[Array, Array]) -> Square:
-        """Return the kernel matrix of two sets of rows; `squares` are those of each set."""
+        """Return the kernel matrix of two sets of rows; `squares` are the matrices of each set."""
         out = self.take_memory(len(rows), squares[0].dtype)
         self.write_values(rows[:first], rows[first:], np.arange(first), out, first)
         np.fill_diagonal(out, np.concatenate([square.diagonal() for square in squares]))
@@ -282,7 +282,7 @@ class LeastRecent:
         return len(self.owner)
 
     def make_room(self, positions: Array, missing: Array) -> Array:
-        """Return slots for the rows `missing`, whose present rows go: those unused for longest.
+        """Free slots of the cache for the rows `missing`, and return them; the rows unused for longest are dropped.
 
         The rows at `positions` are in use now.
         """

@@ -23,6 +23,7 @@ def solve_box_program(H: Array, p: Array, A: Array, lower: Array, upper: Array, 
     """Return the minimum, from a feasible `start` whose equalities it keeps."""
     width = np.where(np.isfinite(upper - lower), upper - lower, 1.0)
     low, high = np.isfinite(lower), np.isfinite(upper)
+    # A tenth of the width from each bound: near a bound the first steps would be cut short at once.
     inside = np.clip(start, np.where(low, lower + 0.1 * width, -np.inf), np.where(high, upper - 0.1 * width, np.inf))
     x, target = inside, A @ start
     y = np.zeros(len(A))
@@ -31,6 +32,7 @@ def solve_box_program(H: Array, p: Array, A: Array, lower: Array, upper: Array, 
     count = max(1, int(np.count_nonzero(low) + np.count_nonzero(high)))
     for _ in range(_MOST):
         below, above = np.where(low, x - lower, 1.0), np.where(high, upper - x, 1.0)
+        # The mean complementarity: zero, together with both residuals, exactly at the optimum.
         mu = float(z @ below + w @ above) / count
         dual, primal = H @ x + p - A.T @ y - z + w, A @ x - target
         if mu <= 1e-14 * scale and np.abs(dual).max() <= 1e-12 * scale and np.abs(primal).max(initial=0.0) <= 1e-13:
@@ -40,15 +42,18 @@ def solve_box_program(H: Array, p: Array, A: Array, lower: Array, upper: Array, 
         except ValueError:
             break
         steps = _find_direction(factor, dual, primal, low * z * below, high * w * above, z, w, below, above)
+        # The predictor aims at mu = 0; how far it gets tells how much centring the corrector needs, mu (ahead / mu)^3.
         affine = _find_reach(x, steps, z, w, below, above, low, high)
         ahead = float(
             (z + affine * steps[2]) @ (below + affine * steps[0])
             + (w + affine * steps[3]) @ (above - affine * steps[0])
         )
         centre = mu * min(1.0, max(ahead / count / max(mu, 1e-300), 0.0)) ** 3
+        # Second-order terms of the predictor are put in, so that the corrector meets s z = centre to second order.
         left = low * (z * below + steps[0] * steps[2] - centre)
         right = high * (w * above - steps[0] * steps[3] - centre)
         steps = _find_direction(factor, dual, primal, left, right, z, w, below, above)
+        # Just short of the boundary: a slack of zero would stop all later steps.
         length = 0.995 * _find_reach(x, steps, z, w, below, above, low, high)
         x, y, z, w = x + length * steps[0], y + length * steps[1], z + length * steps[2], w + length * steps[3]
     return np.clip(x, lower, upper)

@@ -44,12 +44,15 @@ class NestedDescent(BlockDescent):
             violation = program.violation(b, slope)
             if violation <= goal or steps >= most:
                 break
+            # The rows of the last set stay, as far as there is room, so that pairs across two sets are optimised
+            # together.
             kept = choose(program, slope, rise, fall, kept, _SIZE)
             part, at = program.part(kept), b[kept]
             inner = (slope[kept], rise[kept], fall[kept])
             K = square.fetch_part(kept)
             taken = descend(part, Square.whole(K), max(SHARE * violation, goal), most - steps, at, *inner, np.empty(2))
             self.gram.return_memory(K)
+            # No pair of the set can move by more than rounding.
             if taken == 0:
                 break
             change = at - b[kept]

@@ -73,7 +73,7 @@ class DualProgram:
         return DualProgram(self.rows[chosen], linear, lower, upper, self.start[chosen], self.kink, first, ridge)
 
     def moves(self, b: Array) -> tuple[Array, Array]:
-        """Return what is added to each slope when its coefficient rises and when it falls; infinite at a bound."""
+        """Return the terms added to each slope if its coefficient rises, and if it falls; infinite at a bound."""
         rise, fall = np.empty(len(b)), np.empty(len(b))
         native.mark_moves(b, self.lower, self.upper, self.kink, rise, fall)
         return rise, fall

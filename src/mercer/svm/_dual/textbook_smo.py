@@ -56,9 +56,12 @@ class TextbookSmo(DualMachines):
         offsets = np.empty(len(b))
         for group in program.groups:
             low, high = np.max((slope + fall)[group], initial=-np.inf), np.min((slope + rise)[group], initial=np.inf)
+            # The offset lies between the greatest gain of lowering and the least cost of raising; at the optimum these
+            # meet.
             offsets[group] = 0.5 * (low + high) if np.isfinite(low + high) else (low if np.isfinite(low) else high)
         room = 0.5 * self.settings.tol
         breaks = (slope + rise < offsets - room) | (slope + fall > offsets + room)
+        # Begins one row later at each step, as Platt's sweeps do, so that no row is always first.
         order = np.roll(np.arange(len(b)), -number)
         free = np.isfinite(rise) & np.isfinite(fall)
         yield from (int(i) for i in order[(breaks & free)[order]])
@@ -69,8 +72,10 @@ class TextbookSmo(DualMachines):
         group = next(group for group in program.groups if group.start <= i < group.stop)
         partners = group.start + np.argsort(-np.abs(slope[group] - slope[i]), kind="stable")
         for j in (int(partner) for partner in partners if partner != i):
+            # The order of a pair decides which coefficient rises: one of the two directions lowers the objective.
             for up, down in ((i, j), (j, i)):
                 size = _find_size(program, b, slope, K, up, down)
+                # Smaller steps are rounding, and would be taken for ever.
                 if size > 1e-12 * (abs(b[up]) + abs(b[down]) + 1e-12):
                     b[up] += size
                     b[down] -= size
@@ -91,7 +96,9 @@ def _find_size(program: DualProgram, b: Array, slope: Array, K: Array, up: int, 
     gap = (slope[down] + fall[down]) - (slope[up] + rise[up])
     if not gap > 0:
         return 0.0
+    # K may be singular, or not positive definite for some kernels: the step then ends at a bound.
     curvature = max(K[up, up] + K[down, down] - 2.0 * K[up, down], 1e-12)
+    # At a kink the slope jumps: a step ends there, and the next one sees the other slope.
     above = -b[up] if program.kink and b[up] < 0 else program.upper[up] - b[up]
     below = b[down] if program.kink and b[down] > 0 else b[down] - program.lower[down]
     return float(min(gap / curvature, above, below))

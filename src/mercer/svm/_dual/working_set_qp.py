@@ -47,6 +47,7 @@ class WorkingSetQp(DualMachines):
             slope[chosen] += program.ridge[chosen] * change
         state.steps[k] += 1
         before, state.violations[k] = state.violations[k], program.violation(b, slope)
+        # The conditions hold as well as the kernel's rounding allows: another round would choose the same rows.
         stuck = np.abs(change).max() <= 1e-14 * (1.0 + np.abs(b).max()) and before == state.violations[k]
         state.settled[k] = state.violations[k] <= self.settings.tol or stuck
         return state
@@ -60,6 +61,7 @@ class WorkingSetQp(DualMachines):
         A = np.zeros((len(part.groups), len(at)))
         for row, group in zip(A, part.groups, strict=True):
             row[group] = 1.0
+        # slope = K b + q over all rows: without the part of the active rows, what is left is their linear term.
         linear = slope[chosen] - K @ at
         if not part.kink:
             return _snap(solve_box_program(K, linear, A, part.lower, part.upper, at), part)
@@ -74,6 +76,7 @@ class WorkingSetQp(DualMachines):
 def _snap(b: Array, part: DualProgram) -> Array:
     """Move coefficients within rounding of a bound, or of the kink, to it; the freest one of a group keeps the sum."""
     wide = np.where(np.isfinite(part.upper - part.lower), part.upper - part.lower, np.maximum(np.abs(b), 1.0))
+    # The interior point stops just short of bounds; a coefficient that is at none would count as free for ever.
     hair, old = 1e-9 * wide, b.copy()
     b = np.where(b - part.lower <= hair, part.lower, b)
     b = np.where(part.upper - b <= hair, part.upper, b)

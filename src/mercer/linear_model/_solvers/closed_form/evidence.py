@@ -86,6 +86,7 @@ class Evidence:
     def _parts(self, at: Precisions) -> tuple[float, float, float]:
         """Return the residual squares and |m|^2 at the posterior mean m, and the effective number of coefficients."""
         values, along = self.spectrum.values, self.spectrum.along[:, 0]
+        # In the eigenvectors of X^T X the posterior precision is diagonal: alpha l_j + lambda.
         total = at.alpha * values + at.lambda_
         mean = at.alpha * along / total
         least = np.divide(along**2, values, out=np.zeros_like(values), where=values > 0)
@@ -95,6 +96,8 @@ class Evidence:
     def slope(self, at: Precisions) -> tuple[float, float]:
         """Return the derivatives by log alpha and log lambda."""
         squares, size, known = self._parts(at)
+        # MacKay (1992): both vanish where alpha = (n - gamma) / squares and lambda = gamma / |m|^2, with gamma the
+        # effective number of coefficients.
         by_alpha = 0.5 * (self.spectrum.weight - known - at.alpha * squares)
         by_lambda = 0.5 * (known - at.lambda_ * size)
         (a, b), (c, d) = self.noise_prior, self.weight_prior
@@ -109,6 +112,7 @@ class Evidence:
         """Take the step of expectation-maximisation: slower, and the evidence never falls."""
         squares, size, known = self._parts(at)
         freedom = self.spectrum.directions.shape[0]
+        # E |w|^2 = |m|^2 + trace S, and trace S = (d - gamma) / lambda.
         spread = (freedom - known) / at.lambda_
         return self._balance(self.spectrum.weight, squares + known / at.alpha, freedom, size + spread)
 
@@ -152,10 +156,10 @@ def maximise_evidence(
     start : EvidenceState or None
     """
     if start is None:
-        found = yield from spectrum
-        evidence = Evidence(found, *priors)
-        at = first(found)
-        state = EvidenceState(at, found, np.array([evidence.value(at)]))
+        eigen = yield from spectrum
+        evidence = Evidence(eigen, *priors)
+        at = first(eigen)
+        state = EvidenceState(at, eigen, np.array([evidence.value(at)]))
         if max_iter == 0:
             return (yield from _solve_once(evidence, state, tol))
     else:

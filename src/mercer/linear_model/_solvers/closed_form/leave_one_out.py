@@ -85,8 +85,8 @@ class LeaveOneOut(Statistic):
         n_penalties, size = errors.right.shape[1], max(1, _WIDEST // errors.y_mean.shape[0])
         sums = []
         for start in range(0, n_penalties, size):
-            found = replace(errors, right=errors.right[:, start : min(start + size, n_penalties)])(block)
-            sums.append(xp.sum(block.weigh(found * found), axis=0))
+            part = replace(errors, right=errors.right[:, start : min(start + size, n_penalties)])(block)
+            sums.append(xp.sum(block.weigh(part * part), axis=0))
         return sums[0] if len(sums) == 1 else xp.concat(sums)
 
     def native_run(self, block: Block, unit: int) -> Array:

@@ -75,6 +75,7 @@ def _from_moments(moments: MomentSums, centre: bool) -> LinearSpectrum:
     scatter, cross, y_scatter = moments.scatter, moments.cross, moments.y_scatter
     mean, y_mean, weight = moments.mean, moments.y_mean, float(moments.weight)
     if not centre:
+        # About zero instead of the mean: X^T W X = scatter + S mean mean^T.
         scatter = scatter + weight * mean[:, None] * mean[None, :]
         cross = cross + weight * mean[:, None] * y_mean[None, :]
         y_scatter = y_scatter + weight * y_mean**2
@@ -100,6 +101,7 @@ def _from_triangle(triangle: TriangleSums, moments: MomentSums) -> LinearSpectru
     scores = np.where(kept[:, None], left.T @ y, 0.0)
     unexplained = np.sum((y - left @ scores) ** 2, axis=0)
     mean, y_mean = triangle.mean[:n_features], triangle.mean[n_features:]
+    # b = V^T X^T y = s U^T y, with X = U diag(s) V^T.
     directions, along = np.ascontiguousarray(right.T), singular[:, None] * scores
     variance = moments.y_scatter / weight
     return LinearSpectrum(

@@ -69,6 +69,7 @@ def by_lsqr(
 
 
 def _start(sums: ProductSums, y: Array, moments: MomentSums) -> LsqrState:
+    # beta u = y and alpha v = X^T u start the bidiagonalisation; zero vectors stay zero.
     beta = np.sqrt(sums.squares)
     left = (y - moments.y_mean) * _inverse(beta)
     right = sums.product * _inverse(beta)
@@ -107,6 +108,7 @@ def _advance(
         -cosine * length,
         phi_left,
         state.damped + aside**2,
+        # |X^T r - alpha coef| follows from the recurrence: no pass is needed to know the gradient.
         np.abs(phi_left * length * cosine),
         state.steps + 1,
     )

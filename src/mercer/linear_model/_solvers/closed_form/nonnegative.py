@@ -102,6 +102,7 @@ def _column(coef: Array, penalty: float, scatter: Array, cross: Array) -> tuple[
     gradient = cross - scatter @ coef - penalty * coef
     curvature = np.diagonal(scatter) + penalty
     for j in np.flatnonzero(curvature > 0):
+        # The exact minimum along the coordinate, cut at zero: it never raises the objective.
         change = max(gradient[j] / curvature[j], -coef[j])
         if change != 0.0:
             coef[j] += change
@@ -112,6 +113,8 @@ def _column(coef: Array, penalty: float, scatter: Array, cross: Array) -> tuple[
         return coef, True
     move = _solve_free(scatter[np.ix_(free, free)], penalty, cross[free]) - coef[free]
     falling = move < 0
+    # The line to the minimum over the positive coefficients is left where the first of them reaches zero (Lawson and
+    # Hanson, 1974).
     share = min(1.0, np.min(-coef[free][falling] / move[falling], initial=1.0))
     coef[free] = np.maximum(coef[free] + share * move, 0.0)
     return coef, share == 1.0

@@ -88,9 +88,11 @@ class Factors:
             matrix.flat[:: matrix.shape[0] + 1] += value
             norm = np.abs(matrix).sum(axis=0).max(initial=0.0)
             factor, failed = lapack.dpotrf(matrix, lower=False, overwrite_a=True, clean=False)
+            # LAPACK estimates the reciprocal condition in the 1-norm from the factor, at O(d^2).
             condition = 0.0 if failed or norm == 0.0 else lapack.dpocon(factor, norm, uplo="U")[0]
             self.condition = min(self.condition, condition)
             self.columns.append((alpha == value, factor))
+            # One singular system makes the caller choose another solver for all targets.
             if condition == 0.0:
                 return
 
@@ -138,6 +140,7 @@ def _shrink_scatter(moments: MomentSums, alpha: Array, cutoff: float) -> tuple:
     """Return V diag(1 / (s^2 + alpha)) V^T C, the rank and the singular values, from S = V diag(s^2) V^T."""
     values, vectors = eigh(moments.scatter, driver="evd")
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    # S squares the rows: singular values below the root of this cannot be told from zero.
     floor = max(cutoff**2, _ROUNDING * len(values)) * values.max(initial=0.0)
     penalised = values[:, None] + alpha
     shrunk = np.divide(1.0, penalised, out=np.zeros_like(penalised), where=penalised > floor)
@@ -170,6 +173,7 @@ def _shrink(triangle: TriangleSums, moments: MomentSums, alpha: Array, cutoff: f
     left, singular, right = svd(rows, full_matrices=False)
     kept = singular > cutoff * (singular[0] if singular.size else 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # With a penalty no division is by zero, and small singular values need no cutoff.
         shrunk = np.where(kept[:, None] | (alpha > 0), singular[:, None] / (singular[:, None] ** 2 + alpha), 0.0)
     coef = right.T @ (np.nan_to_num(shrunk) * (left.T @ y))
     return coef, int(kept.sum()), singular

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 Judge = Callable[[Array], tuple[Array, Array]]
+# Columns or rows from which a decomposition takes long enough (some 10 ms) to deserve its own thread.
 _HEAVY = 400
 # Bytes of errors held at once while a Gram matrix gives them.
 _PANEL = 2**25
@@ -82,27 +83,28 @@ def choose_by_scatter(
     method : str
         The name of the decomposition.
     """
-    found = yield from spectrum
-    k, n_alphas = found.along.shape[1], len(alphas)
-    left, right = yield Dense(partial(_shares, found.values, alphas), len(found.values) > _HEAVY)
-    shrunk = (found.along[:, :, None] * left[:, None, :]).reshape(len(left), -1)
-    share = 1.0 / found.weight if centre else 0.0
-    errors = LeaveOneOutErrors(found.directions, left, right, shrunk, found.mean, found.y_mean, share)
+    eigen = yield from spectrum
+    k, n_alphas = eigen.along.shape[1], len(alphas)
+    left, right = yield Dense(partial(_shares, eigen.values, alphas), len(eigen.values) > _HEAVY)
+    shrunk = (eigen.along[:, :, None] * left[:, None, :]).reshape(len(left), -1)
+    share = 1.0 / eigen.weight if centre else 0.0
+    errors = LeaveOneOutErrors(eigen.directions, left, right, shrunk, eigen.mean, eigen.y_mean, share)
     if whole:
         chosen, score = judge((yield Map(errors)).reshape(-1, n_alphas, k))
     else:
         chosen, score = judge((yield LeaveOneOut(errors)).reshape(n_alphas, k))
-    return (yield from solve_by_scatter(found, alphas[chosen], chosen, score, tol, method))
+    return (yield from solve_by_scatter(eigen, alphas[chosen], chosen, score, tol, method))
 
 
 def _shares(values: Array, alphas: Array) -> tuple[Array, Array]:
-    """Thin factors of 1 / (l + alpha), (r, q) and (q, a); none where the rows do not vary.
+    """Return thin factors of 1 / (l + alpha), (r, q) and (q, a); zero where the rows do not vary.
 
     The shares l / (l + alpha) are factored, to rounding, and their rows divided by l: a share and what it multiplies,
     a row along a unit vector of fitted values, are both at most one, so that no digits are lost however l is spread.
     """
     left, sizes, right = np.linalg.svd(values[:, None] / (values[:, None] + alphas), full_matrices=False)
     kept = sizes > np.finfo(np.float64).eps * sizes[0]
+    # If nothing varies all sizes are zero; one factor must remain for the shapes.
     kept[0] = True
     scaled = np.divide(
         left[:, kept] * sizes[kept], values[:, None], out=np.zeros((len(values), kept.sum())), where=values[:, None] > 0
@@ -111,18 +113,18 @@ def _shares(values: Array, alphas: Array) -> tuple[Array, Array]:
 
 
 def solve_by_scatter(
-    found: LinearSpectrum, alpha: Array, chosen: Array, score: Array, tol: float, method: str
+    eigen: LinearSpectrum, alpha: Array, chosen: Array, score: Array, tol: float, method: str
 ) -> Solver:
     """Solve for the chosen penalties (k,), from the eigenvectors of the scatter."""
-    coef = found.coef(alpha)
+    coef = eigen.coef(alpha)
     # One correction by the residuals of the data: what forming the scatter has cost in digits comes back.
-    sums = yield Residual(coef, found.mean, found.y_mean)
-    total = found.values[:, None] + alpha
-    change = found.directions.T @ (sums.product - alpha * coef) / np.where(total > 0, total, 1.0)
-    coef = coef + found.directions @ np.where(found.values[:, None] > 0, change, 0.0)
-    state = RidgeChoice(coef, found.intercept(coef), method, chosen, score)
-    scale = float(np.sum(found.values)), float(np.sum(found.y_scatter))
-    return (yield from _finish(state, found.mean, found.y_mean, alpha, scale, tol))
+    sums = yield Residual(coef, eigen.mean, eigen.y_mean)
+    total = eigen.values[:, None] + alpha
+    change = eigen.directions.T @ (sums.product - alpha * coef) / np.where(total > 0, total, 1.0)
+    coef = coef + eigen.directions @ np.where(eigen.values[:, None] > 0, change, 0.0)
+    state = RidgeChoice(coef, eigen.intercept(coef), method, chosen, score)
+    scale = float(np.sum(eigen.values)), float(np.sum(eigen.y_scatter))
+    return (yield from _finish(state, eigen.mean, eigen.y_mean, alpha, scale, tol))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,16 +152,19 @@ class GramSpectrum:
 
     def errors(self, alphas: Array) -> Array:
         """Return leave-one-out errors (n, a, k)."""
+        # alpha / (l + alpha): factors of the residual, and of one minus the leverage, along each eigenvector.
         part = alphas / (self.values[:, None] + alphas)
         scaled, shape = part[:, :, None] * self.along[:, None, :], (len(alphas), self.along.shape[1])
         residual = (self.vectors @ scaled.reshape(len(part), math.prod(shape))).reshape(-1, *shape)
         left = (self.vectors * self.vectors) @ part
         weight = self.root**2
+        # A row of weight w > 1 stands for w rows. One is left out: the leverage is divided by w.
         taken = np.minimum(1.0, 1.0 / np.where(weight > 0, weight, 1.0))
         left = np.maximum(1.0 - taken + taken * left, 1e-300)
         root = np.where(self.root > 0, self.root, 1.0)
         errors = residual / root[:, :, None] / left[:, :, None]
         absent = np.flatnonzero(self.root[:, 0] == 0)
+        # Rows of weight zero are in no model: their error is that of a plain prediction.
         for number, alpha in enumerate(alphas if len(absent) else ()):
             fitted = self.outside @ self.dual(np.full(self.along.shape[1], alpha))
             errors[absent, number] = self.y[absent] - self.y_mean - fitted
@@ -183,6 +188,7 @@ def gram_spectrum(y: Array, weight: Array, centre: bool) -> Generator[Any, Any, 
 def _decompose(gram: Array, intercept: Array | None) -> tuple[Array, Array]:
     """Return eigenvalues and vectors, without the intercept's null direction, which is lifted above all others."""
     if intercept is not None:
+        # Gershgorin: no eigenvalue exceeds the largest absolute column sum, so that the lifted one is the last.
         gram = gram + 1.1 * np.abs(gram).sum(axis=0).max(initial=0.0) * (intercept @ intercept.T)
     values, vectors = np.linalg.eigh(gram)
     if intercept is not None:
@@ -198,25 +204,25 @@ def choose_by_gram(
 
     `y` holds the targets (n, k) and `weight` the weights of the rows or None.
     """
-    found, mean = yield from gram_spectrum(y, weight, centre)
+    eigen, mean = yield from gram_spectrum(y, weight, centre)
     n_rows, k = y.shape
     size = len(alphas) if whole else max(1, _PANEL // (8 * n_rows * k))
-    weight, parts = found.root**2, []
+    weight, parts = eigen.root**2, []
     for start in range(0, len(alphas), size):
-        each = yield Dense(partial(found.errors, alphas[start : start + size]), n_rows > _HEAVY)
+        each = yield Dense(partial(eigen.errors, alphas[start : start + size]), n_rows > _HEAVY)
         parts.append(each if whole else np.sum(weight[:, :, None] * each * each, axis=0))
     chosen, score = judge(parts[0] if whole else np.concatenate(parts))
-    return (yield from solve_by_gram(found, mean, centre, alphas[chosen], chosen, score, tol))
+    return (yield from solve_by_gram(eigen, mean, centre, alphas[chosen], chosen, score, tol))
 
 
 def solve_by_gram(
-    found: GramSpectrum, mean: Array, centre: bool, alpha: Array, chosen: Array, score: Array, tol: float
+    eigen: GramSpectrum, mean: Array, centre: bool, alpha: Array, chosen: Array, score: Array, tol: float
 ) -> Solver:
     """Solve for the chosen penalties (k,), from the eigenvectors of the Gram matrix."""
-    coef, mean = yield from dual_coefficients(found.dual(alpha), found.share, centre, mean)
-    state = RidgeChoice(coef, found.y_mean - mean @ coef, "eigen gram", chosen, score)
-    y_squares = float(np.sum(found.root**2 * (found.y - found.y_mean) ** 2))
-    return (yield from _finish(state, mean, found.y_mean, alpha, (float(np.sum(found.values)), y_squares), tol))
+    coef, mean = yield from dual_coefficients(eigen.dual(alpha), eigen.share, centre, mean)
+    state = RidgeChoice(coef, eigen.y_mean - mean @ coef, "eigen gram", chosen, score)
+    y_squares = float(np.sum(eigen.root**2 * (eigen.y - eigen.y_mean) ** 2))
+    return (yield from _finish(state, mean, eigen.y_mean, alpha, (float(np.sum(eigen.values)), y_squares), tol))
 
 
 def _finish(

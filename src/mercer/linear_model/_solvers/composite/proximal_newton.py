@@ -24,6 +24,7 @@ __all__ = ["ProximalNewtonState", "proximal_newton"]
 
 # Hessians of up to this many parameters are formed whole; larger problems start from this many columns.
 _WORKING_SET = 256
+# Most sweeps over the model of one step, which is not worth more: the next step has a better model.
 _SWEEPS = 1000
 
 
@@ -51,10 +52,10 @@ def proximal_newton(
         columns = working_set(problem, point)
         curvature = yield LossCurvature(problem.loss, point.parameters, columns)
         target = yield Dense(partial(_model_minimum, problem, point, columns, curvature), heavy=True)
-        found = yield from _backtrack(problem, point, target - point.parameters)
-        if found is None:
+        accepted = yield from _backtrack(problem, point, target - point.parameters)
+        if accepted is None:
             return Solution(state, False, certificate)
-        point, state = found, ProximalNewtonState(found.parameters, state.n_steps + 1)
+        point, state = accepted, ProximalNewtonState(accepted.parameters, state.n_steps + 1)
         certificate = problem.certify(point, moments)
         yield problem.step(point, state, certificate, working_set=float(len(columns)))
 
@@ -68,6 +69,7 @@ def working_set(problem: LinearProblem, point: Point) -> np.ndarray:
     used = np.any(point.parameters[:, :-1] != 0, axis=0)
     subgradient = problem.penalty.least_subgradient(point.parameters, point.gradient)[:, :-1]
     broken = np.max(np.abs(subgradient), axis=0)
+    # Columns in use always stay; a set of at least twice their number leaves room to grow.
     broken[used] = np.inf
     size = max(_WORKING_SET // n_scores, 2 * int(used.sum()))
     chosen = np.argsort(-broken, kind="stable")[:size]
@@ -100,6 +102,7 @@ def _backtrack(problem: LinearProblem, point: Point, direction: np.ndarray) -> G
     step = 1.0
     before = problem.penalty.value(point.parameters)
     smooth = float(np.vdot(point.slope, direction))
+    # The decrease that the model promises bounds the slope of J along the direction (Tseng and Yun, 2009).
     promise = smooth + problem.penalty.value(point.parameters + direction) - before
     if not promise < 0:
         return None

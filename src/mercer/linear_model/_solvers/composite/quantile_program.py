@@ -93,14 +93,14 @@ def quantile_program(
     certificate = None
     for _ in range(_ROUNDS):
         rows = yield NearRows(problem.loss, state.reference, state.size, state.numbers)
-        found = yield Dense(partial(_solve_program, problem, survey, rows, method, options), heavy=True)
-        if found is None and math.isinf(state.size):
+        optimum = yield Dense(partial(_solve_program, problem, survey, rows, method, options), heavy=True)
+        if optimum is None and math.isinf(state.size):
             break
-        if found is None:
+        if optimum is None:
             # The near rows cannot balance the far ones: more of them are needed.
             state = replace(state, size=4.0 * state.size)
             continue
-        parameters, slopes = found
+        parameters, slopes = optimum
         check = SideChanges(problem.loss, state.reference, state.size, state.numbers, parameters)
         sides = yield check
         point = _point(problem, rows, parameters, slopes, sides.loss)

@@ -65,6 +65,7 @@ class NearRows(Statistic):
         weight = xp.ones_like(residual) if block.weight is None else xp.astype(block.weight, residual.dtype)
         free = _is_free(block, residual, self.size, self.numbers) & (weight > 0)
         low, high = self.loss.limits
+        # Far from the plane the loss is a line: its slope depends on the side only.
         slope = xp.where(residual > 0, xp.full_like(residual, low), xp.full_like(residual, high))
         heavy = xp.where(free, xp.zeros_like(slope), weight * slope)
         chosen = xp.nonzero(free)[0]
@@ -103,8 +104,10 @@ class SideChanges(Statistic):
 
     def of(self, block: Block) -> SideSums:
         xp = block.xp
-        before, residual = (_residuals(block, one) for one in (self.reference, self.parameters))
+        before, residual = (_residuals(block, parameters) for parameters in (self.reference, self.parameters))
         value = self.loss.value((xp.astype(block.y, residual.dtype) - residual)[:, None], block.y, xp)
+        # A row far off that changes sides contradicts the fixed slope it was summed with: it must become a row of the
+        # program.
         changed = (before > 0) & (residual < 0) | (before <= 0) & (residual > 0)
         changed = changed & ~_is_free(block, before, self.size, self.numbers)
         if block.weight is not None:
@@ -125,5 +128,6 @@ def _is_free(block: Block, residual: Array, size: float, numbers: Array) -> Arra
     if numbers.shape[0] == 0:
         return near
     own = xp.arange(block.start, block.start + block.n, dtype=xp.int64, device=block.device)
+    # Binary search in the sorted indices; clipped, since those beyond the last have no entry to compare.
     places = xp.clip(xp.searchsorted(numbers, own), 0, numbers.shape[0] - 1)
     return near | (xp.take(numbers, places) == own)

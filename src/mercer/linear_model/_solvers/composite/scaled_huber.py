@@ -36,13 +36,17 @@ _GRADIENT = (
     "The largest entry of the gradient of J over the sum of weights, by coefficients in units of the deviation of "
     "their columns, by the intercept and by the scale (where it could still fall): zero at the optimum."
 )
+# Step lengths tried before the search gives up: each is at most half of the last.
 _TRIALS = 40
+# A promise below this share of J is rounding.
 _ROUNDING = 1e-15
+# Step lengths that a Newton step may need without making the next step cautious.
 _FEW = 2
 # Step lengths tried before the search switches to cautious steps.
 _BRIEF = 8
 # The least scale relative to the targets' deviation: rows that lie on a plane exactly would take it to zero.
 _LEAST = 1e-10
+# The least scale if all targets are alike.
 _TINY = 10 * float(np.finfo(np.float64).eps)
 _HEAVY = 200  # columns from which a step takes long enough (some 10 ms) to deserve its own thread
 
@@ -79,6 +83,7 @@ class HuberProblem:
     def evaluate(self, parameters: Any, scale: float, weight: float) -> Generator[Any, Any, _Point]:
         """Compute J and its gradient by coefficients, intercept and scale (d + 2,) in one pass."""
         sums = yield ScaledHuber(parameters, scale, self.epsilon)
+        # dJ/dv = S - (sum of the squares on the quadratic piece and of epsilon^2 beyond it).
         gradient = np.append(sums.gradient, weight - sums.squares)
         gradient[:-2] += 2.0 * self.alpha * parameters[:-1]
         if not self.fit_intercept:
@@ -94,12 +99,16 @@ class HuberProblem:
         # The Fenchel-Young inequality is an equality at the slopes of the loss itself.
         product = sums.value - scale * (weight - sums.squares) + float(point.parameters[:-1] @ slopes)
         product += float(point.parameters[-1]) * total
+        # A constant slope against the sum, the largest that meets both conditions, so that the mixture needs least of
+        # it.
         if self.fit_intercept and total != 0.0:
             other = -math.copysign(min(2.0 * self.epsilon, 2.0), total)
             mix = abs(total) / (abs(total) + abs(other) * weight)
             slopes = (1.0 - mix) * slopes + mix * other * weight * moments.mean
             squares = (1.0 - mix) * squares + mix * other**2 * weight
             product = (1.0 - mix) * product + mix * other * weight * float(moments.y_mean[0])
+        # The conjugate is convex in the scaling: the best one is where the parabola product t - bend t^2 / 2 peaks,
+        # unless sum s u^2 <= 4 S forbids it.
         most = min(1.0, math.sqrt(4.0 * weight / squares)) if squares > 0 else 1.0
         bend = float(slopes @ slopes) / (2.0 * self.alpha) if self.alpha > 0 else math.inf
         best = min(most, max(product, 0.0) / bend) if bend > 0 else most
@@ -114,6 +123,7 @@ class HuberProblem:
         deviation = np.sqrt(moments.scatter / moments.weight + (0.0 if self.fit_intercept else moments.mean**2))
         units = np.concatenate([np.where(deviation > 0, deviation, 1.0), np.ones(2)])
         gradient = np.abs(point.gradient) / units / moments.weight
+        # At its lower bound the scale must only not want to rise.
         if point.scale <= least:
             gradient[-1] = max(0.0, -point.gradient[-1]) / moments.weight
         return Certificate.of("gradient norm", float(np.max(gradient)), self.tol, _GRADIENT)
@@ -140,13 +150,13 @@ def minimise_scaled_huber(
         if -float(point.gradient @ direction) <= _ROUNDING * abs(point.objective):
             # No step promises more than rounding, which may exceed the gap asked for.
             return Solution(state, True, certificate)
-        found = yield from _search(problem, point, direction, moments.weight, least, state.cautious)
-        if found is None and state.cautious:
+        accepted = yield from _search(problem, point, direction, moments.weight, least, state.cautious)
+        if accepted is None and state.cautious:
             return Solution(state, certificate.satisfied, certificate)
-        if found is None:
+        if accepted is None:
             state = replace(state, cautious=True)
             continue
-        point, trials = found
+        point, trials = accepted
         state = HuberState(point.parameters, point.scale, state.n_steps + 1, trials > _FEW)
         certificate = problem.certify(point, moments, least)
         yield Step(point.objective, state, certificate, {certificate.kind.split()[-1]: certificate.value})
@@ -161,6 +171,8 @@ def _direction(problem: HuberProblem, point: _Point, sums: Any, least: float) ->
     kept[-2] = problem.fit_intercept
     step = np.zeros(len(hessian))
     step[kept] = solve_semidefinite(hessian[np.ix_(kept, kept)], -point.gradient[kept])
+    # The quadratic over linear model holds near the present scale only; the other parameters then follow the scale
+    # reached.
     reached = min(max(point.scale + step[-1], least, 0.1 * point.scale), 10.0 * point.scale)
     if point.scale + step[-1] != reached:
         step[:] = 0.0
@@ -185,5 +197,6 @@ def _search(
         if trial.objective <= point.objective + 1e-4 * step * slope + slack:
             return trial, trials
         ahead = float(trial.gradient @ direction)
+        # The zero of the slope by the secant, but at least half and at most nine tenths shorter.
         step *= min(0.5, max(0.1, slope / (slope - ahead) if ahead > 0 else 0.5))
     return None

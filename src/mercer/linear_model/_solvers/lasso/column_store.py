@@ -128,6 +128,7 @@ class DenseColumns(ColumnStore):
     def take(self, indices: Array) -> Generator[Any, Any, None]:
         first, self.size = self.size, self.size + len(indices)
         if self.size > len(self.table):
+            # Growth by half keeps the copies of all extensions together linear in the final size.
             wider = np.empty((max(self.size, 3 * len(self.table) // 2), self.table.shape[1]))
             wider[:first] = self.table[:first]
             self.table = wider
@@ -142,6 +143,7 @@ class DenseColumns(ColumnStore):
     def all_products(self, vector: Array) -> Generator[Any, Any, Array]:
         heavy = self.weigh(vector)
         product = yield WeightedProduct(heavy)
+        # (X - 1 mean^T)^T v = X^T v - mean sum(v): nothing is centred.
         return product - self.mean * heavy.sum()
 
     def some_products(self, indices: Array, vector: Array) -> Generator[Any, Any, Array]:
@@ -160,6 +162,7 @@ class DenseColumns(ColumnStore):
 
     def combine(self, w: Array) -> Array:
         used = np.flatnonzero(w)
+        # Selecting columns copies them, which pays only if most coefficients are zero.
         if 2 * len(used) > len(w):
             return w @ self.table[: self.size]
         return w[used] @ self.table[used]
@@ -238,6 +241,8 @@ class SparseColumns(ColumnStore):
         mean = self.mean[self.chosen]
         stored = table.data, table.indices, table.indptr, mean, self.weights, self.total
         moved = native.sparse_descent(*stored, squares, price, order, w, u, shift)
+        # From the moves of this sweep alone, in the units of the residual: what native code kept in `u` is without
+        # weights.
         return moved, residual - self.combine(w - before)
 
 

@@ -128,6 +128,7 @@ def coordinate_descent(
             problem.gap = float(state.gaps[target])
         yield from problem.start(state.coef[:, target])
         if not resumed:
+            # No sweeps, only the gap and the objective at the start: the first step reports all targets.
             yield from problem.round(price, float(goals[target]), plan.tol, 0)
             state = _advance(state, moments, target, problem, price)
     # Targets not yet solved keep their starting coefficients.
@@ -141,6 +142,8 @@ def coordinate_descent(
     for target in range(first, n_targets):
         problem, goal = problems.pop(target), float(goals[target])
         while not problem.settled and (left := plan.max_iter - int(state.sweeps[target])) > 0:
+            # A round may take twice the sweeps done so far: the gap, a pass over wide rows, is computed O(log sweeps)
+            # times.
             most = min(left, max(problem.pace, 2 * int(state.sweeps[target])))
             yield from problem.round(price, goal, plan.tol, most)
             state = _advance(state, moments, target, problem, price)
@@ -178,14 +181,14 @@ def open_problems(
 ) -> Generator[Any, Any, list[Any]]:
     """Open one problem for each of some moments, with the targets and weights they belong to."""
     if plan.on_gram:
-        return [GramDescent(one, target, Orders(plan.seed)) for one, target in zip(moments, targets, strict=True)]
+        return [GramDescent(sums, target, Orders(plan.seed)) for sums, target in zip(moments, targets, strict=True)]
     y, own = yield Targets()
     weights = [own] * len(moments) if weights is None else weights
-    stores = yield OpenColumns([one.mean for one in moments], weights)
+    stores = yield OpenColumns([sums.mean for sums in moments], weights)
     problems = []
-    for one, target, store in zip(moments, targets, stores, strict=True):
-        centred = store.weigh(y[:, target] - one.y_mean[target])
-        problems.append(WorkingSet(store, one, target, centred, Orders(plan.seed), plan.subject))
+    for sums, target, store in zip(moments, targets, stores, strict=True):
+        centred = store.weigh(y[:, target] - sums.y_mean[target])
+        problems.append(WorkingSet(store, sums, target, centred, Orders(plan.seed), plan.subject))
     return problems
 
 

@@ -91,8 +91,8 @@ def cross_validate(
     """
     folds, everything = yield FoldMoments(splits, plan.centre, plan.on_gram, plan.subject)
     moments = [*(fold.moments for fold in folds), everything]
-    for one in moments:
-        check_sums(plan.subject, one)
+    for sums in moments:
+        check_sums(plan.subject, sums)
     weights = None if plan.on_gram else [*(fold.weight for fold in folds), (yield Weights())]
     problems = yield from open_problems(plan, moments, [0] * len(moments), weights)
     walk = _Walk(plan, folds, moments, problems, ratios)
@@ -104,6 +104,7 @@ def cross_validate(
     while state.n_done < state.errors.shape[0] * state.errors.shape[1]:
         state = yield from walk.advance(state)
         yield Step(float(walk.mean(state, state.n_done - 1)), state, walk.certificate(state))
+    # The model of all rows may still be one penalty behind the best error.
     if state.chosen != state.best:
         yield Together([walk.whole(state, state.best)])
         state = walk.with_model(state, state.best)
@@ -125,7 +126,7 @@ class _Walk:
 
     def __init__(self, plan: DescentPlan, folds: list[Any], moments: list[Any], problems: list[Any], ratios: Array):
         self.plan, self.folds, self.moments, self.problems, self.ratios = plan, folds, moments, problems, ratios
-        self.goals = [plan.tol * float(one.y_scatter[0]) for one in moments]
+        self.goals = [plan.tol * float(sums.y_scatter[0]) for sums in moments]
 
     def begin(self, alphas: Array) -> Generator[Any, Any, FoldsState]:
         errors = np.full((*alphas.shape, len(self.folds)), np.nan)
@@ -148,6 +149,7 @@ class _Walk:
     def advance(self, state: FoldsState) -> Generator[Any, Any, FoldsState]:
         """Move every fold one penalty further, and the model of all rows if it lags behind."""
         asking = [self._fold(state, number) for number in range(len(self.folds))]
+        # The fit of all rows goes beside the folds, on a thread of its own: it needs the errors of the last step only.
         lags = state.chosen != state.best
         results = yield Together([*asking, *([self.whole(state, state.best)] if lags else [])])
         if lags:
@@ -155,6 +157,7 @@ class _Walk:
         errors = state.errors.copy()
         place = np.unravel_index(state.n_done, errors.shape[:2])
         errors[place] = [error for error, _ in results[: len(self.folds)]]
+        # Strictly less: among equal errors the larger penalty, which came first, is kept.
         better = state.n_done == 0 or errors[place].mean() < self.mean(state, state.best)
         met = state.met and all(met for _, met in results[: len(self.folds)])
         best = state.n_done if better else state.best
@@ -185,6 +188,7 @@ class _Walk:
     def _fold(self, state: FoldsState, number: int) -> Generator[Any, Any, tuple[float, bool]]:
         """Take a fold to the next penalty: its error there, and whether it arrived."""
         problem, price, goal = self.problems[number], self._price(state, state.n_done, number), self.goals[number]
+        # A new share of the l1 part begins its path at the largest penalty, where all coefficients are zero.
         if state.n_done % state.errors.shape[1] == 0:
             yield from problem.start(np.zeros(len(state.coef)))
         yield from follow(problem, price, goal, self.plan.tol, self.plan.max_iter)

@@ -80,6 +80,7 @@ class FoldMoments:
             return [self._mask(source, *split) for split in self.splits], self._sum_rows(source, None)
         tests = [self._sum_rows(source, test) for _, test in self.splits]
         if self._is_partition(source.n_rows):
+            # Sums of the other folds, never the total less one fold: a difference would cancel.
             trains = [_total([*tests[:k], *tests[k + 1 :]]) for k in range(len(tests))]
             everything = _total(tests)
         else:
@@ -107,6 +108,7 @@ class FoldMoments:
 
     def _mask(self, source: Source, train: Array, test: Array) -> Fold:
         X, own = source.whole(), source.weight
+        # Rows left out weigh nothing, and rows drawn twice weigh double: no fold copies the rows.
         weight = np.bincount(train, minlength=source.n_rows).astype(np.float64)
         weight = weight if own is None else weight * own
         sums = self._sum_rows(open_source(X, source.y, weight, source.threads), None)

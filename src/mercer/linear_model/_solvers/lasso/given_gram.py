@@ -16,10 +16,10 @@ __all__ = ["adopt_gram"]
 def adopt_gram(
     subject: str, gram: Array, moments: MomentSums, centre: bool, single: bool
 ) -> Generator[Any, Any, MomentSums]:
-    """Return the moments of rows whose scatter is `gram`, from those with its diagonal.
+    """Return `moments`, which hold only the diagonal of the scatter, with the whole scatter `gram`.
 
-    A Gram matrix of rows from which means have yet to be taken is not their scatter; then the scatter is summed up,
-    with a warning. `single` says that the rows, hence the matrix, may be rounded to float32.
+    If the model has an intercept and the rows are not centred, their Gram matrix is not their scatter: the scatter is
+    then computed, with a warning. `single` says that the rows, hence the matrix, may be rounded to float32.
     """
     d, tolerance = len(moments.mean), 1e-3 if single else 1e-6
     if gram.shape != (d, d):
@@ -32,13 +32,13 @@ def adopt_gram(
         )
         warnings.warn(message, UserWarning, stacklevel=2)
         return (yield Moments(centre))
-    found, wanted = np.diagonal(gram), moments.scatter
-    wrong = ~np.isclose(found, wanted, rtol=tolerance, atol=tolerance * wanted.max(initial=0.0))
+    given, wanted = np.diagonal(gram), moments.scatter
+    wrong = ~np.isclose(given, wanted, rtol=tolerance, atol=tolerance * wanted.max(initial=0.0))
     if wrong.any() or not np.allclose(gram, gram.T, rtol=tolerance, atol=tolerance * wanted.max(initial=0.0)):
         column = int(np.argmax(wrong))
         message = (
             f"{subject}: the Gram matrix in precompute did not pass validation: it must be symmetric, with the sums of "
-            f"squares of the columns (centred, weighted) on its diagonal; got {found[column]:g} for column {column}, "
+            f"squares of the columns (centred, weighted) on its diagonal; got {given[column]:g} for column {column}, "
             f"expected {wanted[column]:g}. Set precompute=True to have it computed."
         )
         raise DataError(message)

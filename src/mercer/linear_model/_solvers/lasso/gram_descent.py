@@ -86,7 +86,7 @@ class GramDescent:
         yield
 
     def record(self) -> tuple[Array, ...]:
-        """Return what the next round depends on besides the coefficients: nothing."""
+        """Return the arrays, besides the coefficients, that a resumed run needs: none."""
         return ()
 
     def restore(self) -> Generator[Any, Any, None]:

@@ -91,7 +91,7 @@ class WorkingSet:
         self.w = np.ascontiguousarray(coef[self.columns])
 
     def record(self) -> tuple[Array, ...]:
-        """Return what the next round depends on besides the coefficients."""
+        """Return the arrays, besides the coefficients, that a resumed run needs."""
         return self.columns, self.batches, self.references.vectors, self.references.products
 
     def restore(self, columns: Array, batches: Array, vectors: Array, products: Array) -> Asking:
@@ -186,7 +186,7 @@ class WorkingSet:
         return self.cross[self.columns] - self.w[used] @ self.G[used, : len(self.w)]
 
     def _judge(self, price: Price) -> Asking:
-        """Compute the duality gap over all columns, with true slopes for those that the references leave in doubt."""
+        """Compute the duality gap over all columns; slopes are computed only where the references do not bound them."""
         self.residual = self.y - self.store.combine(self.w) if self.w.size else self.y
         self.q = self._slopes() if self.w.size else self.w
         highest = max(price.l1, float(price.upward(self.q - price.l2 * self.w).max(initial=0.0)))
@@ -217,7 +217,7 @@ class WorkingSet:
         self.broken = np.where(self.outside, bound, 0.0)
 
     def _admit(self, l1: float) -> Asking:
-        """Take the columns that break their bound the most, and some that nearly do: twice those in use at most."""
+        """Add the columns with the largest violations, and some near their bound: at most twice those in use."""
         near = np.flatnonzero(self.broken > _NEAR * l1)
         room = max(_FIRST, 2 * int(np.count_nonzero(self.w)))
         yield from self._take(np.sort(near[np.argsort(-self.broken[near], kind="stable")[:room]]))

@@ -117,6 +117,7 @@ class Epoch:
     def answer(self, source: Source) -> None:
         X, course, state = source.whole(), self.course, self.state
         weight = np.ones(source.n_rows) if source.weight is None else source.weight
+        # Derivatives are remembered as s_i / S of the loss's, so that their sum is the gradient of the mean.
         weight = weight / course.total_weight
         y = course.targets(source.y)
         n_scores = state.table.shape[2]

@@ -102,6 +102,7 @@ class _Walk:
             order = keep_order(rows)
         visits = stochastic.Visits(y, weight, order.visits, order.fetches, order.distance)
         batch = self.descent.batch_size
+        # Whole batches, so that the cut into calls changes no step.
         length = max(1, int(_CHUNK / stored) // batch) * batch
         active = np.flatnonzero(self.state.active).tolist()
         arrays = list_row_arrays(X)
@@ -128,6 +129,8 @@ class _Walk:
                 intercept=self._read("intercept"),
                 average_coef=np.where(count > 0, 1.0 / np.maximum(count, 1.0), 0.0)[:, None] * total,
                 average_intercept=self._read("average_intercept"),
+                # Native code keeps the account of the penalty in units of v = w / scale; the next epoch begins with
+                # scale one.
                 owed=scale[:, None] * self.owed,
                 due=scale * self._read("due"),
                 t=step,

@@ -87,6 +87,7 @@ class PenalisedLoss:
         lengths = yield Map(partial(_lengths, scale=scale, constant=float(problem.fit_intercept)))
         # The largest second derivative of the loss in any direction.
         curvature = 0.5 if isinstance(problem.loss, Softmax) else 0.25
+        # The largest Lipschitz constant of a row's gradient, for n rows whose weighted losses are averaged.
         smoothness = curvature * np.max(lengths) * len(lengths) / problem.total_weight
         convexity = np.min(problem.penalty.l2[:-1] / scale**2, initial=np.inf)
         step = _longest_step(smoothness, convexity, len(lengths), averaged) / np.append(scale, 1.0) ** 2
@@ -134,6 +135,7 @@ class RidgeTargets:
 
     def prepare(self, averaged: bool) -> Generator[Any, Any, Course]:
         self.moments = moments = yield Moments(self.centre, diagonal=True)
+        # Below a few roundings of |X| |y| the gradient is noise.
         rounding = 4 * np.finfo(np.float64).eps * np.sqrt(moments.scatter.sum() * moments.y_scatter)
         self.goal = np.maximum(self.tolerance * np.linalg.norm(moments.cross, axis=0), rounding)
         width = moments.mean.shape[0]

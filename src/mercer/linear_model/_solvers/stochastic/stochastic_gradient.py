@@ -187,8 +187,11 @@ def _update_rules(
 ) -> StochasticState:
     """Return the state with its stopping rules brought up to date."""
     active = before.active
+    # The losses were met on the way, at parameters that changed; the penalty is that of the last ones. An exact
+    # objective would take another pass.
     objective = np.where(active, sums.loss + descent.penalties(state.coef), before.last)
     watched = objective if score is None else -score
+    # NaN compares as false, so that it never counts as no progress; divergence is detected elsewhere.
     stuck = np.zeros(len(active), dtype=bool) if descent.tol is None else watched > before.best - descent.tol
     stale = np.where(active, np.where(stuck, before.stale + 1, 0), before.stale)
     best = np.where(active, np.minimum(before.best, watched), before.best)
@@ -207,6 +210,7 @@ def _is_lost(descent: Descent, before: StochasticState, state: StochasticState, 
     """Return whether the losses diverge: far above those of all-zero scores in two epochs, and rising."""
     if descent.slope_is_bounded or descent.schedule == 1:
         return False
+    # Two epochs in a row, since the first steps of a sound fit may overshoot too.
     far = _DIVERGED * sums.loss_at_zero
     return bool(np.any((before.last > far) & (state.last > before.last)))
 
