@@ -82,7 +82,9 @@ def test_a_missing_category_is_a_category():
 
 def test_names_that_are_no_columns_are_refused():
     X, y = np.zeros((4, 2)), [0, 1, 0, 1]
-    with pytest.raises(DataError, match=r"must name columns by numbers below 2, by a mask of 2 booleans"):
+    with pytest.raises(
+        DataError, match=r"as integer indices must be in \[0, n_features - 1\]; got \[2\] for 2 columns"
+    ):
         DecisionTreeClassifier(categorical_features=[2]).fit(X, y)
     with pytest.raises(DataError, match="'from_dtype' needs a frame"):
         DecisionTreeClassifier(categorical_features="from_dtype").fit(X, y)

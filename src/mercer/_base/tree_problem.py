@@ -22,7 +22,7 @@ from mercer._source import Source, open_source, place_of
 from mercer._types import Array, Rows
 from mercer.errors import DataError, UnsupportedError
 
-__all__ = ["Problem", "check_values", "open_problem", "open_table", "read_table", "rules_of"]
+__all__ = ["Problem", "check_values", "open_problem", "open_table", "read_rules", "read_table"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Problem:
         """
         if random and self.categories is None and not issparse(self.X):
             return keep_columns(self.X, subject)
-        kinds = None if self.categories is None else self.categories.kinds(self.X.shape[1])
+        kinds = None if self.categories is None else self.categories.mark_columns(self.X.shape[1])
         X = csc_array(self.X) if issparse(self.X) else self.X
         return encode_columns(X, threads, subject, coarse, kinds, weight)
 
@@ -190,7 +190,7 @@ def balance_classes(labels: Array, weight: Array) -> Array:
     return factor
 
 
-def rules_of(estimator: Any, problem: Problem) -> Rules:
+def read_rules(estimator: Any, problem: Problem) -> Rules:
     """Return the rules of growth that an estimator's parameters set."""
     n, d = problem.X.shape
     leaf, split = estimator.min_samples_leaf, estimator.min_samples_split

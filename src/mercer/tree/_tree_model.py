@@ -13,7 +13,7 @@ from mercer._base import Estimator, few_rows, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
-from mercer._base.tree_problem import check_values, open_problem, rules_of
+from mercer._base.tree_problem import check_values, open_problem, read_rules
 from mercer._base.validation import check_rows
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -63,7 +63,7 @@ class TreeModel(MultiOutputMixin, Estimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         problem = open_problem(self, X, y, sample_weight)
-        rules = rules_of(self, problem)
+        rules = read_rules(self, problem)
         source = open_source(problem.X, problem.y, problem.weight, self._threads())
         given = problem.attributes() | {"max_features_": rules.max_features, "_dtype": problem.X.dtype.name}
         self._n_classes = problem.n_classes

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._native.tree import node_rows
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED
-from mercer._solver.tree.categories import words_of
+from mercer._solver.tree.categories import pack_categories
 from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.search import search_categories, search_part
 from mercer._solver.tree.target import Described
@@ -256,7 +256,7 @@ class Growth:
             goes = level.goes[node, : self.columns.offsets[feature + 1] - self.columns.offsets[feature]]
             seen = np.flatnonzero(goes)
             numbers = self.columns.table[self.columns.offsets[feature] + seen].astype(np.int64)
-            self.words.append(words_of(numbers, goes[seen] == 3))
+            self.words.append(pack_categories(numbers, goes[seen] == 3))
             level.categories[node] = self.n_words
             level.threshold[node] = np.nan
             self.n_words += len(self.words[-1])
