@@ -205,7 +205,7 @@ def read_rules(estimator: Any, problem: Problem) -> Rules:
         max_features=features_looked_at(estimator.max_features, d),
         coarse_rows=0 if estimator.splitter == "histogram" else math.inf,
         random=estimator.splitter == "random",
-        signs=_signs(estimator, problem),
+        signs=_read_signs(estimator, problem),
     )
 
 
@@ -220,7 +220,7 @@ def features_looked_at(wish: Any, d: int) -> int:
     return int(wish) if isinstance(wish, Integral) else max(1, int(wish * d))
 
 
-def _signs(estimator: Any, problem: Problem) -> Array:
+def _read_signs(estimator: Any, problem: Problem) -> Array:
     """Check ``monotonic_cst`` and return the sign of each feature; empty if there are no constraints."""
     if estimator.monotonic_cst is None:
         return np.zeros(0, np.int8)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer.errors import DataError
 from mercer.tree._multiway_tree import MultiwayTree
-from mercer.tree._node_view import NodeView, view
+from mercer.tree._node_view import NodeView, view_nodes
 
 __all__ = ["Condition", "feature_labels", "node_conditions"]
 
@@ -83,7 +83,7 @@ def feature_labels(model: Any, names: Any = None) -> list[str]:
 
 def node_conditions(model: Any, names: Any = None) -> tuple[NodeView, list[Condition | None]]:
     """Return the nodes of a tree, and for each the condition that leads to it from its parent; None for the root."""
-    nodes, labels = view(model), feature_labels(model, names)
+    nodes, labels = view_nodes(model), feature_labels(model, names)
     tree = model.tree_
     make = _multiway_condition if isinstance(tree, MultiwayTree) else _binary_condition
     found: list[Condition | None] = [None]

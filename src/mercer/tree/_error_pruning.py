@@ -7,7 +7,7 @@ from scipy.stats import beta
 from sklearn.utils.validation import column_or_1d
 
 from mercer.errors import DataError, ParameterError
-from mercer.tree._node_view import NodeView, cut_model, view
+from mercer.tree._node_view import NodeView, cut_model, view_nodes
 
 __all__ = ["prune_pessimistic", "prune_reduced_error"]
 
@@ -48,7 +48,7 @@ def prune_reduced_error(model: Any, X_val: Any, y_val: Any, *, sample_weight: An
     >>> pruned.get_n_leaves() < model.get_n_leaves(), pruned.score(X[1::2], y[1::2]) >= model.score(X[1::2], y[1::2])
     (True, True)
     """
-    nodes = view(model)
+    nodes = view_nodes(model)
     y_val = column_or_1d(y_val)
     weight = np.ones(len(y_val)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     own = np.zeros(len(nodes.parent))
@@ -94,7 +94,7 @@ def prune_pessimistic(model: Any, *, confidence: float = 0.25) -> Any:
     if not 0 < confidence < 1:
         message = f"prune_pessimistic: confidence must be a number in (0, 1); got {confidence!r}. C4.5 takes 0.25."
         raise ParameterError(message)
-    nodes = view(model)
+    nodes = view_nodes(model)
     if nodes.classes is None:
         message = (
             f"prune_pessimistic: model must be a classification tree; got {type(model).__name__}. Use another rule."

@@ -14,7 +14,7 @@ from mercer.errors import DataError
 from mercer.tree._multiway_gains import impurities
 from mercer.tree._multiway_tree import MultiwayTree
 
-__all__ = ["NodeView", "cut_model", "view"]
+__all__ = ["NodeView", "cut_model", "view_nodes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class NodeView:
         return last
 
 
-def view(model: Any) -> NodeView:
+def view_nodes(model: Any) -> NodeView:
     """Return the nodes of a fitted tree."""
     check_is_fitted(model)
     tree: Any = getattr(model, "tree_", None)

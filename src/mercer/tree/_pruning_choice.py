@@ -9,7 +9,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import column_or_1d
 
 from mercer.errors import ParameterError
-from mercer.tree._node_view import NodeView, cut_model, view
+from mercer.tree._node_view import NodeView, cut_model, view_nodes
 
 __all__ = ["PruningChoice", "prune_cost_complexity", "weakest_links"]
 
@@ -88,7 +88,7 @@ def prune_cost_complexity(
     """
     y = column_or_1d(y)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    whole = view(_grow(estimator, X, y, weight))
+    whole = view_nodes(_grow(estimator, X, y, weight))
     alphas, cuts = weakest_links(whole)
     # A penalty between two critical ones stands for all of them; the geometric mean is Breiman's choice.
     tried = np.sqrt(alphas * np.append(alphas[1:], np.inf))
@@ -144,7 +144,7 @@ def _grow(estimator: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> A
 
 def _fold_errors(estimator: Any, X: Any, y: Any, weight: Any, fold: Any, tried: np.ndarray) -> np.ndarray:
     train, test = fold
-    nodes = view(_grow(estimator, _rows(X, train), y[train], None if weight is None else weight[train]))
+    nodes = view_nodes(_grow(estimator, _rows(X, train), y[train], None if weight is None else weight[train]))
     alphas, cuts = weakest_links(nodes)
     parts = nodes.parts(_rows(X, test))
     own = np.ones(len(test)) if weight is None else weight[test]

@@ -7,7 +7,7 @@ import pytest
 
 from mercer._solver.tree import growth as _growth
 from mercer._solver.tree import search as _search
-from mercer._solver.tree.assembly import assemble, state_of
+from mercer._solver.tree.assembly import assemble, take_state
 from mercer._solver.tree.columns import encode_columns, keep_columns
 from mercer._solver.tree.growth import Growth, Rules
 from mercer._solver.tree.target import class_target, value_target
@@ -27,7 +27,7 @@ def grown(target, X, kinds=None, columns=None, **rules):
     growth.plant(numpy.arange(len(X), dtype=numpy.int32), 7)
     while growth.grow_level():
         pass
-    return assemble(state_of(growth), X.shape[1], numpy.array([target.first_slots[-1]]))
+    return assemble(take_state(growth), X.shape[1], numpy.array([target.first_slots[-1]]))
 
 
 def labels(n_classes, criterion, n=60):
@@ -94,7 +94,7 @@ def test_every_build_finds_the_same_medians(at_level, random):
     growth.plant(numpy.arange(40, dtype=numpy.int32), 7)
     while growth.grow_level():
         pass
-    tree = assemble(state_of(growth), 2, numpy.array([1]))
+    tree = assemble(take_state(growth), 2, numpy.array([1]))
     expected = RECORDED.setdefault(("medians", random), tree)
     numpy.testing.assert_array_equal(tree.feature, expected.feature)
     numpy.testing.assert_array_equal(tree.threshold, expected.threshold)

@@ -9,7 +9,7 @@ from mercer._solver.tree import growth as _growth
 from mercer._solver.tree import search as _search
 from mercer._solver.tree import target as _target
 from mercer._solver.tree import whole_growth as _whole_growth
-from mercer._solver.tree.assembly import assemble, state_of
+from mercer._solver.tree.assembly import assemble, take_state
 from mercer._solver.tree.columns import encode_columns, keep_columns
 from mercer._solver.tree.growth import Growth, Rules, StoppedError
 from mercer._solver.tree.search import Room
@@ -76,7 +76,7 @@ def assert_same_trees(X, target, weight, room=None, **rules):
     growth = planted(X, target, weight, **rules)
     while growth.grow_level():
         pass
-    expected = assemble(state_of(growth), X.shape[1], n_classes)
+    expected = assemble(take_state(growth), X.shape[1], n_classes)
     assert expected.node_count > 5
     for name in FIELDS:
         found, wanted = getattr(whole, name), getattr(expected, name)

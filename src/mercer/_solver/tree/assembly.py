@@ -11,7 +11,7 @@ from mercer._solver.tree.growth import Growth, Level
 from mercer._solver.tree.target import Described
 from mercer._types import Array
 
-__all__ = ["GrowthState", "assemble", "nodes_of", "resume_levels", "shape_values", "state_of"]
+__all__ = ["GrowthState", "assemble", "join_levels", "resume_levels", "shape_values", "take_state"]
 
 _NODE_FIELDS = ("left", "right", "feature", "threshold", "missing_left", "categories")
 
@@ -31,17 +31,17 @@ class GrowthState:
     bounds: Array
 
 
-def state_of(growth: Growth) -> GrowthState:
+def take_state(growth: Growth) -> GrowthState:
     """Return what a growth needs to be continued or assembled."""
     last = growth.levels[-1]
     sizes = np.array([len(level.starts) for level in growth.levels])
     words = np.concatenate([np.zeros(0, np.int64), *growth.words])
     return GrowthState(
-        nodes_of(growth.levels), words, sizes, last.rows, last.starts, last.stops, last.seeds, last.bounds
+        join_levels(growth.levels), words, sizes, last.rows, last.starts, last.stops, last.seeds, last.bounds
     )
 
 
-def nodes_of(levels: list[Level]) -> dict[str, Array]:
+def join_levels(levels: list[Level]) -> dict[str, Array]:
     """Return the arrays of all levels, one after the other."""
     nodes = {name: np.concatenate([getattr(level, name) for level in levels]) for name in _NODE_FIELDS}
     nodes["n_rows"] = np.concatenate([level.stops - level.starts for level in levels])

@@ -4,7 +4,7 @@ import heapq
 
 import numpy as np
 
-from mercer._solver.tree.assembly import GrowthState, state_of
+from mercer._solver.tree.assembly import GrowthState, take_state
 from mercer._solver.tree.growth import Growth, Level
 from mercer._types import Array
 
@@ -27,7 +27,7 @@ def grow_best_first(growth: Growth, max_leaves: int | None) -> GrowthState:
         growth.n_nodes += 2
         leaves += 1
         _offer(growth, len(growth.levels) - 1, waiting)
-    return state_of(growth)
+    return take_state(growth)
 
 
 def _offer(growth: Growth, number: int, waiting: list[tuple[float, int, int, Array]]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.tree import node_rows, node_search
-from mercer._solver.tree.assembly import assemble, nodes_of, shape_values, state_of
+from mercer._solver.tree.assembly import assemble, join_levels, shape_values, take_state
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._solver.tree.growth import EPSILON, Growth
 from mercer._solver.tree.search import Room, is_single, make_node, make_records
@@ -24,7 +24,7 @@ def grow_whole(growth: Growth, n_classes: Array, room: Room) -> BinaryTree:
     if not _is_plain(growth):
         while growth.grow_level():
             pass
-        return assemble(state_of(growth), growth.columns.n_features, n_classes)
+        return assemble(take_state(growth), growth.columns.n_features, n_classes)
     waiting = _grow_large(growth)
     thicket = Thicket(growth, room)
     for number, at in enumerate(waiting):
@@ -137,7 +137,7 @@ class Thicket:
     def tree(self, n_classes: Array) -> BinaryTree:
         """Return the tree, its nodes numbered depth first."""
         top, count = self.growth.n_nodes, self.n_nodes
-        links, above = self.links[:count], nodes_of(self.growth.levels)
+        links, above = self.links[:count], join_levels(self.growth.levels)
         divided = np.flatnonzero(above["left"] != LEAF)
         links[divided, :2] = np.stack([above["left"], above["feature"]], axis=1)[divided]
         links[divided, 2:5] = 0
