@@ -1,4 +1,4 @@
-"""What trees offer to a study."""
+"""The trees that a study tries."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from mercer.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegre
 
 __all__ = ["CANDIDATES"]
 
-# Leaves that a person can still read; what needs more is for forests.
+# Numbers of leaves that a person can still read; for more leaves there are forests.
 _LEAVES = [4, 8, 16, 32]
 
 

@@ -1,4 +1,4 @@
-"""Pruning from the leaves up: by errors on validation rows, or by what training errors understate."""
+"""Pruning from the leaves up: by errors on validation rows, or by upper bounds of the errors on training rows."""
 
 from typing import Any
 
@@ -106,7 +106,8 @@ def prune_pessimistic(model: Any, *, confidence: float = 0.25) -> Any:
 
 
 def _cut_from_below(nodes: NodeView, own: np.ndarray) -> np.ndarray:
-    """Return which nodes become leaves: those that cost no more as a leaf than the best of their branch."""
+    """Return a mask of the nodes to cut: those whose `own` cost as a leaf is at most that of their pruned branch."""
+    # best[t] is the least cost of the branch of node t; children come after their parents.
     best, cut = own.copy(), np.zeros(len(own), dtype=bool)
     for node in range(len(own) - 1, -1, -1):
         below = nodes.children[node]

@@ -1,4 +1,4 @@
-"""Impurity of a node, and what a split gains: the definitions, for any number of parts."""
+"""The impurity of a node and the gain of a split, by their definitions, for any number of parts."""
 
 import math
 from typing import Any
@@ -14,7 +14,7 @@ _CRITERIA = ("entropy", "gini", "misclassification", "squared_error", "absolute_
 
 
 def impurity(y: Any, criterion: str = "entropy", *, sample_weight: Any = None, base: float = 2.0) -> float:
-    r"""Return how mixed the targets of a node are; zero if they are all alike.
+    r"""Return the impurity of the targets of a node; zero if all are equal.
 
     With p the weighted shares of the classes: entropy :math:`-\sum_k p_k \log p_k`, Gini's index
     :math:`1 - \sum_k p_k^2`, misclassification :math:`1 - \max_k p_k`; for numbers the variance, the mean distance from
@@ -82,7 +82,7 @@ def _of_numbers(y: Array, weight: Array, criterion: str) -> float:
 def split_gain(
     y: Any, parts: Any, criterion: str = "entropy", *, sample_weight: Any = None, base: float = 2.0
 ) -> float:
-    r"""Return what a split gains: the impurity of the whole less the weighted mean of that of its parts.
+    r"""Return the gain of a split: the impurity of the whole less the weighted mean impurity of its parts.
 
     .. math:: G = I(S) - \sum_v \frac{w(S_v)}{w(S)} I(S_v) .
 

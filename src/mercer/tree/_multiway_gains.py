@@ -1,4 +1,4 @@
-"""Gains of splits with many branches: a branch for each category, two for a number, one for what is missing."""
+"""Gains of splits with many branches: one for each category or two for numbers, and one for missing values."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ _CELLS = 2**22
 
 @dataclass(frozen=True)
 class Gain:
-    """What a split of one column would gain, its split information in bits, and its threshold if it is numeric."""
+    """The gain of a split of one column, its split information in bits, and its threshold if it is numeric."""
 
     gain: float
     information: float
@@ -33,10 +33,11 @@ def impurities(weights: Any, criterion: str) -> np.ndarray:
 
 
 def quality(branches: np.ndarray, missing: np.ndarray, criterion: str, fractional: bool) -> tuple[Any, Any]:
-    """Return gain and split information of class weights by branch (..., branches, K) and of missing rows (..., K).
+    """Return gain and split information from the class weights of `branches` (..., b, K) and `missing` (..., K).
 
-    Missing rows are a branch of their own; or, where they are shared among branches, the gain is that of the known
-    rows times their share.
+    With w the weight and I the impurity, the gain is I(all) - sum_b w_b I_b / w, where missing rows are one more
+    branch. If `fractional`, missing rows are shared among branches, and the gain is that of the known rows times their
+    share of the weight. The split information is the entropy of the weights of all parts.
     """
     known = branches.sum(axis=-2)
     whole = known + missing
@@ -55,13 +56,14 @@ def quality(branches: np.ndarray, missing: np.ndarray, criterion: str, fractiona
 def categorical_gain(
     codes: np.ndarray, classes: np.ndarray, n_codes: int, criterion: str, fractional: bool, least: int
 ) -> Gain | None:
-    """Return the gain of a branch for each category; None where fewer than two branches have enough rows.
+    """Return the gain of a split with a branch for each category; None unless two or more branches have enough rows.
 
     Parameters
     ----------
     codes : (m,) categories of the rows, -1 where missing
     classes : (m, K) weights in the column of each row's class
     """
+    # The code -1 of missing values adds to the last row.
     sums = np.zeros((n_codes + 1, classes.shape[1]))
     np.add.at(sums, codes, classes)
     branches, missing = sums[:-1], sums[-1]
@@ -77,7 +79,7 @@ def categorical_gain(
 def numeric_gains(
     values: np.ndarray, classes: np.ndarray, criterion: str, fractional: bool, least: int
 ) -> list[Gain | None]:
-    """Return the best threshold of each column, half-way between two values; None where no threshold splits.
+    """Return the gain of the best threshold of each column, half-way between two values; None if there is none.
 
     Parameters
     ----------
@@ -100,6 +102,7 @@ def _gains_of_columns(
         return [None] * d
     order = np.argsort(values, axis=0, kind="stable")
     ranked = np.take_along_axis(values, order, axis=0)
+    # NaN sorts last: left[i] are the class weights of the first i + 1 rows, known ones first.
     left = np.cumsum(classes[order], axis=0)
     n_known = m - np.isnan(values).sum(axis=0)
     known = left[np.maximum(n_known - 1, 0), np.arange(d)]
@@ -110,7 +113,7 @@ def _gains_of_columns(
     before = np.arange(1, m)[:, None]
     allowed = (ranked[1:] > ranked[:-1]) & (before >= least) & (n_known - before >= least)
     gain = np.where(allowed, gain, -1.0)
-    # Sums over rows differ by rounding with their order: among thresholds as good as the best, the lowest is taken.
+    # The rounding of sums depends on the order of rows: of all thresholds within it of the best, the lowest is taken.
     place = (gain >= gain.max(axis=0) - 1e-12).argmax(axis=0)
     columns = np.arange(d)
     low, high = ranked[place, columns], ranked[place + 1, columns]

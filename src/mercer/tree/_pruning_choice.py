@@ -110,7 +110,7 @@ def prune_cost_complexity(
 
 
 def weakest_links(nodes: NodeView) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the penalties at which branches go, and which nodes are then leaves; the first is zero, the whole tree."""
+    """Return the penalties at which branches are cut, from 0 for the whole tree, and for each a mask of cut nodes."""
     own, n = nodes.cost, len(nodes.parent)
     cut = np.zeros(n, dtype=bool)
     alphas, cuts = [0.0], [cut.copy()]
@@ -124,7 +124,7 @@ def weakest_links(nodes: NodeView) -> tuple[np.ndarray, list[np.ndarray]]:
         strength = np.full(n, np.inf)
         strength[inner] = (own[inner] - branch[inner]) / (leaves[inner] - 1)
         least = strength.min()
-        # All links as weak as this go at once; rounding must not make two of them.
+        # All links of this strength are cut at once; rounding must not make two strengths of it.
         cut |= strength <= least + 1e-12
         least = max(least, alphas[-1])
         if least <= alphas[-1] + 1e-15 and len(alphas) > 1:

@@ -68,7 +68,7 @@ class RuleSet:
         return self.rules[number]
 
     def apply(self, X: Any) -> np.ndarray:
-        """Return the number of the rule that each row meets; -1 where a category is in no rule."""
+        """Return the index of the rule that each row meets; -1 if a category is in no rule."""
         columns = _columns(X)
         found = np.full(len(columns[0]), -1)
         for number, rule in enumerate(self.rules):
@@ -198,13 +198,13 @@ def leaf_regions(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     low = np.full((len(nodes.parent), model.n_features_in_), -np.inf)
     high = -low
     for node in range(1, len(nodes.parent)):
-        one = conditions[node]
+        condition = conditions[node]
         low[node], high[node] = low[nodes.parent[node]], high[nodes.parent[node]]
-        if one is None or one.operator not in ("<=", ">"):
+        if condition is None or condition.operator not in ("<=", ">"):
             message = "leaf_regions: every split must be numeric; got one by category. Use rules(model)."
             raise DataError(message)
-        side = high if one.operator == "<=" else low
-        side[node, one.feature] = one.value
+        side = high if condition.operator == "<=" else low
+        side[node, condition.feature] = condition.value
     return low[nodes.leaves], high[nodes.leaves], nodes.value[nodes.leaves]
 
 

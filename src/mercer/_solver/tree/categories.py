@@ -69,7 +69,7 @@ def is_frame(X: Any) -> bool:
 
 def find_missing(values: Array) -> Array:
     """Return a mask (n,) of the values that are None, NaN, NaT or the NA of pandas."""
-    if values.dtype.kind == "f":
+    if values.dtype.kind in "fmM":
         return np.isnan(values)
     if values.dtype.kind != "O":
         return np.zeros(len(values), bool)
