@@ -19,7 +19,7 @@ from mercer.tree import (
     prune_reduced_error,
 )
 from mercer.tree._node_view import cut_model, view_nodes
-from mercer.tree._pruning_choice import weakest_links
+from mercer.tree._pruning_choice import find_weakest_links
 
 
 def data(n=120, seed=0):
@@ -50,7 +50,7 @@ def test_no_subtree_costs_less_at_any_penalty(tree):
     X, y = data(24)
     nodes = view_nodes(tree.fit(X, y))
     subtrees = list(every_pruning(nodes))
-    alphas, cuts = weakest_links(nodes)
+    alphas, cuts = find_weakest_links(nodes)
     cost = nodes.cost
     for alpha in np.concatenate([alphas, alphas[1:] * 0.999, [10.0]]):
         least = min(cost[list(leaves)].sum() + alpha * len(leaves) for leaves in subtrees)
@@ -63,7 +63,7 @@ def test_no_subtree_costs_less_at_any_penalty(tree):
 def test_the_sequence_is_nested_from_the_whole_tree_to_the_root():
     X, y = data()
     nodes = view_nodes(DecisionTreeClassifier(random_state=0).fit(X, y))
-    alphas, cuts = weakest_links(nodes)
+    alphas, cuts = find_weakest_links(nodes)
     assert (np.diff(alphas) > 0).all()
     assert alphas[0] == 0
     assert cuts[-1][0]

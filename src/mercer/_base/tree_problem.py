@@ -17,7 +17,7 @@ from mercer._base.wrapping import check_wrapped_place
 from mercer._solver.tree.categories import CategoryTable, learn_categories
 from mercer._solver.tree.columns import Columns, encode_columns, keep_columns
 from mercer._solver.tree.growth import Rules
-from mercer._solver.tree.target import class_target, value_target
+from mercer._solver.tree.target import make_class_target, make_value_target
 from mercer._source import Source, open_source, place_of
 from mercer._types import Array, Rows
 from mercer.errors import DataError, UnsupportedError
@@ -62,8 +62,8 @@ class Problem:
     def target(self, criterion: str, weight: Array) -> Any:
         """Return what a tree is to predict, with these weights."""
         if self.classes:
-            return class_target(self.labels, self.n_classes, weight, criterion)
-        return value_target(self.labels, weight, criterion)
+            return make_class_target(self.labels, self.n_classes, weight, criterion)
+        return make_value_target(self.labels, weight, criterion)
 
     def encode(
         self, threads: int, subject: str, coarse: bool = False, random: bool = False, weight: Array | None = None
@@ -93,7 +93,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
             f"histogram holds; use splitter='best' or criterion='squared_error'."
         )
         raise UnsupportedError(message)
-    X, table = _with_categories(estimator, X, name)
+    X, table = _encode_categories(estimator, X, name)
     rows = {"dtype": list(FLOATS), "order": "C", "accept_sparse": "csr", "ensure_all_finite": False}
     X, y = validate_data(estimator, X, y, validate_separately=(rows, {"ensure_2d": False, "dtype": None}))
     check_values(name, X)
@@ -115,7 +115,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
         check_labels(y)
         found = [np.unique(columns[:, k], return_inverse=True) for k in range(columns.shape[1])]
         labels = np.stack([numbers for _, numbers in found], axis=1)
-        factor = _class_factor(estimator, y, labels, weight)
+        factor = _compute_class_factor(estimator, y, labels, weight)
         return Problem(X, y, weight, labels, [classes for classes, _ in found], factor, table)
     targets = np.ascontiguousarray(columns, dtype=np.float64)
     if estimator.criterion == "poisson":
@@ -123,7 +123,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     return Problem(X, y, weight, targets, [], None, table)
 
 
-def _with_categories(estimator: Any, X: Any, name: str) -> tuple[Any, CategoryTable | None]:
+def _encode_categories(estimator: Any, X: Any, name: str) -> tuple[Any, CategoryTable | None]:
     """Return rows with codes for categories, and the table of what these stand for."""
     wish = estimator.categorical_features
     if wish is None:
@@ -165,7 +165,7 @@ def _check_counts(name: str, y: Array, weight: Array) -> None:
         raise DataError(message)
 
 
-def _class_factor(estimator: Any, y: Array, labels: Array, weight: Array) -> Array | None:
+def _compute_class_factor(estimator: Any, y: Array, labels: Array, weight: Array) -> Array | None:
     """Return the factor of each row's weight that ``class_weight`` asks for; None if it asks for none.
 
     Balanced factors follow from weights, so that a weight of two still is the row twice.
@@ -202,14 +202,14 @@ def read_rules(estimator: Any, problem: Problem) -> Rules:
         min_weight_leaf=estimator.min_weight_fraction_leaf * float(problem.full_weight.sum()),
         max_depth=math.inf if estimator.max_depth is None else estimator.max_depth,
         min_decrease=estimator.min_impurity_decrease,
-        max_features=features_looked_at(estimator.max_features, d),
+        max_features=count_features(estimator.max_features, d),
         coarse_rows=0 if estimator.splitter == "histogram" else math.inf,
         random=estimator.splitter == "random",
         signs=_read_signs(estimator, problem),
     )
 
 
-def features_looked_at(wish: Any, d: int) -> int:
+def count_features(wish: Any, d: int) -> int:
     """Return how many features a split looks at."""
     if wish is None:
         return d

@@ -11,7 +11,7 @@ from mercer.errors import DataError
 from mercer.tree._multiway_tree import MultiwayTree
 from mercer.tree._node_view import NodeView, view_nodes
 
-__all__ = ["Condition", "feature_labels", "node_conditions"]
+__all__ = ["Condition", "list_conditions", "list_feature_labels"]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _compare(numbers: np.ndarray, operator: str, value: Any) -> np.ndarray:
     return inside if operator == "in" else ~inside
 
 
-def feature_labels(model: Any, names: Any = None) -> list[str]:
+def list_feature_labels(model: Any, names: Any = None) -> list[str]:
     """Return the names of a model's columns: `names`, those of the fit, or x0, x1, ..."""
     if names is None:
         names = getattr(model, "feature_names_in_", None)
@@ -79,18 +79,18 @@ def feature_labels(model: Any, names: Any = None) -> list[str]:
     return [str(name) for name in names]
 
 
-def node_conditions(model: Any, names: Any = None) -> tuple[NodeView, list[Condition | None]]:
+def list_conditions(model: Any, names: Any = None) -> tuple[NodeView, list[Condition | None]]:
     """Return the nodes of a tree, and the condition that leads to each from its parent; None for the root."""
-    nodes, labels = view_nodes(model), feature_labels(model, names)
+    nodes, labels = view_nodes(model), list_feature_labels(model, names)
     tree = model.tree_
-    make = _multiway_condition if isinstance(tree, MultiwayTree) else _binary_condition
+    make = _make_multiway_condition if isinstance(tree, MultiwayTree) else _make_binary_condition
     found: list[Condition | None] = [None]
     for node in range(1, len(nodes.parent)):
         found.append(make(model, labels, int(nodes.parent[node]), node))
     return nodes, found
 
 
-def _multiway_condition(model: Any, labels: list[str], parent: int, node: int) -> Condition:
+def _make_multiway_condition(model: Any, labels: list[str], parent: int, node: int) -> Condition:
     tree = model.tree_
     feature, branch = int(tree.feature[parent]), int(tree.branch[node])
     if branch < 0:
@@ -100,7 +100,7 @@ def _multiway_condition(model: Any, labels: list[str], parent: int, node: int) -
     return Condition(feature, labels[feature], "is", model.categories_[feature].tolist()[branch])
 
 
-def _binary_condition(model: Any, labels: list[str], parent: int, node: int) -> Condition:
+def _make_binary_condition(model: Any, labels: list[str], parent: int, node: int) -> Condition:
     tree = model.tree_
     feature, left = int(tree.feature[parent]), bool(tree.children_left[parent] == node)
     sides: Any = getattr(tree, "missing_go_to_left", None)

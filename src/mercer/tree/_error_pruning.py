@@ -55,7 +55,7 @@ def prune_reduced_error(model: Any, X_val: Any, y_val: Any, *, sample_weight: An
     for leaf, rows, part in nodes.parts(X_val):
         node = leaf
         while node >= 0:
-            own[node] += (part * weight[rows] * _loss(nodes, node, y_val[rows])).sum()
+            own[node] += (part * weight[rows] * _compute_loss(nodes, node, y_val[rows])).sum()
             node = nodes.parent[node]
     return cut_model(nodes, _cut_from_below(nodes, own))
 
@@ -118,7 +118,7 @@ def _cut_from_below(nodes: NodeView, own: np.ndarray) -> np.ndarray:
     return cut
 
 
-def _loss(nodes: NodeView, node: int, y: np.ndarray) -> np.ndarray:
+def _compute_loss(nodes: NodeView, node: int, y: np.ndarray) -> np.ndarray:
     if nodes.classes is None:
         return (nodes.value[node, 0] - y) ** 2
     return (nodes.classes[nodes.value[node].argmax()] != y).astype(np.float64)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError
-from mercer.tree._conditions import Condition, node_conditions
+from mercer.tree._conditions import Condition, list_conditions
 
 __all__ = ["PathStep", "RowExplanation", "explain_rows"]
 
@@ -73,7 +73,7 @@ def explain_rows(model: Any, X: Any, *, feature_names: Any = None) -> list[RowEx
     start [0.25 0.75]
     "x0" <= 0.5: [+0.75 -0.75]
     """
-    nodes, conditions = node_conditions(model, feature_names)
+    nodes, conditions = list_conditions(model, feature_names)
     explained: list[Any] = [None] * (len(X) if not hasattr(X, "shape") else X.shape[0])
     for leaf, rows, part in nodes.parts(X):
         if len(part) and (part < 1).any():

@@ -45,9 +45,9 @@ def impurity(y: Any, criterion: str = "entropy", *, sample_weight: Any = None, b
         message = f"impurity: criterion must be one of {', '.join(map(repr, _CRITERIA))}; got {criterion!r}."
         raise ParameterError(message)
     y = np.asarray(y)
-    weight = _weights("impurity", y, sample_weight)
+    weight = _check_weights("impurity", y, sample_weight)
     if criterion in ("squared_error", "absolute_error", "poisson"):
-        return _of_numbers(y.astype(np.float64), weight, criterion)
+        return _measure_numbers(y.astype(np.float64), weight, criterion)
     classes, numbers = np.unique(y, return_inverse=True)
     shares = np.bincount(numbers, weight, minlength=len(classes)) / weight.sum()
     shares = shares[shares > 0]
@@ -56,7 +56,7 @@ def impurity(y: Any, criterion: str = "entropy", *, sample_weight: Any = None, b
     return float(1.0 - shares.max()) if criterion == "misclassification" else max(0.0, 1.0 - float(shares @ shares))
 
 
-def _weights(name: str, y: Array, sample_weight: Any) -> Array:
+def _check_weights(name: str, y: Array, sample_weight: Any) -> Array:
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if y.ndim != 1 or weight.shape != y.shape or len(y) == 0 or weight.min() < 0 or weight.sum() <= 0:
         message = (
@@ -67,7 +67,7 @@ def _weights(name: str, y: Array, sample_weight: Any) -> Array:
     return weight
 
 
-def _of_numbers(y: Array, weight: Array, criterion: str) -> float:
+def _measure_numbers(y: Array, weight: Array, criterion: str) -> float:
     if criterion == "absolute_error":
         order = np.argsort(y, kind="stable")
         median = y[order][np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)]
@@ -112,7 +112,7 @@ def split_gain(
     1.0
     """
     y, names = np.asarray(y), np.asarray(parts)
-    weight = _weights("split_gain", y, sample_weight)
+    weight = _check_weights("split_gain", y, sample_weight)
     if names.shape != y.shape:
         message = f"split_gain: parts must have one entry per row; got shape {names.shape} for {len(y)} rows."
         raise DataError(message)

@@ -15,7 +15,7 @@ from mercer._solver.request import Dense
 from mercer._source import open_source
 from mercer.errors import DataError
 from mercer.tree._mixed_rows import learn_mixed_rows, read_mixed_rows
-from mercer.tree._multiway_gains import impurities
+from mercer.tree._multiway_gains import compute_impurities
 from mercer.tree._multiway_tree import Growth, MultiwayTree, grow
 
 __all__ = ["MultiwayTreeClassifier"]
@@ -293,6 +293,6 @@ class _Growing:
     def solve(self, start: MultiwayTree | None) -> Solver:
         tree = (yield Dense(self.make)) if start is None else start
         leaves = tree.weights[tree.feature < 0]
-        left = float((impurities(leaves, self.criterion) * leaves.sum(axis=1)).sum() / leaves.sum())
+        left = float((compute_impurities(leaves, self.criterion) * leaves.sum(axis=1)).sum() / leaves.sum())
         yield Step(left, tree, Certificate.none(_STATEMENT), {"n_leaves": float(tree.n_leaves)})
         return Solution(tree, True, Certificate.none(_STATEMENT))

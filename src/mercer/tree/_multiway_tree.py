@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._plain import plain
-from mercer.tree._multiway_gains import Gain, categorical_gain, impurities, numeric_gains
+from mercer.tree._multiway_gains import Gain, compute_impurities, find_categorical_gain, find_numeric_gains
 
 __all__ = ["Growth", "MultiwayTree", "grow"]
 
@@ -90,7 +90,7 @@ class MultiwayTree:
                 leaves.append((node, rows, part))
                 continue
             below = self.children[node]
-            branch = branches_of(values[rows, self.feature[node]], self.threshold[node])
+            branch = find_branches(values[rows, self.feature[node]], self.threshold[node])
             lost = ~np.isin(branch, self.branch[below])
             total = self.weights[below].sum()
             for child in below:
@@ -103,7 +103,7 @@ class MultiwayTree:
         return leaves
 
 
-def branches_of(values: np.ndarray, threshold: float) -> np.ndarray:
+def find_branches(values: np.ndarray, threshold: float) -> np.ndarray:
     """Return the branch of each value: its code if `threshold` is NaN, else whether it is above; -1 if missing."""
     known = values == values
     taken = values if np.isnan(threshold) else (values > threshold)
@@ -128,13 +128,13 @@ class Growth:
         found: list[Gain | None] = [None] * values.shape[1]
         numeric = np.flatnonzero(free & (self.n_categories == 0))
         if len(numeric):
-            table = numeric_gains(values[:, numeric], classes, self.criterion, self.fractional, self.min_leaf)
+            table = find_numeric_gains(values[:, numeric], classes, self.criterion, self.fractional, self.min_leaf)
             for column, gain in zip(numeric, table, strict=True):
                 found[column] = gain
         for column in np.flatnonzero(free & (self.n_categories > 0)):
-            codes = branches_of(values[:, column], np.nan)
+            codes = find_branches(values[:, column], np.nan)
             size = int(self.n_categories[column])
-            found[column] = categorical_gain(codes, classes, size, self.criterion, self.fractional, self.min_leaf)
+            found[column] = find_categorical_gain(codes, classes, size, self.criterion, self.fractional, self.min_leaf)
         return found
 
     def choose(self, found: list[Gain | None]) -> int | None:
@@ -168,7 +168,7 @@ def grow(growth: Growth, values: np.ndarray, labels: np.ndarray, weight: np.ndar
         nodes.append(node | {"gains": np.full(values.shape[1], np.nan)})
         node = nodes[-1]
         open_ended = growth.max_depth is None or depth < growth.max_depth
-        impure = float(impurities(node["weights"], growth.criterion)) > 1e-12
+        impure = float(compute_impurities(node["weights"], growth.criterion)) > 1e-12
         if not (open_ended and impure and len(rows) >= growth.min_split):
             continue
         found = growth.gains(values[rows], table, free)
@@ -189,7 +189,7 @@ def _divide(values: np.ndarray, own: np.ndarray, threshold: float, fractional: b
 
     If `fractional`, a missing row goes down all branches, its weight shared in the proportion of their known weights.
     """
-    branch = branches_of(values, threshold)
+    branch = find_branches(values, threshold)
     keys = [int(key) for key in np.unique(branch) if key != MISSING or not fractional]
     missing = np.flatnonzero(branch == MISSING)
     known = own[branch != MISSING].sum()

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._solver.tree.pruning import cut_branches
 from mercer.errors import DataError
-from mercer.tree._multiway_gains import impurities
+from mercer.tree._multiway_gains import compute_impurities
 from mercer.tree._multiway_tree import MultiwayTree
 
 __all__ = ["NodeView", "cut_model", "view_nodes"]
@@ -80,7 +80,7 @@ def view_nodes(model: Any) -> NodeView:
     check_is_fitted(model)
     tree: Any = getattr(model, "tree_", None)
     if isinstance(tree, MultiwayTree):
-        found = impurities(tree.weights, model.criterion)
+        found = compute_impurities(tree.weights, model.criterion)
         return NodeView(model, tree.parent, tree.shares(), tree.weights.sum(axis=1), found, model.classes_)
     if not hasattr(tree, "children_left"):
         message = (

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 from mercer.errors import ParameterError
 from mercer.tree._node_view import NodeView, cut_model, view_nodes
 
-__all__ = ["PruningChoice", "prune_cost_complexity", "weakest_links"]
+__all__ = ["PruningChoice", "find_weakest_links", "prune_cost_complexity"]
 
 
 @dataclass(frozen=True)
@@ -89,14 +89,14 @@ def prune_cost_complexity(
     y = column_or_1d(y)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     whole = view_nodes(_grow(estimator, X, y, weight))
-    alphas, cuts = weakest_links(whole)
+    alphas, cuts = find_weakest_links(whole)
     # A penalty between two critical ones stands for all of them; the geometric mean is Breiman's choice.
     tried = np.sqrt(alphas * np.append(alphas[1:], np.inf))
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y))
     if len(folds) < 2:
         message = f"prune_cost_complexity: cv must make two folds or more; got {len(folds)}. Raise cv."
         raise ParameterError(message)
-    table = np.array([_fold_errors(estimator, X, y, weight, fold, tried) for fold in folds])
+    table = np.array([_measure_fold(estimator, X, y, weight, fold, tried) for fold in folds])
     errors = table.mean(axis=0)
     spread = table.std(axis=0, ddof=1) / np.sqrt(len(folds))
     best = int(np.flatnonzero(errors <= errors.min() + 1e-12)[-1])
@@ -109,7 +109,7 @@ def prune_cost_complexity(
     return PruningChoice(model, float(alphas[best]), alphas, leaves, errors, spread)
 
 
-def weakest_links(nodes: NodeView) -> tuple[np.ndarray, list[np.ndarray]]:
+def find_weakest_links(nodes: NodeView) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return the penalties at which branches are cut, from 0 for the whole tree, and for each a mask of cut nodes."""
     own, n = nodes.cost, len(nodes.parent)
     cut = np.zeros(n, dtype=bool)
@@ -142,23 +142,25 @@ def _grow(estimator: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> A
     return model.fit(X, y) if weight is None else model.fit(X, y, sample_weight=weight)
 
 
-def _fold_errors(estimator: Any, X: Any, y: Any, weight: Any, fold: Any, tried: np.ndarray) -> np.ndarray:
+def _measure_fold(estimator: Any, X: Any, y: Any, weight: Any, fold: Any, tried: np.ndarray) -> np.ndarray:
     train, test = fold
-    nodes = view_nodes(_grow(estimator, _rows(X, train), y[train], None if weight is None else weight[train]))
-    alphas, cuts = weakest_links(nodes)
-    parts = nodes.parts(_rows(X, test))
+    nodes = view_nodes(_grow(estimator, _take_rows(X, train), y[train], None if weight is None else weight[train]))
+    alphas, cuts = find_weakest_links(nodes)
+    parts = nodes.parts(_take_rows(X, test))
     own = np.ones(len(test)) if weight is None else weight[test]
-    errors = [np.average(_losses(nodes, nodes.answers(parts, len(test), cut), y[test]), weights=own) for cut in cuts]
+    errors = [
+        np.average(_compute_losses(nodes, nodes.answers(parts, len(test), cut), y[test]), weights=own) for cut in cuts
+    ]
     return np.array(errors)[np.searchsorted(alphas, tried, side="right") - 1]
 
 
-def _losses(nodes: NodeView, answers: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _compute_losses(nodes: NodeView, answers: np.ndarray, y: np.ndarray) -> np.ndarray:
     if nodes.classes is None:
         return (answers[:, 0] - y) ** 2
     return (nodes.classes[answers.argmax(axis=1)] != y).astype(np.float64)
 
 
-def _rows(X: Any, index: np.ndarray) -> Any:
+def _take_rows(X: Any, index: np.ndarray) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[index]
     return X[index] if hasattr(X, "shape") else np.asarray(X)[index]

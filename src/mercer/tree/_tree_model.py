@@ -21,7 +21,7 @@ from mercer._solver.tree.assembly import GrowthState, assemble, resume_levels, t
 from mercer._solver.tree.best_first import grow_best_first
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import Growth
-from mercer._solver.tree.pruning import prune, pruning_path
+from mercer._solver.tree.pruning import find_pruning_path, prune
 from mercer._source import open_source
 from mercer._types import Array
 
@@ -114,14 +114,14 @@ class TreeModel(MultiOutputMixin, Estimator):
             growth.words, growth.n_words = [state.words], len(state.words)
         elif self.max_leaf_nodes is not None:
             state = yield Dense(lambda: grow_best_first(growth, self.max_leaf_nodes))
-            yield Step(_cost(state.nodes) / whole, state, GREEDY, {"leaves": _n_leaves(state.nodes)})
+            yield Step(_compute_cost(state.nodes) / whole, state, GREEDY, {"leaves": _count_leaves(state.nodes)})
             return Solution(state, True, GREEDY)
         else:
             state = take_state(growth)
-            yield Step(_cost(state.nodes) / whole, state, GREEDY, {"leaves": 1.0})
+            yield Step(_compute_cost(state.nodes) / whole, state, GREEDY, {"leaves": 1.0})
         while (yield Dense(growth.grow_level)):
             state = take_state(growth)
-            yield Step(_cost(state.nodes) / whole, state, GREEDY, {"leaves": _n_leaves(state.nodes)})
+            yield Step(_compute_cost(state.nodes) / whole, state, GREEDY, {"leaves": _count_leaves(state.nodes)})
         return Solution(state, True, GREEDY)
 
     def _rows(self, X: Any) -> Array:
@@ -203,7 +203,7 @@ class TreeModel(MultiOutputMixin, Estimator):
             impurity of the leaves that are then left.
         """
         full = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
-        alphas, impurities = pruning_path(full.tree_)
+        alphas, impurities = find_pruning_path(full.tree_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     @property
@@ -223,10 +223,10 @@ class TreeModel(MultiOutputMixin, Estimator):
         return tags
 
 
-def _cost(nodes: dict[str, Array]) -> float:
+def _compute_cost(nodes: dict[str, Array]) -> float:
     leaf = nodes["left"] == LEAF
     return float(nodes["weights"][leaf] @ nodes["impurity"][leaf])
 
 
-def _n_leaves(nodes: dict[str, Array]) -> float:
+def _count_leaves(nodes: dict[str, Array]) -> float:
     return float(np.count_nonzero(nodes["left"] == LEAF))

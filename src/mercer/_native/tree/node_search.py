@@ -281,7 +281,7 @@ def search_features(
     seen: cython.Py_ssize_t = 0
     varied: cython.Py_ssize_t = 0
     n: cython.Py_ssize_t = node.features.shape[0]
-    # ``order[:seen]`` are the features drawn so far. More are drawn only if all of these are constant in the node.
+    # ``order[:seen]`` are drawn. More than `max_features` are drawn only while all of these are constant in the node.
     while seen < n and (seen < limits.max_features or (varied == 0 and node.best_feature < 0)):
         f = node.order[seen]
         if limits.max_features < n:
@@ -323,8 +323,7 @@ def search_nodes(
     bounds : (k, 2), the least and the greatest value that a side may have
     best : (k, 5), written: gain (the decrease of weighted impurity), feature (-1 if no split is allowed), cut, side
         (0 right, 1 left, 2 none missing), and the threshold of a random cut or whether the cut is a coarse code. A
-        search by categories starts from the splits that a search of numeric columns has written, replaces those that
-        are worse than its own, and marks its own by the cut -1
+        search by categories replaces the splits by numeric columns that are worse, and sets the cut -1 for its own
     """
     t: cython.Py_ssize_t
     whole: cython.double
@@ -337,7 +336,7 @@ def search_nodes(
             node.low = bounds[t, 0]
             node.high = bounds[t, 1]
             whole = begin_node(target, limits, node)
-            # Gain and worth differ by the worth of the whole node, so a numeric split competes by gain + whole.
+            # Start from the best numeric split: its worth is its gain plus the worth of the whole node.
             if limits.scan == CATEGORY_SETS and best[t, 1] >= 0.0:
                 node.best_worth = best[t, 0] + whole
                 node.best_feature = cython.cast(cython.Py_ssize_t, best[t, 1])
@@ -361,10 +360,9 @@ def grow_nodes(
     node: Node,
     growth: Growth,
 ):
-    """Split the nodes on the stack of `growth` and all their descendants that the rules allow to split.
+    """Split the nodes on the stack and their descendants; there are no categories and no monotone constraints.
 
-    The call ends when the stack is empty, after ``growth.max_visits`` visits, or when `links` has no room for two more
-    nodes; the next call goes on from there. There are no categories and no monotone constraints.
+    The call ends when the stack is empty, after ``growth.max_visits`` visits, or when `links` is full.
     """
     middle: cython.Py_ssize_t
     whole: cython.double
@@ -383,7 +381,6 @@ def grow_nodes(
             whole = begin_node(target, limits, node)
             search_features(codes, matrix, table, target, limits, node)
             gain = node.best_worth - whole
-            # The decrease of impurity as a share of all weight, as in Growth.search; it must not fail by rounding.
             gain = gain * growth.unit / growth.whole_weight + growth.rounding
             if node.best_feature < 0 or gain < growth.min_decrease:
                 continue

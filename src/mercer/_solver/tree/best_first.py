@@ -35,7 +35,7 @@ def grow_best_first(growth: Growth, max_leaves: int | None) -> GrowthState:
 def _offer(growth: Growth, number: int, waiting: list[tuple[float, int, int, Array]]) -> None:
     """Push the best split of each node of the level `number` on the heap `waiting`."""
     level: Level = growth.levels[number]
-    at = growth.splittable(level)
+    at = growth.find_splittable(level)
     if len(at) == 0:
         return
     best = growth.search(level, at)

@@ -123,13 +123,13 @@ class BinaryTree:
         leaves = np.empty(X.shape[0], np.int64)
         packed = self._packed
         if X.shape[0] <= _RUN and not issparse(X):
-            tree_walk.find_leaves(_walkable(X), *packed, leaves)  # type: ignore[call-arg]
+            tree_walk.find_leaves(_prepare_rows(X), *packed, leaves)  # type: ignore[call-arg]
             return leaves
-        step = _step(X)
+        step = _choose_step(X)
 
         def work(number: int) -> None:
             part = slice(number * step, (number + 1) * step)
-            tree_walk.find_leaves(_walkable(X[part]), *packed, leaves[part])  # type: ignore[call-arg]
+            tree_walk.find_leaves(_prepare_rows(X[part]), *packed, leaves[part])  # type: ignore[call-arg]
 
         run_numbered(work, -(-X.shape[0] // step), threads)
         return leaves
@@ -144,10 +144,10 @@ class BinaryTree:
         leaves = self.apply(X)
         # A path of depth k has k + 1 nodes.
         ends = np.concatenate([[0], np.cumsum(self.depths[leaves] + 1)])
-        nodes, step = np.empty(ends[-1], np.int64), _step(X)
+        nodes, step = np.empty(ends[-1], np.int64), _choose_step(X)
         for start in range(0, X.shape[0], step):
             part = slice(start, start + step)
-            tree_walk.mark_paths(_walkable(X[part]), *self._packed, ends[:-1][part], nodes)  # type: ignore[call-arg]
+            tree_walk.mark_paths(_prepare_rows(X[part]), *self._packed, ends[:-1][part], nodes)  # type: ignore[call-arg]
         data = np.ones(len(nodes), np.int64)
         return csr_array((data, nodes, ends), shape=(X.shape[0], self.node_count))
 
@@ -166,10 +166,10 @@ class BinaryTree:
         return importances / total if normalize and total > 0.0 else importances
 
 
-def _step(X: Array) -> int:
+def _choose_step(X: Array) -> int:
     return max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if issparse(X) else _RUN
 
 
-def _walkable(X: Rows) -> Array:
+def _prepare_rows(X: Rows) -> Array:
     X = X.toarray() if issparse(X) else X
     return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)

@@ -141,13 +141,13 @@ def encode_columns(
         codes = codes.astype(small)
     missing = np.stack([ranks, coarse_missing.astype(np.int32)])
     kinds = np.zeros(0, np.uint8) if kinds is None or not kinds.any() else kinds.astype(np.uint8)
-    matrix = _by_rows(codes, d, threads) if coarse else np.zeros((0, 0), codes.dtype)
+    matrix = _transpose_codes(codes, d, threads) if coarse else np.zeros((0, 0), codes.dtype)
     # Padded to a multiple of 16 bytes, so that the coarse codes of a row touch as few cache lines as possible.
-    coarse_matrix = _by_rows(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
+    coarse_matrix = _transpose_codes(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
     return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds, matrix, coarse_matrix)
 
 
-def _by_rows(codes: Array, width: int, threads: int) -> Array:
+def _transpose_codes(codes: Array, width: int, threads: int) -> Array:
     """Return the codes by rows, transposed in blocks that stay in the cache; padded with zeros to `width` columns."""
     d, n = codes.shape
     matrix = np.zeros((n, width), codes.dtype)
@@ -206,7 +206,7 @@ def _coarsen(codes: Array, lengths: Array, threads: int, weight: Array | None) -
 
     def work(j: int) -> None:
         length = lengths[j]
-        steps = _steps(np.bincount(codes[j], weight, minlength=length + 1)[:length])
+        steps = _find_steps(np.bincount(codes[j], weight, minlength=length + 1)[:length])
         n_steps = int(steps[-1]) + 1 if length else 0
         missing[j] = n_steps
         lookup = np.append(steps, n_steps).astype(np.uint8)
@@ -217,7 +217,7 @@ def _coarsen(codes: Array, lengths: Array, threads: int, weight: Array | None) -
     return coarse, edges, missing
 
 
-def _steps(counts: Array) -> Array:
+def _find_steps(counts: Array) -> Array:
     """Return the step of each rank, from the rows or the weight `counts` of each rank.
 
     A rank with a share F of the total before it is in step floor(255 F).

@@ -108,7 +108,7 @@ class Growth:
     def whole_weight(self) -> float:
         return float(self.levels[0].known.weights[0])
 
-    def splittable(self, level: Level) -> Array:
+    def find_splittable(self, level: Level) -> Array:
         """Return the indices of the nodes of a level that the rules allow to split.
 
         Each child needs the least rows and weight, so that the parent needs twice as much.
@@ -125,7 +125,7 @@ class Growth:
 
     def grow_level(self) -> bool:
         """Split the nodes of the last level; return whether any was split."""
-        return self.split_nodes(self.splittable(self.levels[-1]))
+        return self.split_nodes(self.find_splittable(self.levels[-1]))
 
     def split_nodes(self, at: Array) -> bool:
         """Split the nodes `at` of the last level; return whether any was split."""
@@ -148,7 +148,7 @@ class Growth:
         """
         best = np.empty((len(at), 5))
         starts, stops = level.starts[at], level.stops[at]
-        parts = self._parts(stops - starts)
+        parts = self._plan_calls(stops - starts)
 
         def work(number: int) -> None:
             self.check()
@@ -179,7 +179,7 @@ class Growth:
             level.goes = np.zeros((len(level.starts), most), np.uint8)
         level.goes[at] = search_categories(self.columns, self.target, self.rules, level, at, best)
 
-    def _parts(self, counts: Array) -> list[tuple[slice, Array, Array | None]]:
+    def _plan_calls(self, counts: Array) -> list[tuple[slice, Array, Array | None]]:
         """Return the work of each call: (nodes, features, table).
 
         It is a run of nodes of about _VISITS visits with all features, or one large node with a run of features. The
@@ -231,7 +231,7 @@ class Growth:
         goes = np.zeros((1, 1), np.uint8) if level.goes is None else (level.goes == 3).astype(np.uint8)
         # A split by categories refers to its row of `goes`; see divide_rows.
         cuts = np.where(cuts < 0, -1 - at, cuts).astype(np.int32)
-        runs = _runs(counts, _VISITS)
+        runs = _list_runs(counts, _VISITS)
 
         def work(number: int) -> None:
             self.check()
@@ -266,7 +266,7 @@ class Growth:
         level.missing_left[at] = np.where(sides == 2, heavier, sides)
         # The constants are those of `seed_child` in node_steps.pxd.
         seeds = mix_seeds(level.seeds[at][:, None] + np.array([0x51ED2701, 0x2545F491])).ravel()
-        bounds = self._bounds(level.bounds[at], known, features)
+        bounds = self._bound_children(level.bounds[at], known, features)
         return Level(rows, begins, ends, seeds, bounds, known, level.depth + 1)
 
     def _note_categories(self, level: Level, at: Array, features: Array, cuts: Array) -> None:
@@ -281,7 +281,7 @@ class Growth:
             self.n_words += len(self.words[-1])
 
     def _describe(self, rows: Array, starts: Array, stops: Array) -> Described:
-        runs = _runs(stops - starts, _VISITS)
+        runs = _list_runs(stops - starts, _VISITS)
         if len(runs) == 1:
             return self.target.describe(rows, starts, stops)
         found: list[Described] = []
@@ -291,7 +291,7 @@ class Growth:
         names = ("weights", "values", "impurity", "pure")
         return Described(*(np.concatenate([getattr(one, name) for one in found]) for name in names))
 
-    def _bounds(self, bounds: Array, known: Described, features: Array) -> Array:
+    def _bound_children(self, bounds: Array, known: Described, features: Array) -> Array:
         """Return the bounds of the children's values, and clip the values to them.
 
         Bounds are inherited. At a split by a constrained feature the mean of both children's values separates their
@@ -313,7 +313,7 @@ class Growth:
         return children
 
 
-def _runs(counts: Array, most: int) -> list[slice]:
+def _list_runs(counts: Array, most: int) -> list[slice]:
     """Return runs of consecutive nodes, each of about `most` rows."""
     before = np.cumsum(counts) - counts
     edges = np.flatnonzero(np.diff(before // most)) + 1

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._types import Array
 
-__all__ = ["cut_branches", "prune", "pruning_path"]
+__all__ = ["cut_branches", "find_pruning_path", "prune"]
 
 
 class _Links:
@@ -70,7 +70,7 @@ class _Links:
             heapq.heappush(self.heap, (self.strength(node), node))
 
 
-def pruning_path(tree: BinaryTree) -> tuple[Array, Array]:
+def find_pruning_path(tree: BinaryTree) -> tuple[Array, Array]:
     """Return the strengths at which branches are cut, and the weighted impurity of the leaves that then remain."""
     links = _Links(tree)
     alphas, impurities = [0.0], [links.branch[0]]

@@ -82,7 +82,7 @@ class SortedColumns:
     complete: bool
     threads: int
 
-    def best_stump(self, labels: np.ndarray, weight: np.ndarray, n_classes: int, criterion: str) -> Stump:
+    def find_best_stump(self, labels: np.ndarray, weight: np.ndarray, n_classes: int, criterion: str) -> Stump:
         """Return the split of largest gain; the lowest column, and in it the lowest threshold, among equals.
 
         Parameters

@@ -8,7 +8,7 @@ import numpy as np
 from mercer._native.tree import node_rows
 from mercer._types import Array
 
-__all__ = ["ClassTarget", "Described", "ValueTarget", "class_target", "value_target"]
+__all__ = ["ClassTarget", "Described", "ValueTarget", "make_class_target", "make_value_target"]
 
 # Kinds of impurity; the first three are those of impurity.pxd.
 SQUARES = 0
@@ -193,7 +193,7 @@ def _scale_weight(weight: Array) -> tuple[Array, float]:
     return np.maximum(np.rint(weight / step), np.where(weight > 0, 1.0, 0.0)), step
 
 
-def class_target(labels: Array, n_classes: Array, weight: Array, criterion: str) -> ClassTarget:
+def make_class_target(labels: Array, n_classes: Array, weight: Array, criterion: str) -> ClassTarget:
     """Make the target of classes `labels`, which count from zero in each column, with weights."""
     first = np.concatenate([[0], np.cumsum(n_classes)])
     slots = np.ascontiguousarray(labels + first[:-1], dtype=np.int32)
@@ -209,7 +209,7 @@ def class_target(labels: Array, n_classes: Array, weight: Array, criterion: str)
     return ClassTarget(slots, weight, scaled, first, kind, unit, step, exact, slots, amounts, int(first[-1]), _NO_RANKS)
 
 
-def value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
+def make_value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
     """Make the target of numeric `y`, a column for each output, with weights."""
     scaled, weight_step = _scale_weight(weight)
     counted = y[weight > 0]

@@ -45,7 +45,7 @@ def _grow_large(growth: Growth) -> list[Array]:
     waiting = []
     while True:
         level = growth.levels[-1]
-        at = growth.splittable(level)
+        at = growth.find_splittable(level)
         large = (level.stops - level.starts)[at] * growth.rules.max_features > _VISITS
         waiting.append(at[~large])
         if not (large.any() and growth.split_nodes(at[large])):
