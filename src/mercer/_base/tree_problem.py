@@ -1,4 +1,4 @@
-"""From what a user gives to what a tree grows from: rows and targets checked, parameters read."""
+"""Check the rows, targets and parameters that a user gives, and make the problem that a tree grows from."""
 
 import math
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ __all__ = ["Problem", "check_values", "open_problem", "open_table", "read_rules"
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows, targets and weights, checked, and what is known of them before anything grows.
+    """Checked rows, targets and weights, and the classes and categories learnt from them.
 
-    ``labels`` are numbers of classes or the targets themselves, a column for each output; ``weight`` holds no weights
-    of classes, ``class_factor`` does.
+    ``labels`` (n, outputs) are indices of classes, or the targets themselves. ``weight`` holds no class weights: they
+    are in ``class_factor``.
     """
 
     X: Rows
@@ -60,7 +60,7 @@ class Problem:
         return found
 
     def target(self, criterion: str, weight: Array) -> Any:
-        """Return what a tree is to predict, with these weights."""
+        """Return the target of a tree in the form that split searches sum, with these weights."""
         if self.classes:
             return make_class_target(self.labels, self.n_classes, weight, criterion)
         return make_value_target(self.labels, weight, criterion)
@@ -68,9 +68,9 @@ class Problem:
     def encode(
         self, threads: int, subject: str, coarse: bool = False, random: bool = False, weight: Array | None = None
     ) -> Columns:
-        """Return the columns as ranks, or as they are where cuts are random and nothing else asks for ranks.
+        """Return the columns as ranks, or as values if cuts are `random` and rows are dense and without categories.
 
-        With `coarse` also in steps of about equally many rows, or of equal weight, in whole numbers.
+        With `coarse` also in steps of about equally many rows, or of about equal `weight`, which must be integers.
         """
         if random and self.categories is None and not issparse(self.X):
             return keep_columns(self.X, subject)
@@ -124,7 +124,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
 
 
 def _encode_categories(estimator: Any, X: Any, name: str) -> tuple[Any, CategoryTable | None]:
-    """Return rows with codes for categories, and the table of what these stand for."""
+    """Return rows with codes for categories, and the table of categories; None if there are none."""
     wish = estimator.categorical_features
     if wish is None:
         return X, None
@@ -210,7 +210,7 @@ def read_rules(estimator: Any, problem: Problem) -> Rules:
 
 
 def count_features(wish: Any, d: int) -> int:
-    """Return how many features a split looks at."""
+    """Return the number of features that a split considers, of `d`, for the parameter ``max_features``."""
     if wish is None:
         return d
     if wish == "sqrt":
