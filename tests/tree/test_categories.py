@@ -8,7 +8,13 @@ import polars
 import pytest
 
 from mercer.errors import DataError, UnsupportedError
-from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, split_gain
+from mercer.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    MultiwayTreeClassifier,
+    split_gain,
+)
 from tests.tree.test_splits import gain_of_root
 
 
@@ -82,9 +88,18 @@ def test_a_missing_category_is_a_category():
 
 def test_names_that_are_no_columns_are_refused():
     X, y = np.zeros((4, 2)), [0, 1, 0, 1]
-    with pytest.raises(DataError, match=r"must name columns by numbers below 2, by a mask of 2 booleans"):
+    with pytest.raises(
+        DataError, match=r"as integer indices must be in \[0, n_features - 1\]; got \[2\] for 2 columns"
+    ):
         DecisionTreeClassifier(categorical_features=[2]).fit(X, y)
     with pytest.raises(DataError, match="'from_dtype' needs a frame"):
         DecisionTreeClassifier(categorical_features="from_dtype").fit(X, y)
     with pytest.raises(UnsupportedError, match="cannot be had together with criterion='absolute_error'"):
         DecisionTreeRegressor(criterion="absolute_error", categorical_features=[0]).fit(X, y)
+
+
+@pytest.mark.parametrize("model", [DecisionTreeClassifier(categorical_features=["colour"]), MultiwayTreeClassifier()])
+def test_the_missing_value_of_pandas_is_missing(model):
+    colours = pandas.array(["red", "blue", pandas.NA, "red"], dtype=object)
+    frame, y = pandas.DataFrame({"colour": colours, "size": [1.0, 1.0, 1.0, 1.0]}), [0, 1, 1, 0]
+    assert model.fit(frame, y).predict(frame).tolist() == y

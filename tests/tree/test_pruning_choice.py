@@ -18,8 +18,8 @@ from mercer.tree import (
     prune_pessimistic,
     prune_reduced_error,
 )
-from mercer.tree._node_view import cut_model, view
-from mercer.tree._pruning_choice import weakest_links
+from mercer.tree._node_view import cut_model, view_nodes
+from mercer.tree._pruning_choice import find_weakest_links
 
 
 def data(n=120, seed=0):
@@ -48,9 +48,9 @@ def every_pruning(nodes, node=0):
 @pytest.mark.parametrize("tree", TREES, ids=lambda one: type(one).__module__)
 def test_no_subtree_costs_less_at_any_penalty(tree):
     X, y = data(24)
-    nodes = view(tree.fit(X, y))
+    nodes = view_nodes(tree.fit(X, y))
     subtrees = list(every_pruning(nodes))
-    alphas, cuts = weakest_links(nodes)
+    alphas, cuts = find_weakest_links(nodes)
     cost = nodes.cost
     for alpha in np.concatenate([alphas, alphas[1:] * 0.999, [10.0]]):
         least = min(cost[list(leaves)].sum() + alpha * len(leaves) for leaves in subtrees)
@@ -62,8 +62,8 @@ def test_no_subtree_costs_less_at_any_penalty(tree):
 @pytest.mark.catalogue("TE-08")
 def test_the_sequence_is_nested_from_the_whole_tree_to_the_root():
     X, y = data()
-    nodes = view(DecisionTreeClassifier(random_state=0).fit(X, y))
-    alphas, cuts = weakest_links(nodes)
+    nodes = view_nodes(DecisionTreeClassifier(random_state=0).fit(X, y))
+    alphas, cuts = find_weakest_links(nodes)
     assert (np.diff(alphas) > 0).all()
     assert alphas[0] == 0
     assert cuts[-1][0]
@@ -108,7 +108,7 @@ def test_reduced_error_pruning_is_the_smallest_of_the_most_accurate(tree):
     X, y = data(24)
     X_val, y_val = data(40, seed=9)
     model = tree.fit(X, y)
-    nodes = view(model)
+    nodes = view_nodes(model)
     best = (np.inf, 0)
     for leaves in every_pruning(nodes):
         cut = np.isin(np.arange(len(nodes.parent)), list(leaves)) & ~nodes.leaves
@@ -125,7 +125,7 @@ def test_pessimistic_errors_are_upper_ends_of_binomial_intervals():
     sizes = [prune_pessimistic(model, confidence=one).get_n_leaves() for one in (0.9, 0.25, 0.01)]
     assert model.get_n_leaves() >= sizes[0] >= sizes[1] >= sizes[2]
     # C4.5's example: no error among 6 rows counts 6 x 0.206.
-    stump = cut_model(view(DecisionTreeClassifier().fit([[0.0]] * 6, [0] * 6)), np.zeros(1, dtype=bool))
+    stump = cut_model(view_nodes(DecisionTreeClassifier().fit([[0.0]] * 6, [0] * 6)), np.zeros(1, dtype=bool))
     assert prune_pessimistic(stump).get_n_leaves() == 1
     assert binom.cdf(0, 6, 0.2063) == pytest.approx(0.25, abs=1e-3)
 

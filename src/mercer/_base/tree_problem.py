@@ -1,4 +1,4 @@
-"""From what a user gives to what a tree grows from: rows and targets checked, parameters read."""
+"""Check the rows, targets and parameters that a user gives, and make the problem that a tree grows from."""
 
 import math
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ from mercer._base.wrapping import check_wrapped_place
 from mercer._solver.tree.categories import CategoryTable, learn_categories
 from mercer._solver.tree.columns import Columns, encode_columns, keep_columns
 from mercer._solver.tree.growth import Rules
-from mercer._solver.tree.target import class_target, value_target
+from mercer._solver.tree.target import make_class_target, make_value_target
 from mercer._source import Source, open_source, place_of
 from mercer._types import Array, Rows
 from mercer.errors import DataError, UnsupportedError
 
-__all__ = ["Problem", "check_values", "open_problem", "open_table", "read_table", "rules_of"]
+__all__ = ["Problem", "check_values", "open_problem", "open_table", "read_rules", "read_table"]
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows, targets and weights, checked, and what is known of them before anything grows.
+    """Checked rows, targets and weights, and the classes and categories learnt from them.
 
-    ``labels`` are numbers of classes or the targets themselves, a column for each output; ``weight`` holds no weights
-    of classes, ``class_factor`` does.
+    ``labels`` (n, outputs) are indices of classes, or the targets themselves. ``weight`` holds no class weights: they
+    are in ``class_factor``.
     """
 
     X: Rows
@@ -60,21 +60,21 @@ class Problem:
         return found
 
     def target(self, criterion: str, weight: Array) -> Any:
-        """Return what a tree is to predict, with these weights."""
+        """Return the target of a tree in the form that split searches sum, with these weights."""
         if self.classes:
-            return class_target(self.labels, self.n_classes, weight, criterion)
-        return value_target(self.labels, weight, criterion)
+            return make_class_target(self.labels, self.n_classes, weight, criterion)
+        return make_value_target(self.labels, weight, criterion)
 
     def encode(
         self, threads: int, subject: str, coarse: bool = False, random: bool = False, weight: Array | None = None
     ) -> Columns:
-        """Return the columns as ranks, or as they are where cuts are random and nothing else asks for ranks.
+        """Return the columns as ranks, or as values if cuts are `random` and rows are dense and without categories.
 
-        With `coarse` also in steps of about equally many rows, or of equal weight, in whole numbers.
+        With `coarse` also in steps of about equally many rows, or of about equal `weight`, which must be integers.
         """
         if random and self.categories is None and not issparse(self.X):
             return keep_columns(self.X, subject)
-        kinds = None if self.categories is None else self.categories.kinds(self.X.shape[1])
+        kinds = None if self.categories is None else self.categories.mark_columns(self.X.shape[1])
         X = csc_array(self.X) if issparse(self.X) else self.X
         return encode_columns(X, threads, subject, coarse, kinds, weight)
 
@@ -93,7 +93,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
             f"histogram holds; use splitter='best' or criterion='squared_error'."
         )
         raise UnsupportedError(message)
-    X, table = _with_categories(estimator, X, name)
+    X, table = _encode_categories(estimator, X, name)
     rows = {"dtype": list(FLOATS), "order": "C", "accept_sparse": "csr", "ensure_all_finite": False}
     X, y = validate_data(estimator, X, y, validate_separately=(rows, {"ensure_2d": False, "dtype": None}))
     check_values(name, X)
@@ -115,7 +115,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
         check_labels(y)
         found = [np.unique(columns[:, k], return_inverse=True) for k in range(columns.shape[1])]
         labels = np.stack([numbers for _, numbers in found], axis=1)
-        factor = _class_factor(estimator, y, labels, weight)
+        factor = _compute_class_factor(estimator, y, labels, weight)
         return Problem(X, y, weight, labels, [classes for classes, _ in found], factor, table)
     targets = np.ascontiguousarray(columns, dtype=np.float64)
     if estimator.criterion == "poisson":
@@ -123,8 +123,8 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     return Problem(X, y, weight, targets, [], None, table)
 
 
-def _with_categories(estimator: Any, X: Any, name: str) -> tuple[Any, CategoryTable | None]:
-    """Return rows with codes for categories, and the table of what these stand for."""
+def _encode_categories(estimator: Any, X: Any, name: str) -> tuple[Any, CategoryTable | None]:
+    """Return rows with codes for categories, and the table of categories; None if there are none."""
     wish = estimator.categorical_features
     if wish is None:
         return X, None
@@ -165,7 +165,7 @@ def _check_counts(name: str, y: Array, weight: Array) -> None:
         raise DataError(message)
 
 
-def _class_factor(estimator: Any, y: Array, labels: Array, weight: Array) -> Array | None:
+def _compute_class_factor(estimator: Any, y: Array, labels: Array, weight: Array) -> Array | None:
     """Return the factor of each row's weight that ``class_weight`` asks for; None if it asks for none.
 
     Balanced factors follow from weights, so that a weight of two still is the row twice.
@@ -190,7 +190,7 @@ def balance_classes(labels: Array, weight: Array) -> Array:
     return factor
 
 
-def rules_of(estimator: Any, problem: Problem) -> Rules:
+def read_rules(estimator: Any, problem: Problem) -> Rules:
     """Return the rules of growth that an estimator's parameters set."""
     n, d = problem.X.shape
     leaf, split = estimator.min_samples_leaf, estimator.min_samples_split
@@ -202,15 +202,15 @@ def rules_of(estimator: Any, problem: Problem) -> Rules:
         min_weight_leaf=estimator.min_weight_fraction_leaf * float(problem.full_weight.sum()),
         max_depth=math.inf if estimator.max_depth is None else estimator.max_depth,
         min_decrease=estimator.min_impurity_decrease,
-        max_features=features_looked_at(estimator.max_features, d),
+        max_features=count_features(estimator.max_features, d),
         coarse_rows=0 if estimator.splitter == "histogram" else math.inf,
         random=estimator.splitter == "random",
-        signs=_signs(estimator, problem),
+        signs=_read_signs(estimator, problem),
     )
 
 
-def features_looked_at(wish: Any, d: int) -> int:
-    """Return how many features a split looks at."""
+def count_features(wish: Any, d: int) -> int:
+    """Return the number of features that a split considers, of `d`, for the parameter ``max_features``."""
     if wish is None:
         return d
     if wish == "sqrt":
@@ -220,7 +220,7 @@ def features_looked_at(wish: Any, d: int) -> int:
     return int(wish) if isinstance(wish, Integral) else max(1, int(wish * d))
 
 
-def _signs(estimator: Any, problem: Problem) -> Array:
+def _read_signs(estimator: Any, problem: Problem) -> Array:
     """Check ``monotonic_cst`` and return the sign of each feature; empty if there are no constraints."""
     if estimator.monotonic_cst is None:
         return np.zeros(0, np.int8)

@@ -1,4 +1,4 @@
-"""What trees offer to a study."""
+"""The trees that a study tries."""
 
 from typing import Any
 
@@ -7,19 +7,19 @@ from mercer.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegre
 
 __all__ = ["CANDIDATES"]
 
-# Leaves that a person can still read; what needs more is for forests.
+# Numbers of leaves that a person can still read; for more leaves there are forests.
 _LEAVES = [4, 8, 16, 32]
 
 
-def _classifier(shape: Shape) -> Any:
+def _make_classifier(shape: Shape) -> Any:
     return DecisionTreeClassifier(min_samples_leaf=5, random_state=shape.seed)
 
 
-def _regressor(shape: Shape) -> Any:
+def _make_regressor(shape: Shape) -> Any:
     return DecisionTreeRegressor(min_samples_leaf=5, random_state=shape.seed)
 
 
-def _leaves(model: Any) -> tuple[float, str]:
+def _count_leaves(model: Any) -> tuple[float, str]:
     count = int(model.get_n_leaves())
     return float(count), f"{count} leaves"
 
@@ -33,8 +33,8 @@ CANDIDATES = tuple(
         make,
         {"max_leaf_nodes": _LEAVES},
         ("dense", "codes", "missing"),
-        complexity=_leaves,
+        complexity=_count_leaves,
         text="A few questions one after the other, each about one column.",
     )
-    for task, make in (("classification", _classifier), ("regression", _regressor))
+    for task, make in (("classification", _make_classifier), ("regression", _make_regressor))
 )

@@ -1,4 +1,4 @@
-"""What leads from a node to a child, in words: one condition for each branch, for trees of every kind."""
+"""The condition that leads from a node to each child, for trees of every kind."""
 
 import json
 from dataclasses import dataclass
@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._solver.tree.categories import find_missing
 from mercer.errors import DataError
 from mercer.tree._multiway_tree import MultiwayTree
-from mercer.tree._node_view import NodeView, view
+from mercer.tree._node_view import NodeView, view_nodes
 
-__all__ = ["Condition", "feature_labels", "node_conditions"]
+__all__ = ["Condition", "list_conditions", "list_feature_labels"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Condition:
     name : str
         Its name.
     operator : str
-        ``"<="``, ``">"``, ``"is"`` (a category), ``"in"``, ``"not in"`` (lists of category numbers) or ``"missing"``.
+        ``"<="``, ``">"``, ``"is"`` (a category), ``"in"``, ``"not in"`` (lists of category codes) or ``"missing"``.
     value : float, str, int, list or None
         What the column is compared with.
     or_missing : bool
@@ -44,16 +45,13 @@ class Condition:
         return f"{json.dumps(self.name)} {self.operator} {value}" + (" or missing" if self.or_missing else "")
 
     def met(self, column: np.ndarray) -> np.ndarray:
-        """Return which entries of the column meet the condition."""
-        if column.dtype.kind in "iufb":
-            missing = np.isnan(column.astype(np.float64))
-        else:
-            missing = np.array([one is None or one != one for one in column], dtype=bool)
+        """Return a mask of the entries of `column` that meet the condition."""
+        missing = find_missing(column)
         if self.operator == "missing":
             return missing
         if self.operator == "is":
             text = isinstance(self.value, str)
-            found = np.array([(str(one) if text else one) == self.value for one in column], dtype=bool)
+            found = np.array([(str(entry) if text else entry) == self.value for entry in column], dtype=bool)
         else:
             numbers = np.where(missing, 0.0, column).astype(np.float64)
             found = _compare(numbers, self.operator, self.value)
@@ -69,8 +67,8 @@ def _compare(numbers: np.ndarray, operator: str, value: Any) -> np.ndarray:
     return inside if operator == "in" else ~inside
 
 
-def feature_labels(model: Any, names: Any = None) -> list[str]:
-    """Return the names of a model's columns: as given, as learnt, or x0, x1..."""
+def list_feature_labels(model: Any, names: Any = None) -> list[str]:
+    """Return the names of a model's columns: `names`, those of the fit, or x0, x1, ..."""
     if names is None:
         names = getattr(model, "feature_names_in_", None)
     if names is None:
@@ -81,18 +79,18 @@ def feature_labels(model: Any, names: Any = None) -> list[str]:
     return [str(name) for name in names]
 
 
-def node_conditions(model: Any, names: Any = None) -> tuple[NodeView, list[Condition | None]]:
-    """Return the nodes of a tree, and for each the condition that leads to it from its parent; None for the root."""
-    nodes, labels = view(model), feature_labels(model, names)
+def list_conditions(model: Any, names: Any = None) -> tuple[NodeView, list[Condition | None]]:
+    """Return the nodes of a tree, and the condition that leads to each from its parent; None for the root."""
+    nodes, labels = view_nodes(model), list_feature_labels(model, names)
     tree = model.tree_
-    make = _multiway_condition if isinstance(tree, MultiwayTree) else _binary_condition
+    make = _make_multiway_condition if isinstance(tree, MultiwayTree) else _make_binary_condition
     found: list[Condition | None] = [None]
     for node in range(1, len(nodes.parent)):
         found.append(make(model, labels, int(nodes.parent[node]), node))
     return nodes, found
 
 
-def _multiway_condition(model: Any, labels: list[str], parent: int, node: int) -> Condition:
+def _make_multiway_condition(model: Any, labels: list[str], parent: int, node: int) -> Condition:
     tree = model.tree_
     feature, branch = int(tree.feature[parent]), int(tree.branch[node])
     if branch < 0:
@@ -102,7 +100,7 @@ def _multiway_condition(model: Any, labels: list[str], parent: int, node: int) -
     return Condition(feature, labels[feature], "is", model.categories_[feature].tolist()[branch])
 
 
-def _binary_condition(model: Any, labels: list[str], parent: int, node: int) -> Condition:
+def _make_binary_condition(model: Any, labels: list[str], parent: int, node: int) -> Condition:
     tree = model.tree_
     feature, left = int(tree.feature[parent]), bool(tree.children_left[parent] == node)
     sides: Any = getattr(tree, "missing_go_to_left", None)
@@ -115,8 +113,8 @@ def _binary_condition(model: Any, labels: list[str], parent: int, node: int) -> 
     pairs = tree.words[start + 1 : start + 1 + 2 * int(tree.words[start])].reshape(-1, 2)
     chosen = [32 * i + bit for i, (_, go) in enumerate(pairs.tolist()) for bit in range(32) if go >> bit & 1]
     seen = [32 * i + bit for i, (here, _) in enumerate(pairs.tolist()) for bit in range(32) if here >> bit & 1]
-    # A category that the node has not seen goes where missing values go.
+    # A category that the node has not seen goes where missing values go: if that is left, list those that go right.
     if bool(sides[parent]):
-        chosen = [one for one in seen if one not in chosen]
+        chosen = [category for category in seen if category not in chosen]
         return Condition(feature, labels[feature], "not in" if left else "in", chosen, left)
     return Condition(feature, labels[feature], "in" if left else "not in", chosen, not left)

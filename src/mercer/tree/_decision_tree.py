@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
 from mercer._types import Array
+from mercer.tree._documentation import SHARED
 from mercer.tree._tree_model import TREE_PARAMETERS, TreeModel
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
@@ -27,41 +27,16 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
 
     Parameters
     ----------
-    criterion : one of 'gini', 'entropy', 'log_loss', default='gini'
-        The impurity I; 'entropy' and 'log_loss' are the same.
+    %(class_criterion)s
     splitter : one of 'best', 'random', 'histogram', default='best'
-        Whether all thresholds are tried, one drawn at random for each feature, or those between at most 255 steps of
-        each column, which hold about equal weight.
-    max_depth : an integer in [1, inf) or None, default=None
-        The most questions from the root to a leaf; None means no limit.
-    min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
-        The rows a node needs to be split, or their share.
-    min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
-        The rows each side of a split needs, or their share.
-    min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
-        The share of the weight that each side of a split needs.
+        %(splitter)s
+    %(size)s
     max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=None
-        How many features, drawn at random, a node looks at; None means all. More are looked at where those drawn are
-        constant.
+        %(max_features)s
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of what is drawn. With all features and all thresholds nothing is: of equal splits the first feature
-        and the lowest threshold are taken.
-    max_leaf_nodes : an integer in [2, inf) or None, default=None
-        The most leaves; the tree then grows where a split gains most.
-    min_impurity_decrease : a number in [0, inf), default=0.0
-        What a split must gain, as a share of all weight.
-    class_weight : one of 'balanced' or an instance of dict or list or None, default=None
-        Factors for the weights of classes; "balanced" makes classes weigh the same. For several outputs a list.
-    ccp_alpha : a number in [0, inf), default=0.0
-        The price of a leaf in cost-complexity pruning: the smallest tree that minimises impurity plus price is kept.
-    monotonic_cst : an array-like or None, default=None
-        For each feature 1 if the probability of the second class must rise with it, -1 if it must fall, 0 if free.
-    categorical_features : an array-like or one of 'from_dtype' or None, default=None
-        The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which growth ends with the levels that are complete.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
+        The seed of the random draws. With all features and all thresholds there are none: of equal splits the tree
+        takes the first feature and the lowest threshold.
+    %(class_limits)s
 
     Attributes
     ----------
@@ -71,22 +46,15 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
         Labels, sorted.
     n_classes_, n_outputs_, max_features_ : int
         As in scikit-learn.
-    feature_importances_ : ndarray of shape (n_features,)
-        Shares of the impurity that the splits by each feature take away.
-    history_ : dict of ndarray
-        By level: ``objective``, the weighted impurity of the leaves, and ``leaves``, their number.
-    converged_, n_iter_, certificate_
-        How the fit went. No certificate: a greedy tree may be far from the best one.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
+    %(attributes)s
 
     Notes
     -----
-    O(n d) for each level after sorting every column once, and 1 to 4 bytes a value of memory, up to 10 for histograms.
-    But for these the search is exact, on values in the precision they are given in (scikit-learn rounds them to
-    float32). Sums are of whole numbers, hence exact: neither threads nor the order of rows nor a row repeated instead
-    of weighted change a split. Missing values (NaN) go to the side that gains more; where a node saw none, to the
-    heavier side. Rows must be in memory.
+    Growth takes O(n d) for each level after sorting every column once, and 1 to 4 bytes of memory for each value, up to
+    10 with histograms. Without histograms the search is exact, on values in the precision of the input (scikit-learn
+    rounds them to float32). All sums are of integers, hence exact: splits depend neither on threads nor on the order of
+    rows, and a row of weight two is the row twice. Missing values (NaN) go to the side that gains more; where a node
+    saw none, to the heavier side. Rows must be in memory.
 
     References
     ----------
@@ -101,6 +69,8 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
     >>> model.get_n_leaves(), round(model.score(X, y), 3)
     (5, 0.973)
     """
+
+    __doc__ = (__doc__ or "") % SHARED
 
     _parameters: ClassVar[dict[str, Rule]] = {
         "criterion": Choice("gini", "entropy", "log_loss"),
@@ -145,28 +115,6 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
         self.max_time = max_time
         self.n_jobs = n_jobs
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> "DecisionTreeClassifier":
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-        check_input : bool, default=True
-            Has no effect: rows are always checked. Kept so that scikit-learn's calls run.
-
-        Returns
-        -------
-        self : DecisionTreeClassifier
-        """
-        self._fit(X, y, sample_weight)
-        return self
-
     def predict_proba(self, X: Any, check_input: bool = True) -> Array:
         """Return the shares of the classes in each row's leaf.
 
@@ -188,9 +136,9 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of :meth:`predict_proba`."""
-        found = self.predict_proba(X)
+        shares = self.predict_proba(X)
         with np.errstate(divide="ignore"):
-            return np.log(found) if self.n_outputs_ == 1 else [np.log(one) for one in found]
+            return np.log(shares) if self.n_outputs_ == 1 else [np.log(output) for output in shares]
 
     def predict(self, X: Any, check_input: bool = True) -> Array:
         """Return the most frequent class in each row's leaf; of equals the first.
@@ -230,38 +178,15 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
 
     Parameters
     ----------
-    criterion : one of 'squared_error', 'friedman_mse', 'absolute_error', 'poisson', default='squared_error'
-        The impurity: the variance; 'friedman_mse' chooses the same splits; the mean distance from the median, which a
-        leaf then predicts; half the mean Poisson deviance, for counts.
+    %(value_criterion)s
     splitter : one of 'best', 'random', 'histogram', default='best'
-        Whether all thresholds are tried, one drawn at random for each feature, or those between at most 255 steps of
-        each column, which hold about equal weight.
-    max_depth : an integer in [1, inf) or None, default=None
-        The most questions from the root to a leaf; None means no limit.
-    min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
-        The rows a node needs to be split, or their share.
-    min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
-        The rows each side of a split needs, or their share.
-    min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
-        The share of the weight that each side of a split needs.
+        %(splitter)s
+    %(size)s
     max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=None
-        How many features, drawn at random, a node looks at; None means all.
+        %(max_features)s
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of what is drawn. With all features and all thresholds nothing is.
-    max_leaf_nodes : an integer in [2, inf) or None, default=None
-        The most leaves; the tree then grows where a split gains most.
-    min_impurity_decrease : a number in [0, inf), default=0.0
-        What a split must gain, as a share of all weight.
-    ccp_alpha : a number in [0, inf), default=0.0
-        The price of a leaf in cost-complexity pruning.
-    monotonic_cst : an array-like or None, default=None
-        For each feature 1 if predictions must rise with it, -1 if they must fall, 0 if free.
-    categorical_features : an array-like or one of 'from_dtype' or None, default=None
-        The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which growth ends with the levels that are complete.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
+        The seed of the random draws. With all features and all thresholds there are none.
+    %(value_limits)s
 
     Attributes
     ----------
@@ -269,14 +194,7 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
         The tree, with the arrays of scikit-learn's ``tree_``, nodes counted depth first.
     n_outputs_, max_features_ : int
         As in scikit-learn.
-    feature_importances_ : ndarray of shape (n_features,)
-        Shares of the impurity that the splits by each feature take away.
-    history_ : dict of ndarray
-        By level: ``objective``, the weighted impurity of the leaves, and ``leaves``, their number.
-    converged_, n_iter_, certificate_
-        How the fit went. No certificate: a greedy tree may be far from the best one.
-    n_features_in_, feature_names_in_
-        Number and names of the columns.
+    %(attributes)s
 
     Notes
     -----
@@ -295,6 +213,8 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
     >>> float(model.tree_.threshold[0]), model.predict([[0], [7]]).tolist()
     (3.5, [2.25, 5.0])
     """
+
+    __doc__ = (__doc__ or "") % SHARED
 
     _parameters: ClassVar[dict[str, Rule]] = {
         "criterion": Choice("squared_error", "friedman_mse", "absolute_error", "poisson"),
@@ -335,28 +255,6 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
         self.categorical_features = categorical_features
         self.max_time = max_time
         self.n_jobs = n_jobs
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> "DecisionTreeRegressor":
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN is a missing value.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights; a weight of two is the row twice.
-        check_input : bool, default=True
-            Has no effect: rows are always checked. Kept so that scikit-learn's calls run.
-
-        Returns
-        -------
-        self : DecisionTreeRegressor
-        """
-        self._fit(X, y, sample_weight)
-        return self
 
     def predict(self, X: Any, check_input: bool = True) -> Array:
         """Return the value of each row's leaf.

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.tree._conditions import node_conditions
-from mercer.tree._export import _class_labels, _condition_text
+from mercer.tree._conditions import list_conditions
+from mercer.tree._export import _name_classes, _write_condition
 from mercer.tree._node_view import NodeView
 
 __all__ = ["COLOURS", "place_nodes", "tree_svg"]
@@ -53,17 +53,17 @@ def tree_svg(
     >>> drawing.count('class="node"')
     8
     """
-    nodes, conditions = node_conditions(model, feature_names)
-    classes = _class_labels(nodes, class_names)
+    nodes, conditions = list_conditions(model, feature_names)
+    classes = _name_classes(nodes, class_names)
     x, depth = place_nodes(nodes.parent, max_depth)
     shown = np.flatnonzero(depth >= 0)
     lines = []
     for node in shown:
         parent = int(nodes.parent[node])
         if parent >= 0:
-            text = escape(_condition_text(conditions[node], decimals))
-            lines.append(_branch(x[parent], depth[parent], x[node], depth[node], text))
-    lines += [_box(nodes, int(node), classes, x[node], depth[node], decimals) for node in shown]
+            text = escape(_write_condition(conditions[node], decimals))
+            lines.append(_draw_branch(x[parent], depth[parent], x[node], depth[node], text))
+    lines += [_draw_box(nodes, int(node), classes, x[node], depth[node], decimals) for node in shown]
     width = (x[shown].max() + 1) * (_WIDTH + 16) + 8
     height = (depth[shown].max() + 1) * (_HEIGHT + _GAP) + 8
     head = (
@@ -99,21 +99,21 @@ def place_nodes(parents: np.ndarray, max_depth: int | None) -> tuple[np.ndarray,
     return x, depth
 
 
-def _centre(x: float, depth: int) -> tuple[float, float]:
+def _find_centre(x: float, depth: int) -> tuple[float, float]:
     return 8 + (x + 0.5) * (_WIDTH + 16), 8 + depth * (_HEIGHT + _GAP)
 
 
-def _branch(x0: float, depth0: int, x1: float, depth1: int, text: str) -> str:
-    left, top = _centre(x0, depth0)
-    right, bottom = _centre(x1, depth1)
+def _draw_branch(x0: float, depth0: int, x1: float, depth1: int, text: str) -> str:
+    left, top = _find_centre(x0, depth0)
+    right, bottom = _find_centre(x1, depth1)
     top += _HEIGHT
     place = f'x="{(left + 2 * right) / 3:.1f}" y="{(top + 2 * bottom) / 3:.1f}"'
     line = f'<path d="M{left:.1f} {top:.1f}L{right:.1f} {bottom:.1f}" stroke="#888" fill="none"/>'
     return f'{line}<text {place} stroke="white" stroke-width="3" paint-order="stroke">{text}</text>'
 
 
-def _box(nodes: NodeView, node: int, classes: Any, x: float, depth: int, decimals: int) -> str:
-    centre, top = _centre(x, depth)
+def _draw_box(nodes: NodeView, node: int, classes: Any, x: float, depth: int, decimals: int) -> str:
+    centre, top = _find_centre(x, depth)
     left, value = centre - _WIDTH / 2, nodes.value[node]
     answer = f"{value[0]:.{decimals}g}" if classes is None else str(classes[int(value.argmax())])
     parts = [

@@ -1,4 +1,4 @@
-"""Pruning from the leaves up: by errors on validation rows, or by what training errors understate."""
+"""Pruning from the leaves up: by errors on validation rows, or by upper bounds of the errors on training rows."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from scipy.stats import beta
 from sklearn.utils.validation import column_or_1d
 
 from mercer.errors import DataError, ParameterError
-from mercer.tree._node_view import NodeView, cut_model, view
+from mercer.tree._node_view import NodeView, cut_model, view_nodes
 
 __all__ = ["prune_pessimistic", "prune_reduced_error"]
 
@@ -48,14 +48,14 @@ def prune_reduced_error(model: Any, X_val: Any, y_val: Any, *, sample_weight: An
     >>> pruned.get_n_leaves() < model.get_n_leaves(), pruned.score(X[1::2], y[1::2]) >= model.score(X[1::2], y[1::2])
     (True, True)
     """
-    nodes = view(model)
+    nodes = view_nodes(model)
     y_val = column_or_1d(y_val)
     weight = np.ones(len(y_val)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     own = np.zeros(len(nodes.parent))
     for leaf, rows, part in nodes.parts(X_val):
         node = leaf
         while node >= 0:
-            own[node] += (part * weight[rows] * _loss(nodes, node, y_val[rows])).sum()
+            own[node] += (part * weight[rows] * _compute_loss(nodes, node, y_val[rows])).sum()
             node = nodes.parent[node]
     return cut_model(nodes, _cut_from_below(nodes, own))
 
@@ -94,7 +94,7 @@ def prune_pessimistic(model: Any, *, confidence: float = 0.25) -> Any:
     if not 0 < confidence < 1:
         message = f"prune_pessimistic: confidence must be a number in (0, 1); got {confidence!r}. C4.5 takes 0.25."
         raise ParameterError(message)
-    nodes = view(model)
+    nodes = view_nodes(model)
     if nodes.classes is None:
         message = (
             f"prune_pessimistic: model must be a classification tree; got {type(model).__name__}. Use another rule."
@@ -106,7 +106,8 @@ def prune_pessimistic(model: Any, *, confidence: float = 0.25) -> Any:
 
 
 def _cut_from_below(nodes: NodeView, own: np.ndarray) -> np.ndarray:
-    """Return which nodes become leaves: those that cost no more as a leaf than the best of their branch."""
+    """Return a mask of the nodes to cut: those whose `own` cost as a leaf is at most that of their pruned branch."""
+    # best[t] is the least cost of the branch of node t; children come after their parents.
     best, cut = own.copy(), np.zeros(len(own), dtype=bool)
     for node in range(len(own) - 1, -1, -1):
         below = nodes.children[node]
@@ -117,7 +118,7 @@ def _cut_from_below(nodes: NodeView, own: np.ndarray) -> np.ndarray:
     return cut
 
 
-def _loss(nodes: NodeView, node: int, y: np.ndarray) -> np.ndarray:
+def _compute_loss(nodes: NodeView, node: int, y: np.ndarray) -> np.ndarray:
     if nodes.classes is None:
         return (nodes.value[node, 0] - y) ** 2
     return (nodes.classes[nodes.value[node].argmax()] != y).astype(np.float64)

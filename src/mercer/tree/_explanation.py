@@ -1,4 +1,4 @@
-"""Why a tree answers as it does for one row: the path, and what each step of it added to the answer."""
+"""Explanations of a tree's answer for one row: its path, and how each step changed the answer."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError
-from mercer.tree._conditions import Condition, node_conditions
+from mercer.tree._conditions import Condition, list_conditions
 
 __all__ = ["PathStep", "RowExplanation", "explain_rows"]
 
 
 @dataclass(frozen=True)
 class PathStep:
-    """One step down: the condition that the row met, the node it reached, and how the answer changed."""
+    """One step down: the condition that the row met, the node it reached, and the change of the answer."""
 
     condition: Condition
     node: int
@@ -40,7 +40,7 @@ class RowExplanation:
 
     def __str__(self) -> str:
         lines = [f"start {np.array2string(self.base, precision=3)}"]
-        lines += [f"{one.condition}: {np.array2string(one.change, precision=3, sign='+')}" for one in self.steps]
+        lines += [f"{step.condition}: {np.array2string(step.change, precision=3, sign='+')}" for step in self.steps]
         return "\n".join(lines)
 
 
@@ -62,8 +62,8 @@ def explain_rows(model: Any, X: Any, *, feature_names: Any = None) -> list[RowEx
 
     Notes
     -----
-    The contributions tell the path of this tree; columns that are used higher up get the credit that others could
-    have had. They sum to the answer less that of the root.
+    The contributions describe the path in this tree only: a column that is used near the root gets the credit for what
+    correlated columns could have contributed. They sum to the answer less that of the root.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def explain_rows(model: Any, X: Any, *, feature_names: Any = None) -> list[RowEx
     start [0.25 0.75]
     "x0" <= 0.5: [+0.75 -0.75]
     """
-    nodes, conditions = node_conditions(model, feature_names)
+    nodes, conditions = list_conditions(model, feature_names)
     explained: list[Any] = [None] * (len(X) if not hasattr(X, "shape") else X.shape[0])
     for leaf, rows, part in nodes.parts(X):
         if len(part) and (part < 1).any():
@@ -92,9 +92,9 @@ def _explain(model: Any, nodes: Any, conditions: list[Condition | None], leaf: i
     steps, node = [], leaf
     contributions = np.zeros((model.n_features_in_, nodes.value.shape[1]))
     while (parent := int(nodes.parent[node])) >= 0:
-        one = conditions[node]
+        condition = conditions[node]
         change = nodes.value[node] - nodes.value[parent]
-        steps.append(PathStep(one, node, change))  # type: ignore[arg-type]
-        contributions[one.feature] += change  # type: ignore[union-attr]
+        steps.append(PathStep(condition, node, change))  # type: ignore[arg-type]
+        contributions[condition.feature] += change  # type: ignore[union-attr]
         node = parent
     return RowExplanation(nodes.value[0], tuple(steps[::-1]), contributions)

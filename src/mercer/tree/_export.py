@@ -9,7 +9,7 @@ import sklearn.tree
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import DataError, ParameterError, UnsupportedError
-from mercer.tree._conditions import Condition, feature_labels, node_conditions
+from mercer.tree._conditions import Condition, list_conditions, list_feature_labels
 from mercer.tree._node_view import NodeView
 
 __all__ = ["export_graphviz", "export_text"]
@@ -68,8 +68,8 @@ def export_text(
     check_is_fitted(decision_tree)
     if feature_names is None and not hasattr(decision_tree, "feature_names_in_"):
         feature_names = [f"feature_{j}" for j in range(getattr(decision_tree, "n_features_in_", 0))]
-    nodes, conditions = node_conditions(decision_tree, feature_names)
-    classes = _class_labels(nodes, class_names)
+    nodes, conditions = list_conditions(decision_tree, feature_names)
+    classes = _name_classes(nodes, class_names)
     lines: list[str] = []
     indent = "|" + " " * spacing
 
@@ -77,23 +77,23 @@ def export_text(
         lead = indent * depth + "|" + "-" * spacing + " "
         below = nodes.children[node]
         if not below:
-            lines.append(lead + _leaf_text(nodes, node, classes, decimals, show_weights))
+            lines.append(lead + _write_leaf(nodes, node, classes, decimals, show_weights))
         elif depth > max_depth:
-            lines.append(f"{lead}truncated branch of depth {_levels(nodes, node)}")
+            lines.append(f"{lead}truncated branch of depth {_count_levels(nodes, node)}")
         else:
             for child in below:
-                lines.append(lead + _condition_text(conditions[child], decimals))
+                lines.append(lead + _write_condition(conditions[child], decimals))
                 write(child, depth + 1)
 
     write(0, 0)
     return "\n".join(lines) + "\n"
 
 
-def _levels(nodes: NodeView, node: int) -> int:
-    return 1 + max((_levels(nodes, child) for child in nodes.children[node]), default=0)
+def _count_levels(nodes: NodeView, node: int) -> int:
+    return 1 + max((_count_levels(nodes, child) for child in nodes.children[node]), default=0)
 
 
-def _condition_text(one: Condition | None, decimals: int) -> str:
+def _write_condition(one: Condition | None, decimals: int) -> str:
     if one is None:
         return ""
     if one.operator == "missing":
@@ -104,7 +104,7 @@ def _condition_text(one: Condition | None, decimals: int) -> str:
     return f"{one.name} {one.operator} {one.value}"
 
 
-def _leaf_text(nodes: NodeView, node: int, classes: Any, decimals: int, show_weights: bool) -> str:
+def _write_leaf(nodes: NodeView, node: int, classes: Any, decimals: int, show_weights: bool) -> str:
     value = nodes.value[node]
     if classes is None:
         return f"value: [{value[0]:.{decimals}f}]"
@@ -112,7 +112,7 @@ def _leaf_text(nodes: NodeView, node: int, classes: Any, decimals: int, show_wei
     return (f"weights: [{weights}] " if show_weights else "") + f"class: {classes[int(value.argmax())]}"
 
 
-def _class_labels(nodes: NodeView, names: Any) -> Any:
+def _name_classes(nodes: NodeView, names: Any) -> Any:
     if names is None or nodes.classes is None:
         return nodes.classes
     if len(names) != len(nodes.classes):
@@ -206,7 +206,7 @@ def export_graphviz(
         text = _write_numbers(decision_tree, None, max_depth=max_depth, precision=precision, **names, **looks)
     else:
         _check_looks(looks)
-        text = _graph(decision_tree, max_depth, precision, **names)
+        text = _write_graph(decision_tree, max_depth, precision, **names)
     if out_file is None:
         return text
     if hasattr(out_file, "write"):
@@ -233,10 +233,10 @@ def _check_looks(looks: dict[str, Any]) -> None:
             raise UnsupportedError(message)
 
 
-def _graph(model: Any, max_depth: int | None, precision: int, feature_names: Any, class_names: Any) -> str:
+def _write_graph(model: Any, max_depth: int | None, precision: int, feature_names: Any, class_names: Any) -> str:
     """Return the program for a tree of any kind, with conditions on the edges."""
-    nodes, conditions = node_conditions(model, feature_labels(model, feature_names))
-    classes = _class_labels(nodes, class_names)
+    nodes, conditions = list_conditions(model, list_feature_labels(model, feature_names))
+    classes = _name_classes(nodes, class_names)
     lines = ["digraph Tree {", 'node [shape=box, fontname="helvetica"];', 'edge [fontname="helvetica"];']
     depths = np.zeros(len(nodes.parent), dtype=np.int64)
     for node in range(len(nodes.parent)):
@@ -249,7 +249,7 @@ def _graph(model: Any, max_depth: int | None, precision: int, feature_names: Any
         label = _quote(f"{answer}\\nimpurity {nodes.impurity[node]:.{precision}g}, weight {nodes.weight[node]:g}")
         lines.append(f"{node} [label={label}];")
         if parent >= 0:
-            lines.append(f"{parent} -> {node} [label={_quote(_condition_text(conditions[node], precision))}];")
+            lines.append(f"{parent} -> {node} [label={_quote(_write_condition(conditions[node], precision))}];")
     return "\n".join([*lines, "}"])
 
 

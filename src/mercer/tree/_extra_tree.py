@@ -1,9 +1,9 @@
 """Extremely randomised trees: every split is the best of a few drawn at random."""
 
-from typing import Any, ClassVar
+from typing import Any
 
-from mercer._base.parameter import Rule
 from mercer.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from mercer.tree._documentation import SHARED
 
 __all__ = ["ExtraTreeClassifier", "ExtraTreeRegressor"]
 
@@ -17,40 +17,15 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
 
     Parameters
     ----------
-    criterion : one of 'gini', 'entropy', 'log_loss', default='gini'
-        The impurity I; 'entropy' and 'log_loss' are the same.
+    %(class_criterion)s
     splitter : one of 'best', 'random', 'histogram', default='random'
-        Whether all thresholds are tried, one drawn at random for each feature, or those between at most 255 steps of
-        each column, which hold about equal weight.
-    max_depth : an integer in [1, inf) or None, default=None
-        The most questions from the root to a leaf; None means no limit.
-    min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
-        The rows a node needs to be split, or their share.
-    min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
-        The rows each side of a split needs, or their share.
-    min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
-        The share of the weight that each side of a split needs.
+        %(splitter)s
+    %(size)s
     max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default='sqrt'
-        How many features, drawn at random, a node looks at; None means all. More are looked at where those drawn are
-        constant.
+        %(max_features)s
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of what is drawn.
-    max_leaf_nodes : an integer in [2, inf) or None, default=None
-        The most leaves; the tree then grows where a split gains most.
-    min_impurity_decrease : a number in [0, inf), default=0.0
-        What a split must gain, as a share of all weight.
-    class_weight : one of 'balanced' or an instance of dict or list or None, default=None
-        Factors for the weights of classes; "balanced" makes classes weigh the same. For several outputs a list.
-    ccp_alpha : a number in [0, inf), default=0.0
-        The price of a leaf in cost-complexity pruning: the smallest tree that minimises impurity plus price is kept.
-    monotonic_cst : an array-like or None, default=None
-        For each feature 1 if the probability of the second class must rise with it, -1 if it must fall, 0 if free.
-    categorical_features : an array-like or one of 'from_dtype' or None, default=None
-        The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which growth ends with the levels that are complete.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
+        The seed of the random draws.
+    %(class_limits)s
 
     Attributes
     ----------
@@ -59,13 +34,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
         As of :class:`DecisionTreeClassifier`.
 
-    Notes
-    -----
-    What a node draws hangs on the seed and on the way from the root to it, not on the order of rows or of growth.
-
-    References
-    ----------
-    P. Geurts, D. Ernst and L. Wehenkel, Extremely randomized trees, 2006.
+    %(extra_notes)s
 
     Examples
     --------
@@ -76,7 +45,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     1.0
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = DecisionTreeClassifier._parameters
+    __doc__ = (__doc__ or "") % SHARED
 
     def __init__(
         self,
@@ -127,38 +96,15 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
 
     Parameters
     ----------
-    criterion : one of 'squared_error', 'friedman_mse', 'absolute_error', 'poisson', default='squared_error'
-        The impurity: the variance; 'friedman_mse' chooses the same splits; the mean distance from the median, which a
-        leaf then predicts; half the mean Poisson deviance, for counts.
+    %(value_criterion)s
     splitter : one of 'best', 'random', 'histogram', default='random'
-        Whether all thresholds are tried, one drawn at random for each feature, or those between at most 255 steps of
-        each column, which hold about equal weight.
-    max_depth : an integer in [1, inf) or None, default=None
-        The most questions from the root to a leaf; None means no limit.
-    min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
-        The rows a node needs to be split, or their share.
-    min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1
-        The rows each side of a split needs, or their share.
-    min_weight_fraction_leaf : a number in [0, 0.5], default=0.0
-        The share of the weight that each side of a split needs.
+        %(splitter)s
+    %(size)s
     max_features : an integer in [1, inf) or a number in (0, 1] or one of 'sqrt', 'log2' or None, default=1.0
-        How many features, drawn at random, a node looks at; None means all.
+        %(max_features)s
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        The seed of what is drawn.
-    max_leaf_nodes : an integer in [2, inf) or None, default=None
-        The most leaves; the tree then grows where a split gains most.
-    min_impurity_decrease : a number in [0, inf), default=0.0
-        What a split must gain, as a share of all weight.
-    ccp_alpha : a number in [0, inf), default=0.0
-        The price of a leaf in cost-complexity pruning.
-    monotonic_cst : an array-like or None, default=None
-        For each feature 1 if predictions must rise with it, -1 if they must fall, 0 if free.
-    categorical_features : an array-like or one of 'from_dtype' or None, default=None
-        The columns that hold categories, by number, mask or name, or those of a frame that have such a type.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which growth ends with the levels that are complete.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all that are free. Never changes a result.
+        The seed of the random draws.
+    %(value_limits)s
 
     Attributes
     ----------
@@ -167,13 +113,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
         As of :class:`DecisionTreeRegressor`.
 
-    Notes
-    -----
-    What a node draws hangs on the seed and on the way from the root to it, not on the order of rows or of growth.
-
-    References
-    ----------
-    P. Geurts, D. Ernst and L. Wehenkel, Extremely randomized trees, 2006.
+    %(extra_notes)s
 
     Examples
     --------
@@ -184,7 +124,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     1.0
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = DecisionTreeRegressor._parameters
+    __doc__ = (__doc__ or "") % SHARED
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Impurity of a node, and what a split gains: the definitions, for any number of parts."""
+"""The impurity of a node and the gain of a split, by their definitions, for any number of parts."""
 
 import math
 from typing import Any
@@ -14,7 +14,7 @@ _CRITERIA = ("entropy", "gini", "misclassification", "squared_error", "absolute_
 
 
 def impurity(y: Any, criterion: str = "entropy", *, sample_weight: Any = None, base: float = 2.0) -> float:
-    r"""Return how mixed the targets of a node are; zero if they are all alike.
+    r"""Return the impurity of the targets of a node; zero if all are equal.
 
     With p the weighted shares of the classes: entropy :math:`-\sum_k p_k \log p_k`, Gini's index
     :math:`1 - \sum_k p_k^2`, misclassification :math:`1 - \max_k p_k`; for numbers the variance, the mean distance from
@@ -45,9 +45,9 @@ def impurity(y: Any, criterion: str = "entropy", *, sample_weight: Any = None, b
         message = f"impurity: criterion must be one of {', '.join(map(repr, _CRITERIA))}; got {criterion!r}."
         raise ParameterError(message)
     y = np.asarray(y)
-    weight = _weights("impurity", y, sample_weight)
+    weight = _check_weights("impurity", y, sample_weight)
     if criterion in ("squared_error", "absolute_error", "poisson"):
-        return _of_numbers(y.astype(np.float64), weight, criterion)
+        return _measure_numbers(y.astype(np.float64), weight, criterion)
     classes, numbers = np.unique(y, return_inverse=True)
     shares = np.bincount(numbers, weight, minlength=len(classes)) / weight.sum()
     shares = shares[shares > 0]
@@ -56,7 +56,7 @@ def impurity(y: Any, criterion: str = "entropy", *, sample_weight: Any = None, b
     return float(1.0 - shares.max()) if criterion == "misclassification" else max(0.0, 1.0 - float(shares @ shares))
 
 
-def _weights(name: str, y: Array, sample_weight: Any) -> Array:
+def _check_weights(name: str, y: Array, sample_weight: Any) -> Array:
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if y.ndim != 1 or weight.shape != y.shape or len(y) == 0 or weight.min() < 0 or weight.sum() <= 0:
         message = (
@@ -67,7 +67,7 @@ def _weights(name: str, y: Array, sample_weight: Any) -> Array:
     return weight
 
 
-def _of_numbers(y: Array, weight: Array, criterion: str) -> float:
+def _measure_numbers(y: Array, weight: Array, criterion: str) -> float:
     if criterion == "absolute_error":
         order = np.argsort(y, kind="stable")
         median = y[order][np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)]
@@ -82,7 +82,7 @@ def _of_numbers(y: Array, weight: Array, criterion: str) -> float:
 def split_gain(
     y: Any, parts: Any, criterion: str = "entropy", *, sample_weight: Any = None, base: float = 2.0
 ) -> float:
-    r"""Return what a split gains: the impurity of the whole less the weighted mean of that of its parts.
+    r"""Return the gain of a split: the impurity of the whole less the weighted mean impurity of its parts.
 
     .. math:: G = I(S) - \sum_v \frac{w(S_v)}{w(S)} I(S_v) .
 
@@ -112,7 +112,7 @@ def split_gain(
     1.0
     """
     y, names = np.asarray(y), np.asarray(parts)
-    weight = _weights("split_gain", y, sample_weight)
+    weight = _check_weights("split_gain", y, sample_weight)
     if names.shape != y.shape:
         message = f"split_gain: parts must have one entry per row; got shape {names.shape} for {len(y)} rows."
         raise DataError(message)

@@ -14,8 +14,8 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import open_source
 from mercer.errors import DataError
-from mercer.tree._category_table import CategoryTable
-from mercer.tree._multiway_gains import impurities
+from mercer.tree._mixed_rows import learn_mixed_rows, read_mixed_rows
+from mercer.tree._multiway_gains import compute_impurities
 from mercer.tree._multiway_tree import Growth, MultiwayTree, grow
 
 __all__ = ["MultiwayTreeClassifier"]
@@ -156,25 +156,23 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
             raise DataError(message)
         y = column_or_1d(y, warn=True)
         check_labels(y)
-        table = CategoryTable(self)
-        values = table.learn(X)
+        values, categories = learn_mixed_rows(self, X)
         check_consistent_length(values, y)
         if np.isnan(values).all():
             message = f"{type(self).__name__}: X must have a value in some column; got NaN only. Give other columns."
             raise DataError(message)
-        self.categories_ = list(table.categories or [])
         source = open_source(values, y, check_weight(self, sample_weight, len(y)), self._threads())
         classes, labels = np.unique(y, return_inverse=True)
         weight = np.ones(len(y)) if source.weight is None else source.weight
-        growth = self._growth()
+        growth = self._make_growth(categories)
         growing = _Growing(lambda: grow(growth, values, labels, weight, len(classes)), self.criterion)
-        given = {"classes_": classes, "n_classes_": len(classes)}
+        given = {"classes_": classes, "n_classes_": len(classes), "categories_": categories}
         outcome = self._drive(growing.solve, source, max_steps=1, attributes=given)
         self._conclude(outcome)
         return self
 
-    def _growth(self) -> Growth:
-        sizes = np.array([0 if known is None else max(len(known), 1) for known in self.categories_])
+    def _make_growth(self, categories: list[Any]) -> Growth:
+        sizes = np.array([0 if known is None else max(len(known), 1) for known in categories])
         return Growth(
             sizes,
             self.criterion,
@@ -278,7 +276,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
 
     def _read(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return CategoryTable(self, self.categories_).read(X)
+        return read_mixed_rows(self, X, self.categories_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -295,6 +293,6 @@ class _Growing:
     def solve(self, start: MultiwayTree | None) -> Solver:
         tree = (yield Dense(self.make)) if start is None else start
         leaves = tree.weights[tree.feature < 0]
-        left = float((impurities(leaves, self.criterion) * leaves.sum(axis=1)).sum() / leaves.sum())
+        left = float((compute_impurities(leaves, self.criterion) * leaves.sum(axis=1)).sum() / leaves.sum())
         yield Step(left, tree, Certificate.none(_STATEMENT), {"n_leaves": float(tree.n_leaves)})
         return Solution(tree, True, Certificate.none(_STATEMENT))

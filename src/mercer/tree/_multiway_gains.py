@@ -1,11 +1,11 @@
-"""Gains of splits with many branches: a branch for each category, two for a number, one for what is missing."""
+"""Gains of splits with many branches: one for each category or two for numbers, and one for missing values."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Gain", "categorical_gain", "impurities", "numeric_gains", "quality"]
+__all__ = ["Gain", "compute_impurities", "find_categorical_gain", "find_numeric_gains", "judge_branches"]
 
 # Class sums held at a time while thresholds are tried: 32 MiB.
 _CELLS = 2**22
@@ -13,14 +13,14 @@ _CELLS = 2**22
 
 @dataclass(frozen=True)
 class Gain:
-    """What a split of one column would gain, its split information in bits, and its threshold if it is numeric."""
+    """The gain of a split of one column, its split information in bits, and its threshold if it is numeric."""
 
     gain: float
     information: float
     threshold: float = float("nan")
 
 
-def impurities(weights: Any, criterion: str) -> np.ndarray:
+def compute_impurities(weights: Any, criterion: str) -> np.ndarray:
     """Return the impurity of class weights along the last axis: entropy in bits, or Gini; zero without weight."""
     weights = np.asarray(weights, dtype=np.float64)
     total = weights.sum(axis=-1)
@@ -32,36 +32,38 @@ def impurities(weights: Any, criterion: str) -> np.ndarray:
     return np.maximum(np.log2(safe) - logs.sum(axis=-1) / safe, 0.0)
 
 
-def quality(branches: np.ndarray, missing: np.ndarray, criterion: str, fractional: bool) -> tuple[Any, Any]:
-    """Return gain and split information of class weights by branch (..., branches, K) and of missing rows (..., K).
+def judge_branches(branches: np.ndarray, missing: np.ndarray, criterion: str, fractional: bool) -> tuple[Any, Any]:
+    """Return gain and split information from the class weights of `branches` (..., b, K) and `missing` (..., K).
 
-    Missing rows are a branch of their own; or, where they are shared among branches, the gain is that of the known
-    rows times their share.
+    With w the weight and I the impurity, the gain is I(all) - sum_b w_b I_b / w, where missing rows are one more
+    branch. If `fractional`, missing rows are shared among branches, and the gain is that of the known rows times their
+    share of the weight. The split information is the entropy of the weights of all parts.
     """
     known = branches.sum(axis=-2)
     whole = known + missing
     total = whole.sum(axis=-1)
     weight = branches.sum(axis=-1)
-    inside = (weight * impurities(branches, criterion)).sum(axis=-1)
+    inside = (weight * compute_impurities(branches, criterion)).sum(axis=-1)
     lost = missing.sum(axis=-1)
     if fractional:
-        gain = (known.sum(axis=-1) * impurities(known, criterion) - inside) / total
+        gain = (known.sum(axis=-1) * compute_impurities(known, criterion) - inside) / total
     else:
-        gain = impurities(whole, criterion) - (inside + lost * impurities(missing, criterion)) / total
+        gain = compute_impurities(whole, criterion) - (inside + lost * compute_impurities(missing, criterion)) / total
     parts = np.concatenate([weight, lost[..., None]], axis=-1)
-    return np.maximum(gain, 0.0), impurities(parts, "entropy")
+    return np.maximum(gain, 0.0), compute_impurities(parts, "entropy")
 
 
-def categorical_gain(
+def find_categorical_gain(
     codes: np.ndarray, classes: np.ndarray, n_codes: int, criterion: str, fractional: bool, least: int
 ) -> Gain | None:
-    """Return the gain of a branch for each category; None where fewer than two branches have enough rows.
+    """Return the gain of a split with a branch for each category; None unless two or more branches have enough rows.
 
     Parameters
     ----------
     codes : (m,) categories of the rows, -1 where missing
     classes : (m, K) weights in the column of each row's class
     """
+    # The code -1 of missing values adds to the last row.
     sums = np.zeros((n_codes + 1, classes.shape[1]))
     np.add.at(sums, codes, classes)
     branches, missing = sums[:-1], sums[-1]
@@ -70,14 +72,14 @@ def categorical_gain(
     n_branches = len(held) + int(not fractional and missing.sum() > 0)
     if n_branches < 2 or np.bincount(codes + 1, minlength=n_codes + 1)[1:][weight > 0].min() < least:
         return None
-    gain, information = quality(branches[weight > 0], missing, criterion, fractional)
+    gain, information = judge_branches(branches[weight > 0], missing, criterion, fractional)
     return Gain(float(gain), float(information))
 
 
-def numeric_gains(
+def find_numeric_gains(
     values: np.ndarray, classes: np.ndarray, criterion: str, fractional: bool, least: int
 ) -> list[Gain | None]:
-    """Return the best threshold of each column, half-way between two values; None where no threshold splits.
+    """Return the gain of the best threshold of each column, half-way between two values; None if there is none.
 
     Parameters
     ----------
@@ -88,11 +90,11 @@ def numeric_gains(
     step = max(1, _CELLS // (m * classes.shape[1]))
     found: list[Gain | None] = []
     for first in range(0, d, step):
-        found += _gains_of_columns(values[:, first : first + step], classes, criterion, fractional, least)
+        found += _find_column_gains(values[:, first : first + step], classes, criterion, fractional, least)
     return found
 
 
-def _gains_of_columns(
+def _find_column_gains(
     values: np.ndarray, classes: np.ndarray, criterion: str, fractional: bool, least: int
 ) -> list[Gain | None]:
     m, d = values.shape
@@ -100,17 +102,18 @@ def _gains_of_columns(
         return [None] * d
     order = np.argsort(values, axis=0, kind="stable")
     ranked = np.take_along_axis(values, order, axis=0)
+    # NaN sorts last: left[i] are the class weights of the first i + 1 rows, known ones first.
     left = np.cumsum(classes[order], axis=0)
     n_known = m - np.isnan(values).sum(axis=0)
     known = left[np.maximum(n_known - 1, 0), np.arange(d)]
     missing = np.maximum(classes.sum(axis=0) - known, 0.0) * (n_known < m)[:, None]
     left = left[:-1]
     branches = np.stack([left, np.maximum(known - left, 0.0)], axis=-2)
-    gain, information = quality(branches, np.broadcast_to(missing, left.shape), criterion, fractional)
+    gain, information = judge_branches(branches, np.broadcast_to(missing, left.shape), criterion, fractional)
     before = np.arange(1, m)[:, None]
     allowed = (ranked[1:] > ranked[:-1]) & (before >= least) & (n_known - before >= least)
     gain = np.where(allowed, gain, -1.0)
-    # Sums over rows differ by rounding with their order: among thresholds as good as the best, the lowest is taken.
+    # The rounding of sums depends on the order of rows: of all thresholds within it of the best, the lowest is taken.
     place = (gain >= gain.max(axis=0) - 1e-12).argmax(axis=0)
     columns = np.arange(d)
     low, high = ranked[place, columns], ranked[place + 1, columns]

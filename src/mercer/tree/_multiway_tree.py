@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._plain import plain
-from mercer.tree._multiway_gains import Gain, categorical_gain, impurities, numeric_gains
+from mercer.tree._multiway_gains import Gain, compute_impurities, find_categorical_gain, find_numeric_gains
 
 __all__ = ["Growth", "MultiwayTree", "grow"]
 
@@ -26,12 +26,12 @@ class MultiwayTree:
     threshold : (node_count,)
         Of a numeric split; NaN otherwise.
     parent, branch : (node_count,)
-        Where a node hangs, and on which branch: the number of a category; for a numeric split 0 up to the threshold
-        and 1 above it; -1 for missing values.
+        The parent of a node, and its branch: the code of a category; for a numeric split 0 up to the threshold and 1
+        above it; -1 for missing values.
     weights : (node_count, n_classes)
         Class weights of the training rows.
     gains : (node_count, n_features)
-        What splitting each column would gain; NaN where it cannot be split.
+        The gain of a split of each column; NaN if it cannot be split.
     """
 
     feature: Any
@@ -77,7 +77,7 @@ class MultiwayTree:
         return self.weights / self.weights.sum(axis=1, keepdims=True)
 
     def parts(self, values: np.ndarray) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield for each leaf that rows reach its index, the rows, and the share of each row that gets there.
+        """Return (leaf, rows, shares) for each leaf: the rows that reach it, and the share of each row that does.
 
         A missing value without a branch of its own, and a category that the node has not seen, goes down all branches
         in the proportion of their training weights.
@@ -90,7 +90,7 @@ class MultiwayTree:
                 leaves.append((node, rows, part))
                 continue
             below = self.children[node]
-            branch = branches_of(values[rows, self.feature[node]], self.threshold[node])
+            branch = find_branches(values[rows, self.feature[node]], self.threshold[node])
             lost = ~np.isin(branch, self.branch[below])
             total = self.weights[below].sum()
             for child in below:
@@ -103,8 +103,8 @@ class MultiwayTree:
         return leaves
 
 
-def branches_of(values: np.ndarray, threshold: float) -> np.ndarray:
-    """Return the branch of each value: categories are their own numbers; -1 where missing."""
+def find_branches(values: np.ndarray, threshold: float) -> np.ndarray:
+    """Return the branch of each value: its code if `threshold` is NaN, else whether it is above; -1 if missing."""
     known = values == values
     taken = values if np.isnan(threshold) else (values > threshold)
     return np.where(known, np.where(known, taken, 0), MISSING).astype(np.int64)
@@ -112,10 +112,7 @@ def branches_of(values: np.ndarray, threshold: float) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """What a tree is grown by.
-
-    ``n_categories`` has a number for each column, zero for a numeric one.
-    """
+    """The rules by which a tree grows; ``n_categories`` (d,) has zeros for numeric columns."""
 
     n_categories: np.ndarray
     criterion: str
@@ -127,41 +124,42 @@ class Growth:
     min_gain: float
 
     def gains(self, values: np.ndarray, classes: np.ndarray, free: np.ndarray) -> list[Gain | None]:
-        """Return the gain of each column that may be split here."""
+        """Return the gain of each column that is `free`, None for others and if there is no split."""
         found: list[Gain | None] = [None] * values.shape[1]
         numeric = np.flatnonzero(free & (self.n_categories == 0))
         if len(numeric):
-            table = numeric_gains(values[:, numeric], classes, self.criterion, self.fractional, self.min_leaf)
+            table = find_numeric_gains(values[:, numeric], classes, self.criterion, self.fractional, self.min_leaf)
             for column, gain in zip(numeric, table, strict=True):
                 found[column] = gain
         for column in np.flatnonzero(free & (self.n_categories > 0)):
-            codes = branches_of(values[:, column], np.nan)
+            codes = find_branches(values[:, column], np.nan)
             size = int(self.n_categories[column])
-            found[column] = categorical_gain(codes, classes, size, self.criterion, self.fractional, self.min_leaf)
+            found[column] = find_categorical_gain(codes, classes, size, self.criterion, self.fractional, self.min_leaf)
         return found
 
     def choose(self, found: list[Gain | None]) -> int | None:
         """Return the column of largest gain, or of largest gain ratio among those that gain the mean or more."""
-        usable = [(j, one) for j, one in enumerate(found) if one is not None and one.gain >= self.min_gain]
+        usable = [(j, gain) for j, gain in enumerate(found) if gain is not None and gain.gain >= self.min_gain]
         if not usable:
             return None
         if self.by_ratio:
-            mean = float(np.mean([one.gain for _, one in usable]))
-            usable = [(j, one) for j, one in usable if one.gain >= mean - 1e-12]
-            worth = [one.gain / one.information if one.information > 0 else 0.0 for _, one in usable]
+            # C4.5: a ratio alone would favour columns whose gain and information are both tiny.
+            mean = float(np.mean([gain.gain for _, gain in usable]))
+            usable = [(j, gain) for j, gain in usable if gain.gain >= mean - 1e-12]
+            worth = [gain.gain / gain.information if gain.information > 0 else 0.0 for _, gain in usable]
         else:
-            worth = [one.gain for _, one in usable]
+            worth = [gain.gain for _, gain in usable]
         best = max(worth)
         return next(j for (j, _), value in zip(usable, worth, strict=True) if value >= best - 1e-12)
 
 
 def grow(growth: Growth, values: np.ndarray, labels: np.ndarray, weight: np.ndarray, n_classes: int) -> MultiwayTree:
-    """Split until nodes are pure, columns are used up, or a limit is met."""
+    """Grow a tree: split nodes until they are pure, no column is free, or a rule forbids it."""
     held = np.flatnonzero(weight > 0)
     classes = np.zeros((len(labels), n_classes))
     classes[np.arange(len(labels)), labels] = 1.0
     nodes: list[dict[str, Any]] = []
-    # Rows, their weights, the columns still free, depth, and where the node hangs; children are pushed in reverse.
+    # Rows, their weights, free columns, depth, parent and branch; children are pushed in reverse and numbered in order.
     waiting = [(held, weight[held], np.ones(values.shape[1], dtype=bool), 0, -1, 0)]
     while waiting:
         rows, own, free, depth, parent, branch = waiting.pop()
@@ -170,15 +168,16 @@ def grow(growth: Growth, values: np.ndarray, labels: np.ndarray, weight: np.ndar
         nodes.append(node | {"gains": np.full(values.shape[1], np.nan)})
         node = nodes[-1]
         open_ended = growth.max_depth is None or depth < growth.max_depth
-        impure = float(impurities(node["weights"], growth.criterion)) > 1e-12
+        impure = float(compute_impurities(node["weights"], growth.criterion)) > 1e-12
         if not (open_ended and impure and len(rows) >= growth.min_split):
             continue
         found = growth.gains(values[rows], table, free)
-        node["gains"][:] = [np.nan if one is None else one.gain for one in found]
+        node["gains"][:] = [np.nan if gain is None else gain.gain for gain in found]
         column = growth.choose(found)
         if column is None:
             continue
         node["feature"], node["threshold"] = column, found[column].threshold  # type: ignore[union-attr]
+        # A column of categories is used up by its split: all rows of a branch have one category.
         below = free & ((np.arange(len(free)) != column) | (growth.n_categories[column] == 0))
         for key, part, share in _divide(values[rows, column], own, node["threshold"], growth.fractional)[::-1]:
             waiting.append((rows[part], share, below, depth + 1, len(nodes) - 1, key))
@@ -186,8 +185,11 @@ def grow(growth: Growth, values: np.ndarray, labels: np.ndarray, weight: np.ndar
 
 
 def _divide(values: np.ndarray, own: np.ndarray, threshold: float, fractional: bool) -> list[tuple[int, Any, Any]]:
-    """Return the branches of a node: which, its rows, and their weights."""
-    branch = branches_of(values, threshold)
+    """Return (branch, rows, weights) for each branch of a node.
+
+    If `fractional`, a missing row goes down all branches, its weight shared in the proportion of their known weights.
+    """
+    branch = find_branches(values, threshold)
     keys = [int(key) for key in np.unique(branch) if key != MISSING or not fractional]
     missing = np.flatnonzero(branch == MISSING)
     known = own[branch != MISSING].sum()

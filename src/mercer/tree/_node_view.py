@@ -1,4 +1,4 @@
-"""One face for fitted trees of every kind: scikit-learn's, mercer's binary ones, stumps and multiway trees."""
+"""One interface to fitted trees of every kind: scikit-learn's, mercer's binary trees, stumps and multiway trees."""
 
 from copy import copy
 from dataclasses import dataclass, replace
@@ -11,17 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._solver.tree.pruning import cut_branches
 from mercer.errors import DataError
-from mercer.tree._multiway_gains import impurities
+from mercer.tree._multiway_gains import compute_impurities
 from mercer.tree._multiway_tree import MultiwayTree
 
-__all__ = ["NodeView", "cut_model", "view"]
+__all__ = ["NodeView", "cut_model", "view_nodes"]
 
 
 @dataclass(frozen=True, eq=False)
 class NodeView:
-    """The nodes of a fitted tree; children have larger numbers than their parents.
+    """The nodes of a fitted tree; children have larger indices than their parents.
 
-    ``value`` holds the class shares of each node, or in one column the number it predicts; ``weight`` and ``impurity``
+    ``value`` holds the class shares of each node, or in one column the value it predicts; ``weight`` and ``impurity``
     are those of the training rows.
     """
 
@@ -49,7 +49,7 @@ class NodeView:
         return self.impurity * self.weight / self.weight[0]
 
     def parts(self, X: Any) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield for each leaf that rows reach its index, the rows, and the share of each row that gets there."""
+        """Return (leaf, rows, shares) for each leaf that rows reach, with the share of each row that reaches it."""
         tree = self.model.tree_
         if isinstance(tree, MultiwayTree):
             return tree.parts(self.model._read(X))
@@ -59,7 +59,7 @@ class NodeView:
         ]
 
     def answers(self, parts: list[tuple[int, np.ndarray, np.ndarray]], n_rows: int, cut: np.ndarray) -> np.ndarray:
-        """Return what the tree answers for rows once some nodes are made leaves."""
+        """Return what the tree predicts if the nodes marked by `cut` are leaves; `parts` are those of :meth:`parts`."""
         out = np.zeros((n_rows, self.value.shape[1]))
         last = self.ends(cut)
         for leaf, rows, part in parts:
@@ -75,12 +75,12 @@ class NodeView:
         return last
 
 
-def view(model: Any) -> NodeView:
-    """Return the nodes of a fitted tree."""
+def view_nodes(model: Any) -> NodeView:
+    """Return the nodes of a fitted tree; raise DataError if `model` is none, or has several outputs."""
     check_is_fitted(model)
     tree: Any = getattr(model, "tree_", None)
     if isinstance(tree, MultiwayTree):
-        found = impurities(tree.weights, model.criterion)
+        found = compute_impurities(tree.weights, model.criterion)
         return NodeView(model, tree.parent, tree.shares(), tree.weights.sum(axis=1), found, model.classes_)
     if not hasattr(tree, "children_left"):
         message = (
@@ -98,7 +98,7 @@ def view(model: Any) -> NodeView:
 
 
 def cut_model(nodes: NodeView, cut: np.ndarray) -> Any:
-    """Return a fitted copy of a tree in which some nodes are leaves and nothing hangs below them."""
+    """Return a fitted copy of a tree in which the nodes marked by `cut` are leaves, without the nodes below them."""
     model, tree = copy(nodes.model), nodes.model.tree_
     if isinstance(tree, BinaryTree):
         pruned: Any = cut_branches(tree, cut)
@@ -114,7 +114,7 @@ def cut_model(nodes: NodeView, cut: np.ndarray) -> Any:
 
 
 def _keep_nodes(nodes: NodeView, cut: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return which nodes stay, which of them become leaves, and the new numbers."""
+    """Return masks of the nodes that stay and of those among them that become leaves, and the new indices."""
     kept = nodes.ends(cut) == np.arange(len(cut))
     return kept, cut & kept, np.cumsum(kept) - 1
 
@@ -129,7 +129,7 @@ def _cut_multiway(tree: MultiwayTree, nodes: NodeView, cut: np.ndarray) -> Multi
 
 
 def _cut_scikit(tree: Any, nodes: NodeView, cut: np.ndarray) -> Any:
-    """Rebuild scikit-learn's tree from the state that it is pickled by."""
+    """Rebuild scikit-learn's tree from the state that it pickles."""
     kept, leaf, numbers = _keep_nodes(nodes, cut)
     state = dict(tree.__getstate__())
     table = state["nodes"].copy()

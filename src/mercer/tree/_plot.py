@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.errors import ParameterError
-from mercer.tree._conditions import feature_labels, node_conditions
+from mercer.tree._conditions import list_conditions, list_feature_labels
 from mercer.tree._drawing import COLOURS, place_nodes
-from mercer.tree._export import _asks_for_numbers, _class_labels, _condition_text, _write_numbers
+from mercer.tree._export import _asks_for_numbers, _name_classes, _write_condition, _write_numbers
 from mercer.tree._node_view import NodeView
 
 __all__ = ["plot_tree"]
@@ -150,8 +150,8 @@ def _boxes(
     model: Any, max_depth: int | None, feature_names: Any, class_names: Any, precision: int, filled: bool, **looks: Any
 ) -> list[Box]:
     """Return the boxes of a tree with conditions on its branches."""
-    nodes, conditions = node_conditions(model, feature_labels(model, feature_names))
-    names = None if class_names is None else _class_labels(nodes, None if class_names is True else class_names)
+    nodes, conditions = list_conditions(model, list_feature_labels(model, feature_names))
+    names = None if class_names is None else _name_classes(nodes, None if class_names is True else class_names)
     if class_names is True and names is not None:
         names = [f"y[{number}]" for number in range(len(names))]
     depth = place_nodes(nodes.parent, max_depth)[1]
@@ -161,7 +161,7 @@ def _boxes(
     for node in shown.tolist():
         parent = int(nodes.parent[node])
         text = _text(nodes, node, names, precision, **looks)
-        branch = _condition_text(conditions[node], precision) if parent >= 0 else ""
+        branch = _write_condition(conditions[node], precision) if parent >= 0 else ""
         boxes.append(
             Box(text, _colour(nodes, node) if filled else "", int(place[parent]) if parent >= 0 else -1, branch)
         )

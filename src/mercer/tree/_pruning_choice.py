@@ -9,9 +9,9 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import column_or_1d
 
 from mercer.errors import ParameterError
-from mercer.tree._node_view import NodeView, cut_model, view
+from mercer.tree._node_view import NodeView, cut_model, view_nodes
 
-__all__ = ["PruningChoice", "prune_cost_complexity", "weakest_links"]
+__all__ = ["PruningChoice", "find_weakest_links", "prune_cost_complexity"]
 
 
 @dataclass(frozen=True)
@@ -88,15 +88,15 @@ def prune_cost_complexity(
     """
     y = column_or_1d(y)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    whole = view(_grow(estimator, X, y, weight))
-    alphas, cuts = weakest_links(whole)
+    whole = view_nodes(_grow(estimator, X, y, weight))
+    alphas, cuts = find_weakest_links(whole)
     # A penalty between two critical ones stands for all of them; the geometric mean is Breiman's choice.
     tried = np.sqrt(alphas * np.append(alphas[1:], np.inf))
     folds = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y))
     if len(folds) < 2:
         message = f"prune_cost_complexity: cv must make two folds or more; got {len(folds)}. Raise cv."
         raise ParameterError(message)
-    table = np.array([_fold_errors(estimator, X, y, weight, fold, tried) for fold in folds])
+    table = np.array([_measure_fold(estimator, X, y, weight, fold, tried) for fold in folds])
     errors = table.mean(axis=0)
     spread = table.std(axis=0, ddof=1) / np.sqrt(len(folds))
     best = int(np.flatnonzero(errors <= errors.min() + 1e-12)[-1])
@@ -109,8 +109,8 @@ def prune_cost_complexity(
     return PruningChoice(model, float(alphas[best]), alphas, leaves, errors, spread)
 
 
-def weakest_links(nodes: NodeView) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return the penalties at which branches go, and which nodes are then leaves; the first is zero, the whole tree."""
+def find_weakest_links(nodes: NodeView) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the penalties at which branches are cut, from 0 for the whole tree, and for each a mask of cut nodes."""
     own, n = nodes.cost, len(nodes.parent)
     cut = np.zeros(n, dtype=bool)
     alphas, cuts = [0.0], [cut.copy()]
@@ -124,7 +124,7 @@ def weakest_links(nodes: NodeView) -> tuple[np.ndarray, list[np.ndarray]]:
         strength = np.full(n, np.inf)
         strength[inner] = (own[inner] - branch[inner]) / (leaves[inner] - 1)
         least = strength.min()
-        # All links as weak as this go at once; rounding must not make two of them.
+        # All links of this strength are cut at once; rounding must not make two strengths of it.
         cut |= strength <= least + 1e-12
         least = max(least, alphas[-1])
         if least <= alphas[-1] + 1e-15 and len(alphas) > 1:
@@ -142,23 +142,25 @@ def _grow(estimator: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> A
     return model.fit(X, y) if weight is None else model.fit(X, y, sample_weight=weight)
 
 
-def _fold_errors(estimator: Any, X: Any, y: Any, weight: Any, fold: Any, tried: np.ndarray) -> np.ndarray:
+def _measure_fold(estimator: Any, X: Any, y: Any, weight: Any, fold: Any, tried: np.ndarray) -> np.ndarray:
     train, test = fold
-    nodes = view(_grow(estimator, _rows(X, train), y[train], None if weight is None else weight[train]))
-    alphas, cuts = weakest_links(nodes)
-    parts = nodes.parts(_rows(X, test))
+    nodes = view_nodes(_grow(estimator, _take_rows(X, train), y[train], None if weight is None else weight[train]))
+    alphas, cuts = find_weakest_links(nodes)
+    parts = nodes.parts(_take_rows(X, test))
     own = np.ones(len(test)) if weight is None else weight[test]
-    errors = [np.average(_losses(nodes, nodes.answers(parts, len(test), cut), y[test]), weights=own) for cut in cuts]
+    errors = [
+        np.average(_compute_losses(nodes, nodes.answers(parts, len(test), cut), y[test]), weights=own) for cut in cuts
+    ]
     return np.array(errors)[np.searchsorted(alphas, tried, side="right") - 1]
 
 
-def _losses(nodes: NodeView, answers: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _compute_losses(nodes: NodeView, answers: np.ndarray, y: np.ndarray) -> np.ndarray:
     if nodes.classes is None:
         return (answers[:, 0] - y) ** 2
     return (nodes.classes[answers.argmax(axis=1)] != y).astype(np.float64)
 
 
-def _rows(X: Any, index: np.ndarray) -> Any:
+def _take_rows(X: Any, index: np.ndarray) -> Any:
     if hasattr(X, "iloc"):
         return X.iloc[index]
     return X[index] if hasattr(X, "shape") else np.asarray(X)[index]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.errors import DataError
-from mercer.tree._conditions import Condition, feature_labels, node_conditions
+from mercer.tree._conditions import Condition, list_conditions, list_feature_labels
 
 __all__ = ["Rule", "RuleSet", "leaf_regions", "parse_rules", "rules"]
 
@@ -68,8 +68,8 @@ class RuleSet:
         return self.rules[number]
 
     def apply(self, X: Any) -> np.ndarray:
-        """Return the number of the rule that each row meets; -1 where a category is in no rule."""
-        columns = _columns(X)
+        """Return the index of the rule that each row meets; -1 if a category is in no rule."""
+        columns = _read_columns(X)
         found = np.full(len(columns[0]), -1)
         for number, rule in enumerate(self.rules):
             found[rule.met(columns)] = number
@@ -107,7 +107,7 @@ def rules(model: Any, *, feature_names: Any = None) -> RuleSet:
     >>> print(rules(MultiwayTreeClassifier().fit(days.data, days.target))[0])
     if "outlook" is "overcast" then "yes" (4.0)
     """
-    nodes, conditions = node_conditions(model, feature_names)
+    nodes, conditions = list_conditions(model, feature_names)
     found = []
     for leaf in np.flatnonzero(nodes.leaves):
         path, node = [], int(leaf)
@@ -117,7 +117,7 @@ def rules(model: Any, *, feature_names: Any = None) -> RuleSet:
         value = nodes.value[leaf]
         answer = float(value[0]) if nodes.classes is None else nodes.classes.tolist()[value.argmax()]
         found.append(Rule(tuple(path[::-1]), answer, float(nodes.weight[leaf])))  # type: ignore[arg-type]
-    return RuleSet(tuple(found), tuple(feature_labels(model, feature_names)))
+    return RuleSet(tuple(found), tuple(list_feature_labels(model, feature_names)))
 
 
 def parse_rules(text: str) -> RuleSet:
@@ -194,21 +194,21 @@ def leaf_regions(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     >>> high[:, 0].tolist()
     [0.5, inf]
     """
-    nodes, conditions = node_conditions(model)
+    nodes, conditions = list_conditions(model)
     low = np.full((len(nodes.parent), model.n_features_in_), -np.inf)
     high = -low
     for node in range(1, len(nodes.parent)):
-        one = conditions[node]
+        condition = conditions[node]
         low[node], high[node] = low[nodes.parent[node]], high[nodes.parent[node]]
-        if one is None or one.operator not in ("<=", ">"):
+        if condition is None or condition.operator not in ("<=", ">"):
             message = "leaf_regions: every split must be numeric; got one by category. Use rules(model)."
             raise DataError(message)
-        side = high if one.operator == "<=" else low
-        side[node, one.feature] = one.value
+        side = high if condition.operator == "<=" else low
+        side[node, condition.feature] = condition.value
     return low[nodes.leaves], high[nodes.leaves], nodes.value[nodes.leaves]
 
 
-def _columns(X: Any) -> list[np.ndarray]:
+def _read_columns(X: Any) -> list[np.ndarray]:
     if hasattr(X, "columns") and hasattr(X, "shape"):
         import narwhals
 

@@ -118,8 +118,8 @@ class DecisionStump(ClassifierMixin, Estimator):
             if stump is None:
                 rows = source.whole()
                 columns = yield Dense(lambda: sort_columns(type(self).__name__, rows, source.weight, source.threads))
-                stump = columns.best_stump(labels.astype(np.int32), weight, len(classes), self.criterion)
-            left = float((_impurities(stump.weights, self.criterion) * stump.weights.sum(axis=1)).sum())
+                stump = columns.find_best_stump(labels.astype(np.int32), weight, len(classes), self.criterion)
+            left = float((_compute_impurities(stump.weights, self.criterion) * stump.weights.sum(axis=1)).sum())
             statement = "The search is exhaustive: no split of one column leaves less impurity."
             certificate = Certificate.of("optimality gap", 0.0, 0.0, statement)
             yield Step(left / float(weight.sum()), stump, certificate)
@@ -210,7 +210,7 @@ class DecisionStump(ClassifierMixin, Estimator):
             feature=np.array([stump.feature, -2, -2])[:n_nodes],
             threshold=np.array([stump.threshold, -2.0, -2.0] if n_nodes == 3 else [-2.0]),
             missing_go_to_left=np.array([stump.missing_left and n_nodes == 3, False, False], np.uint8)[:n_nodes],
-            impurity=_impurities(sums, self.criterion),
+            impurity=_compute_impurities(sums, self.criterion),
             n_node_samples=np.array([stump.counts.sum(), *stump.counts])[:n_nodes],
             weighted_n_node_samples=total,
             value=(sums / total[:, None])[:, None, :],
@@ -233,7 +233,7 @@ class DecisionStump(ClassifierMixin, Estimator):
         return tags
 
 
-def _impurities(weights: np.ndarray, criterion: str) -> np.ndarray:
+def _compute_impurities(weights: np.ndarray, criterion: str) -> np.ndarray:
     """Return the impurity of each row of class weights; zero without weight."""
     total = weights.sum(axis=1, keepdims=True)
     shares = weights / np.where(total > 0, total, 1.0)

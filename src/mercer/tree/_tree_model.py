@@ -1,7 +1,7 @@
-"""What decision trees for classes and for numbers share."""
+"""The base class of decision trees for classes and for numeric targets."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -9,19 +9,19 @@ from sklearn.base import MultiOutputMixin, clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, seed_sequence
+from mercer._base import Estimator, few_rows, fitting, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
-from mercer._base.tree_problem import check_values, open_problem, rules_of
+from mercer._base.tree_problem import check_values, open_problem, read_rules
 from mercer._base.validation import check_rows
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
-from mercer._solver.tree.assembly import GrowthState, assemble, resume_levels, state_of
+from mercer._solver.tree.assembly import GrowthState, assemble, resume_levels, take_state
 from mercer._solver.tree.best_first import grow_best_first
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import Growth
-from mercer._solver.tree.pruning import prune, pruning_path
+from mercer._solver.tree.pruning import find_pruning_path, prune
 from mercer._source import open_source
 from mercer._types import Array
 
@@ -47,7 +47,7 @@ GREEDY = Certificate.none("Each split is the best for its node; no bound says ho
 
 
 class TreeModel(MultiOutputMixin, Estimator):
-    """The fit of a tree level by level, and what a fitted tree can say."""
+    """A decision tree that grows level by level, with the methods that classifiers and regressors share."""
 
     _objective_moves: ClassVar[str | None] = "down"
     _law_exceptions: ClassVar[dict[str, str]] = {
@@ -61,12 +61,29 @@ class TreeModel(MultiOutputMixin, Estimator):
     max_leaf_nodes: int | None
     ccp_alpha: float
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; NaN is a missing value.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Labels or targets.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice.
+        check_input : bool, default=True
+            Has no effect: rows are always checked. Kept so that scikit-learn's calls run.
+
+        Returns
+        -------
+        self : estimator
+        """
         problem = open_problem(self, X, y, sample_weight)
-        rules = rules_of(self, problem)
+        rules = read_rules(self, problem)
         source = open_source(problem.X, problem.y, problem.weight, self._threads())
         given = problem.attributes() | {"max_features_": rules.max_features, "_dtype": problem.X.dtype.name}
-        self._n_classes = problem.n_classes
 
         def start() -> Growth:
             random = rules.random and self.criterion != "absolute_error"
@@ -80,8 +97,13 @@ class TreeModel(MultiOutputMixin, Estimator):
             growth.plant(np.flatnonzero(weight > 0).astype(np.int32), seed)
             return growth
 
-        outcome = self._drive(lambda state: self._solve(start, state), source, attributes=given)
+        def finish(state: GrowthState) -> dict[str, Any]:
+            tree = assemble(state, problem.X.shape[1], problem.n_classes)
+            return {"tree_": prune(tree, self.ccp_alpha)}
+
+        outcome = self._drive(lambda state: self._solve(start, state), source, attributes=given, fitted=finish)
         self._conclude(outcome)
+        return self
 
     def _solve(self, start: Callable[[], Growth], state: GrowthState | None) -> Solver:
         growth: Growth = yield Dense(start)
@@ -92,19 +114,15 @@ class TreeModel(MultiOutputMixin, Estimator):
             growth.words, growth.n_words = [state.words], len(state.words)
         elif self.max_leaf_nodes is not None:
             state = yield Dense(lambda: grow_best_first(growth, self.max_leaf_nodes))
-            yield Step(_cost(state.nodes) / whole, state, GREEDY, {"leaves": _n_leaves(state.nodes)})
+            yield Step(_compute_cost(state.nodes) / whole, state, GREEDY, {"leaves": _count_leaves(state.nodes)})
             return Solution(state, True, GREEDY)
         else:
-            state = state_of(growth)
-            yield Step(_cost(state.nodes) / whole, state, GREEDY, {"leaves": 1.0})
+            state = take_state(growth)
+            yield Step(_compute_cost(state.nodes) / whole, state, GREEDY, {"leaves": 1.0})
         while (yield Dense(growth.grow_level)):
-            state = state_of(growth)
-            yield Step(_cost(state.nodes) / whole, state, GREEDY, {"leaves": _n_leaves(state.nodes)})
+            state = take_state(growth)
+            yield Step(_compute_cost(state.nodes) / whole, state, GREEDY, {"leaves": _count_leaves(state.nodes)})
         return Solution(state, True, GREEDY)
-
-    def _fitted(self, state: GrowthState) -> dict[str, Any]:
-        tree = assemble(state, self.n_features_in_, self._n_classes)
-        return {"tree_": prune(tree, self.ccp_alpha)}
 
     def _rows(self, X: Any) -> Array:
         """Check rows to predict for; a few rows of a NumPy array need fewer checks."""
@@ -185,7 +203,7 @@ class TreeModel(MultiOutputMixin, Estimator):
             impurity of the leaves that are then left.
         """
         full = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
-        alphas, impurities = pruning_path(full.tree_)
+        alphas, impurities = find_pruning_path(full.tree_)
         return Bunch(ccp_alphas=alphas, impurities=impurities)
 
     @property
@@ -205,10 +223,10 @@ class TreeModel(MultiOutputMixin, Estimator):
         return tags
 
 
-def _cost(nodes: dict[str, Array]) -> float:
+def _compute_cost(nodes: dict[str, Array]) -> float:
     leaf = nodes["left"] == LEAF
     return float(nodes["weights"][leaf] @ nodes["impurity"][leaf])
 
 
-def _n_leaves(nodes: dict[str, Array]) -> float:
+def _count_leaves(nodes: dict[str, Array]) -> float:
     return float(np.count_nonzero(nodes["left"] == LEAF))

@@ -7,10 +7,10 @@ import pytest
 
 from mercer._solver.tree import growth as _growth
 from mercer._solver.tree import search as _search
-from mercer._solver.tree.assembly import assemble, state_of
+from mercer._solver.tree.assembly import assemble, take_state
 from mercer._solver.tree.columns import encode_columns, keep_columns
 from mercer._solver.tree.growth import Growth, Rules
-from mercer._solver.tree.target import class_target, value_target
+from mercer._solver.tree.target import make_class_target, make_value_target
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def grown(target, X, kinds=None, columns=None, **rules):
     growth.plant(numpy.arange(len(X), dtype=numpy.int32), 7)
     while growth.grow_level():
         pass
-    return assemble(state_of(growth), X.shape[1], numpy.array([target.first_slots[-1]]))
+    return assemble(take_state(growth), X.shape[1], numpy.array([target.first_slots[-1]]))
 
 
 def labels(n_classes, criterion, n=60):
@@ -35,7 +35,7 @@ def labels(n_classes, criterion, n=60):
     X = draw.normal(size=(n, 3))
     X[draw.random(X.shape) < 0.1] = numpy.nan
     y = draw.integers(0, n_classes, n)
-    return X, class_target(y[:, None], numpy.array([n_classes]), draw.integers(1, 4, n).astype(float), criterion)
+    return X, make_class_target(y[:, None], numpy.array([n_classes]), draw.integers(1, 4, n).astype(float), criterion)
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
@@ -66,7 +66,7 @@ def test_random_splits_of_large_nodes_by_values_are_those_by_ranks():
     draw = numpy.random.default_rng(3)
     X = draw.normal(size=(3000, 3))
     y = (X[:, :1] + draw.normal(size=(3000, 1)) > 0).astype(int)
-    target = class_target(y, numpy.array([2]), numpy.ones(3000), "gini")
+    target = make_class_target(y, numpy.array([2]), numpy.ones(3000), "gini")
     ranks = grown(target, X, random=True, min_rows_leaf=5)
     values = grown(target, X, columns=keep_columns(X, "test"), random=True, min_rows_leaf=5)
     assert ranks.node_count > 9
@@ -77,7 +77,7 @@ def test_random_splits_of_large_nodes_by_values_are_those_by_ranks():
 def test_every_build_finds_the_same_sets_of_categories(at_level):
     draw = numpy.random.default_rng(1)
     X = draw.integers(0, 14, (80, 2)).astype(float)
-    target = class_target(draw.integers(0, 3, (80, 1)), numpy.array([3]), numpy.ones(80), "gini")
+    target = make_class_target(draw.integers(0, 3, (80, 1)), numpy.array([3]), numpy.ones(80), "gini")
     tree = grown(target, X, kinds=numpy.array([1, 1]))
     expected = RECORDED.setdefault("categories", tree)
     numpy.testing.assert_array_equal(tree.feature, expected.feature)
@@ -88,13 +88,13 @@ def test_every_build_finds_the_same_sets_of_categories(at_level):
 def test_every_build_finds_the_same_medians(at_level, random):
     draw = numpy.random.default_rng(2)
     X, y = draw.normal(size=(40, 2)), draw.normal(size=(40, 1))
-    target = value_target(y, numpy.ones(40), "absolute_error")
+    target = make_value_target(y, numpy.ones(40), "absolute_error")
     columns = encode_columns(X, 1, "test")
     growth = Growth(columns, target, Rules(max_features=2, max_depth=2, random=random))
     growth.plant(numpy.arange(40, dtype=numpy.int32), 7)
     while growth.grow_level():
         pass
-    tree = assemble(state_of(growth), 2, numpy.array([1]))
+    tree = assemble(take_state(growth), 2, numpy.array([1]))
     expected = RECORDED.setdefault(("medians", random), tree)
     numpy.testing.assert_array_equal(tree.feature, expected.feature)
     numpy.testing.assert_array_equal(tree.threshold, expected.threshold)

@@ -9,11 +9,11 @@ from mercer._solver.tree import growth as _growth
 from mercer._solver.tree import search as _search
 from mercer._solver.tree import target as _target
 from mercer._solver.tree import whole_growth as _whole_growth
-from mercer._solver.tree.assembly import assemble, state_of
+from mercer._solver.tree.assembly import assemble, take_state
 from mercer._solver.tree.columns import encode_columns, keep_columns
 from mercer._solver.tree.growth import Growth, Rules, StoppedError
 from mercer._solver.tree.search import Room
-from mercer._solver.tree.target import class_target, value_target
+from mercer._solver.tree.target import make_class_target, make_value_target
 from mercer._solver.tree.whole_growth import grow_whole
 
 FIELDS = (
@@ -54,12 +54,12 @@ def targets(y, weight):
     """A target of each kind that native growth knows."""
     classes = numpy.digitize(y, [-1.0, 0.5])
     both = numpy.stack([classes, y > 0], axis=1).astype(int)
-    yield class_target((y > 0).astype(int)[:, None], numpy.array([2]), weight, "gini")
-    yield class_target((y > 0).astype(int)[:, None], numpy.array([2]), weight, "entropy")
-    yield class_target(classes[:, None], numpy.array([3]), weight, "gini")
-    yield class_target(both, numpy.array([3, 2]), weight, "gini")
-    yield value_target(y[:, None], weight, "squared_error")
-    yield value_target(numpy.stack([y, -(y**2)], axis=1), weight, "squared_error")
+    yield make_class_target((y > 0).astype(int)[:, None], numpy.array([2]), weight, "gini")
+    yield make_class_target((y > 0).astype(int)[:, None], numpy.array([2]), weight, "entropy")
+    yield make_class_target(classes[:, None], numpy.array([3]), weight, "gini")
+    yield make_class_target(both, numpy.array([3, 2]), weight, "gini")
+    yield make_value_target(y[:, None], weight, "squared_error")
+    yield make_value_target(numpy.stack([y, -(y**2)], axis=1), weight, "squared_error")
 
 
 def planted(X, target, weight, **rules):
@@ -76,7 +76,7 @@ def assert_same_trees(X, target, weight, room=None, **rules):
     growth = planted(X, target, weight, **rules)
     while growth.grow_level():
         pass
-    expected = assemble(state_of(growth), X.shape[1], n_classes)
+    expected = assemble(take_state(growth), X.shape[1], n_classes)
     assert expected.node_count > 5
     for name in FIELDS:
         found, wanted = getattr(whole, name), getattr(expected, name)
@@ -98,7 +98,7 @@ def test_every_build_grows_the_tree_that_grows_level_by_level(at_level, rules, m
 def test_columns_of_few_and_of_many_values_are_divided_alike(levels):
     X, y = draw_rows(3000, numpy.float32)
     X = numpy.floor(levels * (X - X.min(axis=0)) / 9)
-    target = class_target((y > 0).astype(int)[:, None], numpy.array([2]), numpy.ones(3000), "gini")
+    target = make_class_target((y > 0).astype(int)[:, None], numpy.array([2]), numpy.ones(3000), "gini")
     assert_same_trees(X, target, numpy.ones(3000), max_features=2, min_rows_leaf=2)
 
 
@@ -123,7 +123,7 @@ def test_arrays_that_another_tree_has_used_leave_no_trace():
 def test_a_growth_that_is_stopped_ends_within_the_next_call(monkeypatch, plain):
     monkeypatch.setattr(_whole_growth, "_VISITS", 4 * 500)
     X, y = draw_rows(500)
-    growth = planted(X, value_target(y[:, None], numpy.ones(500), "squared_error"), numpy.ones(500))
+    growth = planted(X, make_value_target(y[:, None], numpy.ones(500), "squared_error"), numpy.ones(500))
     growth.threads = 1 if plain else 2
     answers = iter([True, True, False])
     growth.goes_on = lambda: next(answers)

@@ -2,15 +2,16 @@
 # twin.
 #
 # With one sum for each category (two classes, or one target) the categories are ordered by their means: the best of all
-# sets is then the first categories of that order (Breiman). With more classes every set is tried while there are few
-# categories; beyond, they are ordered along the first principal component of their class shares (Coppersmith, Hong and
-# Hosking), which finds the best set nearly always. What is missing is a category like others.
+# sets is then the first categories of that order (Breiman). With more classes every set is tried if there are few
+# categories. If there are many, they are ordered along the first principal component of their class shares
+# (Coppersmith, Hong and Hosking), and the first categories of that order are nearly always the best set. Missing values
+# are one more category.
 
 from mercer._native.tree cimport code_order, impurity
 from mercer._native.tree.code_order cimport code
 from mercer._native.tree.node_search cimport NO_ORDER, NONE_MISSING, Limits, Node, Sets, Table, Target
 
-# Columns of `cells`, a row for each category that is present: rows, weight, the key that orders, then the sums.
+# Columns of `cells`, one row for each category that is present: number of rows, weight, sort key, then the sums.
 cdef enum:
     ROWS
     WEIGHT
@@ -31,13 +32,14 @@ cdef enum:
 cdef inline Py_ssize_t sum_categories(
     const code[:, ::1] codes, Target target, Node node, Sets sets
 ) noexcept nogil:
-    """Sum the rows of each category that is present to ``sets.cells``; return how many are.
+    """Sum the rows of each category that is present into ``sets.cells``; return the number of these categories.
 
-    Row c belongs to the category ``sets.names[c]``; ``sets.where`` is zero for all codes before and after.
+    ``sets.cells[c]`` belongs to the category ``sets.names[c]``. ``sets.where`` is zero for all codes before and after.
     """
     cdef Py_ssize_t i, o, s, c, row, present = 0, feature = node.feature
     for i in range(node.start, node.start + node.count):
         row = node.rows[i]
+        # One plus the cell of the category; zero if this is the first row of the category.
         c = sets.where[codes[feature, row]]
         if c == 0:
             sets.names[present] = codes[feature, row]
@@ -50,15 +52,21 @@ cdef inline Py_ssize_t sum_categories(
         sets.cells[c - 1, WEIGHT] += target.weight[row]
         for o in range(target.slots.shape[1]):
             sets.cells[c - 1, SUMS + target.slots[row, o]] += target.amounts[row, o]
+    # Only the entries used are reset: a column may have many more categories than a node has rows.
     for i in range(present):
         sets.where[sets.names[i]] = 0
     return present
 
 
 cdef inline void set_component_keys(Node node, Sets sets, Py_ssize_t present) noexcept nogil:
-    """Set each category's key to its place along the first principal component of the means, by power iteration."""
+    """Set each category's key to its coordinate along the first principal component of the means.
+
+    With m_c = s_c / w_c - s / w, the mean of category c less that of the node, the component is the leading eigenvector
+    of sum_c w_c m_c m_c^T. Power iteration finds it: a <- sum_c w_c (m_c . a) m_c, scaled to length one.
+    """
     cdef Py_ssize_t c, s, turns = 0, n = node.total.shape[0]
     cdef double along, length
+    # Unequal entries to start from: the entries of m_c sum to zero for each output, so m_c . (1, ..., 1) = 0.
     for s in range(n):
         sets.axis[s] = 1.0 / (1.0 + s)
     while turns < TURNS:
@@ -79,6 +87,7 @@ cdef inline void set_component_keys(Node node, Sets sets, Py_ssize_t present) no
         length = 0.0
         for s in range(n):
             length += sets.image[s] * sets.image[s]
+        # All categories have the mean of the node: every key is zero, and the order is that of the names.
         if length == 0.0:
             return
         length = length**0.5
@@ -94,11 +103,13 @@ cdef inline bint comes_before(Sets sets, int a, int b) noexcept nogil:
 
 
 cdef inline void sort_categories(Sets sets, Py_ssize_t present) noexcept nogil:
-    """Write the categories that are present to ``sets.order`` by key: a heap sort."""
+    """Write the indices of the categories that are present to ``sets.order``, sorted by key, with a heap sort."""
     cdef Py_ssize_t i, root, child, end = present, start = present // 2
     cdef int held
     for i in range(present):
         sets.order[i] = <int> i
+    # While `start` falls to 0 the heap is built, from its last parent to its root. Then ``order[:end]`` is a heap with
+    # the last category at its root, and ``order[end:]`` is sorted and comes after it.
     while end > 1:
         if start > 0:
             start -= 1
@@ -121,10 +132,10 @@ cdef inline void sort_categories(Sets sets, Py_ssize_t present) noexcept nogil:
 
 
 cdef inline bint is_in_set(Node node, Sets sets, int mode, Py_ssize_t number, Py_ssize_t c) noexcept nogil:
-    """Return whether the category at place c of the order is in the set `number`.
+    """Return whether category c of the order is in the set with index `number`.
 
-    Of runs it is the first `number` categories, of all sets that with the bits of `number`. A random set is drawn by
-    the node's seed; it has the first category and not the second, so that neither side is empty.
+    In mode RUNS the set holds the first `number` categories; in ALL_SETS those whose bits are set in `number`. In
+    RANDOM_SET the node's seed draws it; it holds the first category and not the second, so that neither side is empty.
     """
     if mode == RUNS:
         return c < number
@@ -134,7 +145,10 @@ cdef inline bint is_in_set(Node node, Sets sets, int mode, Py_ssize_t number, Py
 
 
 cdef inline Py_ssize_t try_sets(Node node, Limits limits, Sets sets, Py_ssize_t present, int mode) noexcept nogil:
-    """Judge sets of the categories that are present; return the number of the best one, -1 if none is better."""
+    """Judge sets of the categories that are present.
+
+    Return the index of the set that is better than the best split so far, -1 if none is.
+    """
     cdef Py_ssize_t c, s, number, category, chosen = -1, last = present
     cdef double rows = 0.0, left_weight = 0.0, before
     if mode == ALL_SETS:
@@ -168,7 +182,10 @@ cdef inline Py_ssize_t try_sets(Node node, Limits limits, Sets sets, Py_ssize_t 
 cdef inline void mark_set(
     Node node, Sets sets, Py_ssize_t present, int mode, Py_ssize_t chosen, int missing
 ) noexcept nogil:
-    """Mark each category in ``sets.goes``: 0 absent, 2 right, 3 left; missing rows go where their category goes."""
+    """Mark each category in ``sets.goes``: 0 if absent, 2 if it goes right, 3 if it goes left.
+
+    Missing rows go where the category `missing`, which stands for them, goes.
+    """
     cdef Py_ssize_t c
     for c in range(sets.goes.shape[1]):
         sets.goes[node.index, c] = 0
@@ -182,7 +199,7 @@ cdef inline void mark_set(
 cdef inline bint scan_sets(
     const code[:, ::1] codes, Table table, Target target, Limits limits, Node node, Sets sets
 ) noexcept nogil:
-    """Try splits by sets of the categories of one column; return whether there are two of them."""
+    """Try splits by sets of the categories of one column; return whether at least two categories are present."""
     cdef Py_ssize_t i, chosen, slot = limits.order_slot
     cdef Py_ssize_t present = sum_categories(codes, target, node, sets)
     cdef int mode = RUNS
@@ -199,7 +216,7 @@ cdef inline bint scan_sets(
     sort_categories(sets, present)
     node.cut = -1
     node.side = NONE_MISSING
-    # Categories have no order; what splits higher up have bounded stays within its bounds all the same.
+    # Categories have no order, but the bounds that splits higher in the tree have set must hold (sign 0).
     node.sign = NO_ORDER if node.low == -node.high and node.high > 1e308 else 0
     chosen = try_sets(node, limits, sets, present, mode)
     if chosen >= 0:

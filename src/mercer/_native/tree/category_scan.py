@@ -13,7 +13,7 @@ _TURNS = 30
 
 
 def _sum_categories(codes, target, node):
-    """Return the categories that are present, as they come, and the rows, weight, key and sums of each."""
+    """Return the categories that are present, in the order of first rows, and rows, weight, key and sums of each."""
     cells = {}
     for row in node.rows[node.start : node.start + node.count]:
         cell = cells.setdefault(int(codes[node.feature, row]), [0.0, 0.0, 0.0, numpy.zeros(len(node.total))])
@@ -23,7 +23,7 @@ def _sum_categories(codes, target, node):
 
 
 def _set_component_keys(node, cells):
-    """Set each category's key to its place along the first principal component of the means, by power iteration."""
+    """Set each category's key to its coordinate along the first principal component of the means; see the twin."""
     axis = [1.0 / (1.0 + s) for s in range(len(node.total))]
     means = [[float(cell[3][s] / cell[1] - node.total[s] / node.weight) for s in range(len(axis))] for cell in cells]
     for _ in range(_TURNS):
@@ -44,10 +44,10 @@ def _set_component_keys(node, cells):
 
 
 def _list_sets(node, limits, names):
-    """Yield the sets to try, as lists that say of each category in the order whether it goes left."""
+    """Yield the sets to try: lists that tell for each category, in sorted order, whether it goes left."""
     n = len(names)
     if limits.is_random:
-        # The first two categories part, so that neither side is empty.
+        # The first category goes left and the second right, so that neither side is empty.
         yield [True, False, *((code_order.mix(node.seed + name) & 1) != 0 for name in names[2:])]
     elif limits.order_slot >= 0 or n > limits.most_sets:
         yield from ([c < number for c in range(n)] for number in range(1, n))
@@ -56,7 +56,7 @@ def _list_sets(node, limits, names):
 
 
 def scan_sets(codes, table, target, limits, node, sets):
-    """Try splits by sets of the categories of one column; return whether there are two of them."""
+    """Try splits by sets of the categories of one column; return whether at least two categories are present."""
     names, cells = _sum_categories(codes, target, node)
     if len(names) < 2:
         return False

@@ -1,14 +1,16 @@
-# The rows of a node in the order of their codes in one column, and what a node draws at random. code_order.py is the
+# The rows of a node sorted by their codes in one column, and the random draws of a node. code_order.py is the
 # uncompiled twin.
 #
-# A key is a code times 2^32 plus the row's place in the node, so that keys differ and their order is the stable one.
+# A key is code 2^32 + i for row i of the node: keys are distinct, and sorting them sorts the rows stably by code.
 
 cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
 
+    /* Keys that are sorted by insertion alone. */
     #define SMALL_RUN 24
+    /* Buckets of a digit of 11 bits: their counts, 8 KiB, stay in the first-level cache. */
     #define MOST_BUCKETS 2048
 
     static inline void mercer_insert_keys(long long *keys, Py_ssize_t n)
@@ -22,8 +24,8 @@ cdef extern from *:
     }
 
     /* One stable pass over the digit of `bits` bits above `shift`; returns the size of the fullest bucket. */
-    static inline int32_t mercer_digit_pass(const long long *from, long long *to, Py_ssize_t n, long long least, int shift,
-                                            int bits)
+    static inline int32_t mercer_digit_pass(const long long *from, long long *to, Py_ssize_t n, long long least,
+                                            int shift, int bits)
     {
         int32_t starts[MOST_BUCKETS + 1];
         const long long mask = ((long long)1 << bits) - 1;
@@ -38,11 +40,15 @@ cdef extern from *:
         return fullest;
     }
 
-    /* Few keys: one pass over the leading bits leaves runs that insertion puts right. Many: a pass for each digit. */
-    static inline void mercer_order_keys(long long *keys, long long *spare, Py_ssize_t n, long long least, long long greatest)
+    /* Sort n keys. Few keys: one pass over the leading bits leaves short runs of unsorted keys, which insertion sorts
+       unless a bucket holds more than 32. Many keys: a stable pass for each digit of at most 11 bits, the lowest first;
+       keys come with rising i, so that equal codes stay in the order of their rows. */
+    static inline void mercer_order_keys(long long *keys, long long *spare, Py_ssize_t n, long long least,
+                                         long long greatest)
     {
         int width = 0, passes, bits, done = 0;
         if (n <= SMALL_RUN) { mercer_insert_keys(keys, n); return; }
+        /* Bits that tell codes apart. With none all codes are equal, and keys come in the order of the rows. */
         while ((greatest - least) >> width) width++;
         if (width == 0) return;
         if (n < 2048) {
@@ -84,10 +90,11 @@ cdef inline Py_ssize_t gather_keys(
     long long[::1] keys,
     long long[::1] span,
 ) noexcept nogil:
-    """Write a key for each row from `start` to `stop`, known values first; return how many are known.
+    """Write a key for each row from `start` to `stop`, those of known values first; return the number of these.
 
-    `span` receives the least and the greatest code that is known.
+    `span` receives the least and the greatest known code.
     """
+    # Keys of known values fill ``keys[:known]``, those of missing values ``keys[unknown:]``; at the end the two meet.
     cdef Py_ssize_t i, known = 0, unknown = stop - start
     cdef long long value, least = 1LL << 40, greatest = -1
     for i in range(start, stop):
@@ -113,12 +120,12 @@ cdef inline void order_keys(
 
 
 cdef inline Py_ssize_t read_place(long long key) noexcept nogil:
-    """Return the place in its node of the row that `key` stands for."""
+    """Return the index in its node of the row that `key` stands for."""
     return key & 0xFFFFFFFFLL
 
 
 cdef inline long long mix(long long x) noexcept nogil:
-    """Return an integer below 2^32 that looks random and depends on `x` alone; the products stay below 2^63."""
+    """Return a pseudorandom integer below 2^32 that depends on `x` alone; the products stay below 2^63."""
     x &= 0xFFFFFFFFLL
     x ^= x >> 16
     x = (x * 0x7FEB352DLL) & 0xFFFFFFFFLL
@@ -128,7 +135,10 @@ cdef inline long long mix(long long x) noexcept nogil:
 
 
 cdef inline int draw_feature(int[::1] order, Py_ssize_t number, long long seed) noexcept nogil:
-    """Return the feature at place `number` of a random order: one step of a Fisher-Yates shuffle of `order`."""
+    """Return feature `number` of a random order: one step of a Fisher-Yates shuffle of `order`.
+
+    ``order[:number]`` are the features drawn before, and a feature drawn is swapped into ``order[number]``.
+    """
     cdef Py_ssize_t other = number + mix(seed + 0x9E3779B9LL * (number + 1)) % (order.shape[0] - number)
     cdef int feature = order[other]
     order[other] = order[number]
@@ -140,6 +150,7 @@ cdef inline double draw_threshold(long long seed, Py_ssize_t feature, double low
     """Return a pseudorandom threshold, uniform on [`low`, `high`); `low` where the two are equal."""
     cdef double share = mix(seed + 7919 * (feature + 1)) / 4294967296.0
     cdef double value = low * (1.0 - share) + high * share
+    # Rounding may reach `high`, and then no row would go right.
     return low if value >= high or value < low else value
 
 
@@ -151,8 +162,9 @@ cdef inline int draw_side(long long seed, Py_ssize_t feature) noexcept nogil:
 cdef inline Py_ssize_t find_last_below(
     const double[::1] table, Py_ssize_t first, Py_ssize_t last, double value
 ) noexcept nogil:
-    """Return the last index from `first` to `last` whose value is at most `value`; that at `first` always is."""
+    """Return the last index i from `first` to `last` with ``table[i] <= value``; it must hold at `first`."""
     cdef Py_ssize_t middle
+    # The answer is always in [first, last].
     while first < last:
         middle = (first + last + 1) // 2
         if table[middle] <= value:

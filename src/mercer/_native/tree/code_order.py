@@ -15,7 +15,7 @@ __all__ = [
 
 
 def gather_keys(codes, feature, rows, start, stop, missing, keys, span):
-    """Write a key for each row from `start` to `stop`, known values first; return how many are known."""
+    """Write a key for each row from `start` to `stop`, those of known values first; return the number of these."""
     values = numpy.asarray(codes)[feature, numpy.asarray(rows)[start:stop]].astype(numpy.int64)
     found = (values << 32) + numpy.arange(len(values))
     known = values != missing
@@ -33,12 +33,12 @@ def order_keys(keys, spare, n, least, greatest):
 
 
 def read_place(key):
-    """Return the place in its node of the row that `key` stands for."""
+    """Return the index in its node of the row that `key` stands for."""
     return int(key) & 0xFFFFFFFF
 
 
 def mix(x):
-    """Return an integer below 2^32 that looks random and depends on `x` alone."""
+    """Return a pseudorandom integer below 2^32 that depends on `x` alone."""
     x = int(x) & 0xFFFFFFFF
     x ^= x >> 16
     x = (x * 0x7FEB352D) & 0xFFFFFFFF
@@ -48,7 +48,7 @@ def mix(x):
 
 
 def draw_feature(order, number, seed):
-    """Return the feature at place `number` of a random order: one step of a Fisher-Yates shuffle of `order`."""
+    """Return feature `number` of a random order: one step of a Fisher-Yates shuffle of `order`."""
     other = number + mix(int(seed) + 0x9E3779B9 * (number + 1)) % (len(order) - number)
     order[number], order[other] = order[other], order[number]
     return int(order[number])
@@ -67,5 +67,5 @@ def draw_side(seed, feature):
 
 
 def find_last_below(table, first, last, value):
-    """Return the last index from `first` to `last` whose value is at most `value`; that at `first` always is."""
+    """Return the last index i from `first` to `last` with ``table[i] <= value``; it must hold at `first`."""
     return int(first) + max(int(numpy.searchsorted(table[first : last + 1], value, side="right")) - 1, 0)

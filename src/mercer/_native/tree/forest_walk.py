@@ -1,6 +1,7 @@
-"""Rows sent down many trees, and the values of their leaves added up.
+"""Sum the values of the leaves that rows reach in many trees.
 
-A few hundred rows go down a tree together, a step each in turn: the next node of one row is fetched while others move.
+A few hundred rows go down a tree together, one level at a time: the next node of one row is fetched from memory while
+the other rows move.
 """
 
 import cython
@@ -13,7 +14,7 @@ else:
 __all__ = ["add_packed_values", "add_values", "find_many_leaves"]
 
 real = cython.fused_type(cython.float, cython.double)
-# Fewer rows than this would wait for each other's nodes.
+# With fewer rows than this memory latency would not be hidden; then one row goes down several trees together.
 FEW = cython.declare(cython.Py_ssize_t, 32)
 
 
@@ -33,7 +34,7 @@ def send_down(
     at: cython.int[::1],
     count: cython.Py_ssize_t,
 ) -> cython.void:
-    """Write to `at` the leaves of `count` rows from `first` on; a tree's own numbers count from `root`.
+    """Write to `at` the leaves of `count` rows from `first` on; the indices of a tree's nodes count from `root`.
 
     A node's record is as in ``tree_walk``.
     """
@@ -47,6 +48,7 @@ def send_down(
     moving: cython.bint = True
     for i in range(count):
         at[i] = root
+    # ``at[i]`` is the node that row i has reached. A pass moves every row that is not at a leaf one level down.
     while moving:
         moving = False
         for i in range(count):
@@ -58,6 +60,8 @@ def send_down(
             if sides[node] < 2 and value == value:
                 is_left = value <= thresholds[node]
             else:
+                # Missing values and unseen categories; a category that the node has seen overrides this. NaN fails the
+                # comparison 0 <= value.
                 is_left = (sides[node] & 1) != 0
                 if sides[node] >= 2:
                     start = cython.cast(cython.Py_ssize_t, thresholds[node])
@@ -82,10 +86,10 @@ def add_values(
     at: cython.int[::1],
     sums: cython.double[:, ::1],
 ):
-    """Add the values of each row's leaves in all trees to `sums`, tree after tree.
+    """Add the values of each row's leaves in all trees to `sums`, in the order of the trees.
 
-    `rows`: which rows of X, or empty for all; `roots`: (trees,), where each tree's nodes begin; `at`: scratch, as many
-    rows as go down together.
+    `rows` (n,) are indices of rows of `X`, or empty for all rows; `roots` (trees,) are the indices of the roots; `at`
+    is scratch, as long as the number of rows that go down together.
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -122,9 +126,10 @@ def send_packed(
     active: cython.int[::1],
     count: cython.Py_ssize_t,
 ) -> cython.void:
-    """Send rows down as :func:`send_down` does, by numeric splits; what has reached a leaf leaves the list `active`.
+    """Send rows down as :func:`send_down` does, by numeric splits; rows at a leaf are removed from the list `active`.
 
-    Those that go down together are rows in one tree (`next_row` is 1, `next_tree` 0), or one row in several trees.
+    What goes down together is several rows in one tree (`next_row` is 1, `next_tree` 0), or one row in several trees
+    (`next_row` is 0, `next_tree` 1).
     """
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -140,6 +145,7 @@ def send_packed(
     for i in range(count):
         at[i] = roots[tree + i * next_tree]
         active[i] = cython.cast(cython.int, i)
+    # ``active[:moving]`` lists what is not known to be at a leaf; the pass compacts it to ``active[:staying]``.
     while moving > 0:
         staying = 0
         for k in range(moving):
@@ -149,7 +155,8 @@ def send_packed(
             right = links[node, 3]
             threshold = thresholds[node, 0]
             value = X[first + i * next_row, mark >> 1]
-            # Products in the place of choices, which a compiler turns into branches that nobody could foresee.
+            # Products instead of conditions: a compiler would make branches of these, which cannot be predicted. At a
+            # leaf `is_inner` is 0 and the node stays; otherwise it becomes node + 1 or right.
             is_left = (value <= threshold) | ((value != value) & (mark & 1))
             is_inner = right >= 0
             node += is_inner * (right - node + is_left * (node + 1 - right))
@@ -173,9 +180,9 @@ def add_packed_values(
     """Add values as :func:`add_values` does for all rows of X, where no split is by categories.
 
     `thresholds` (nodes, 2) and `links` (nodes, 4) are two views of one record of 16 bytes, in one line of the cache:
-    a threshold; then twice the feature plus one if a missing value goes left, and the right child counted over all
-    trees, -1 at a leaf. `at`, `active`: scratch, as many as go down together. Of a few rows each goes down several
-    trees at a time.
+    a threshold; then twice the feature plus one if a missing value goes left, and the index of the right child among
+    the nodes of all trees, -1 at a leaf. `at` and `active` are scratch, as long as the number of rows (or, with fewer
+    than FEW rows, of trees) that go down together.
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -217,7 +224,7 @@ def find_many_leaves(
     at: cython.int[::1],
     leaves: cython.longlong[:, ::1],
 ):
-    """Write the leaf of each row in each tree, by the tree's own numbers."""
+    """Write the index of each row's leaf in each tree to `leaves` (n, trees); the root of a tree has index 0."""
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
     first: cython.Py_ssize_t

@@ -1,7 +1,13 @@
 # What a split is worth, and whether it is allowed. impurity.py is the uncompiled twin.
 #
-# A node is a vector of sums s (the weight of a class, or the weighted targets of an output) and a weight w. Its worth
-# is minus its weighted impurity, up to a constant that the two sides of a split share with the whole node.
+# A node has a vector of sums s (the weight of a class, or the weighted targets of an output) and a weight w. Its worth
+# is minus its weighted impurity, plus a term that is additive over rows (such as sum w_i y_i^2) and therefore the same
+# for a node and for its two sides together. So worth(left) + worth(right) - worth(node) is the gain of a split:
+#
+#   Gini: -w (1 - sum (s / w)^2) = sum s^2 / w - w
+#   squared error: -sum w_i (y_i - s / w)^2 = s^2 / w - sum w_i y_i^2
+#   entropy: sum s log(s / w) = sum s log s - w log w, for each output
+#   Poisson: -sum w_i y_i log(y_i / (s / w)) = s log(s / w) - sum w_i y_i log y_i
 
 from mercer._native.shared cimport inline as elementary
 from mercer._native.tree.node_search cimport NO_ORDER, Limits, Node
@@ -23,7 +29,7 @@ cdef inline double x_log_x(double x) noexcept nogil:
 cdef inline double compute_worth(
     const double[::1] left, const double[::1] total, double left_weight, double right_weight, double outputs, int kind
 ) noexcept nogil:
-    """Return the worth of a split with the sums `left`; minus infinity where a Poisson mean would not be positive."""
+    """Return the worth of both sides of a split with the sums `left`; -inf if a Poisson mean were not positive."""
     cdef Py_ssize_t s
     cdef double right, left_part = 0.0, right_part = 0.0
     if kind == SQUARES:
@@ -40,6 +46,7 @@ cdef inline double compute_worth(
     for s in range(total.shape[0]):
         right = total[s] - left[s]
         if left[s] <= 0.0 or right <= 0.0:
+            # Overflows to minus infinity.
             return -1e308 * 10.0
         left_part += left[s] * elementary.log(left[s] / left_weight)
         right_part += right * elementary.log(right / right_weight)
@@ -49,7 +56,7 @@ cdef inline double compute_worth(
 cdef inline double compute_whole_worth(
     const double[::1] total, double weight, double outputs, int kind
 ) noexcept nogil:
-    """Return the worth of a node that is not split."""
+    """Return the worth of a node with the sums `total` that is not split."""
     cdef Py_ssize_t s
     cdef double sum = 0.0
     for s in range(total.shape[0]):
@@ -68,6 +75,7 @@ cdef inline bint is_allowed(Node node, double low, double high) noexcept nogil:
     """Return whether the values of the two sides keep the order `node.sign` and the bounds set higher in the tree."""
     if low < node.low or low > node.high or high < node.low or high > node.high:
         return False
+    # Sign 1: right mean >= left mean; -1: right mean <= left mean; 0: any order.
     return (high - low) * node.sign >= 0.0
 
 
@@ -85,7 +93,10 @@ cdef inline bint may_split(Node node, Limits limits, double left_weight, double 
 
 
 cdef inline void keep_better(Node node, double worth) noexcept nogil:
-    """Keep the candidate split of `node` if its worth is greater than that of the best so far."""
+    """Keep the candidate split of `node` if its worth is greater than that of the best so far.
+
+    Of equal splits the first one tried is kept: sums are exact, so equal splits have equal worth bit by bit.
+    """
     if worth > node.best_worth:
         node.best_worth = worth
         node.best_feature = node.feature

@@ -17,7 +17,7 @@ def _x_log_x(x):
 
 
 def compute_worth(left, total, left_weight, right_weight, outputs, kind):
-    """Return the worth of a split with the sums `left`; minus infinity where a Poisson mean would not be positive."""
+    """Return the worth of both sides of a split with the sums `left`; -inf if a Poisson mean were not positive."""
     right = [whole - part for whole, part in zip(total, left)]
     if kind == POISSON and (min(left) <= 0.0 or min(right) <= 0.0):
         return -math.inf
@@ -27,7 +27,7 @@ def compute_worth(left, total, left_weight, right_weight, outputs, kind):
 
 
 def compute_whole_worth(total, weight, outputs, kind):
-    """Return the worth of a node that is not split."""
+    """Return the worth of a node with the sums `total` that is not split."""
     result = 0.0
     for value in total:
         if kind == SQUARES:

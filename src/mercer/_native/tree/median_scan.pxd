@@ -2,9 +2,10 @@
 # the uncompiled twin.
 #
 # The targets of a node are ranked once. A Fenwick tree over these ranks holds the weights (row 0) and the weighted
-# targets (row 1) of the rows on the left; those on the right are the whole less these. A row moves in O(log m), and so
-# does the search for a median. ``medians.trees[0]`` are the trees of the left side, ``trees[1]`` those of the whole
-# node, one for each output; ``medians.sums`` has the weighted targets of the left side and of the node.
+# targets (row 1) of the rows on the left; the sums of the right side are those of the whole node less those of the left
+# side. Moving a row to the left takes O(log m), and finding a median as well. ``medians.trees[0]`` are the trees of the
+# left side, ``trees[1]`` those of the whole node, one for each output; ``medians.sums`` has the weighted targets of the
+# left side and of the node.
 
 from mercer._native.tree cimport code_order, impurity, split_scan
 from mercer._native.tree.code_order cimport code
@@ -14,7 +15,10 @@ from mercer._native.tree.node_search cimport NONE_MISSING, RIGHT, Limits, Median
 cdef inline void add_to_tree(
     double[:, ::1] tree, Py_ssize_t m, Py_ssize_t place, double weight, double amount
 ) noexcept nogil:
-    """Add a row to a Fenwick tree of `m` places."""
+    """Add a row to a Fenwick tree of `m` places: to each node p, counted from 1, that covers `place`.
+
+    Node p holds the sum over places p - (p & -p) + 1 to p.
+    """
     place += 1
     while place <= m:
         tree[0, place] += weight
@@ -25,10 +29,10 @@ cdef inline void add_to_tree(
 cdef inline double sum_distances(
     Medians medians, Py_ssize_t output, bint is_right, Py_ssize_t m, double weight, double[::1] both
 ) noexcept nogil:
-    """Return the weighted distances of one side's targets from their median, which `both` receives (left, right).
+    """Return the sum of w_i |y_i - median| over one side, and write the median to ``both[is_right]``.
 
-    `weight` is the weight of that side. With B the weight and S the sum of the targets below the median y, and W and T
-    those of the side, it is y B - S + (T - S) - y (W - B).
+    `weight` is the weight W of that side and T the sum of its weighted targets. With B the weight and S the sum of the
+    weighted targets below the median y, the distances are (y B - S) + ((T - S) - y (W - B)).
     """
     cdef Py_ssize_t position = 0, step = 1
     cdef double below = 0.0, sum_below = 0.0, w, median, total = medians.sums[0, output]
@@ -36,7 +40,8 @@ cdef inline double sum_distances(
         total = medians.sums[1, output] - total
     while 2 * step <= m:
         step *= 2
-    # Find the last place before which less than half of the weight lies: the median comes next.
+    # Descend the tree: `below` and `sum_below` cover the first `position` places, which weigh less than half of the
+    # side. At the end no more places can be added, so the next one holds the median.
     while step > 0:
         if position + step <= m:
             w = medians.trees[0, output, 0, position + step]
@@ -50,6 +55,7 @@ cdef inline double sum_distances(
                 else:
                     sum_below += medians.trees[0, output, 1, position]
         step //= 2
+    # `values` are amount / weight: targets in the units of the search.
     median = medians.values[output, position if position < m else m - 1]
     both[is_right] = median
     return (median * below - sum_below) + ((total - sum_below) - median * (weight - below))
@@ -99,7 +105,7 @@ cdef inline void judge_medians(
     for o in range(medians.places.shape[0]):
         worth -= sum_distances(medians, o, True, node.count, right_weight, node.sums)
         worth -= sum_distances(medians, o, False, node.count, left_weight, node.sums)
-    # The order of both sides is that of their means: let these be the medians.
+    # `may_split` compares left / w_l with (total - left) / w_r: set the sums so that these quotients are the medians.
     node.left[0] = node.sums[0] * left_weight
     node.total[0] = node.sums[1] * right_weight + node.left[0]
     if impurity.may_split(node, limits, left_weight, rows):
@@ -122,7 +128,8 @@ cdef inline void scan_medians(
         left_weight = 0.0
         clear_left(medians, count)
         node.side = <int> side if known < count else NONE_MISSING
-        # Missing rows come first where they go left.
+        # Missing rows come first if they go left. After each row, `rows`, `left_weight` and the trees describe the left
+        # side.
         for j in range(count if side else known):
             i = j
             if side:
@@ -135,6 +142,8 @@ cdef inline void scan_medians(
                 add_to_tree(
                     medians.trees[0, o], count, medians.places[o, p], node.own_weight[p], node.own_amounts[p, o]
                 )
+            # No cut among missing rows, between equal codes, or after the last row of the node. After the last known
+            # row only missing rows go right.
             if i >= known:
                 continue
             node.cut = node.keys[0, i] >> 32
@@ -143,6 +152,7 @@ cdef inline void scan_medians(
                     continue
             elif side or known == count:
                 continue
+            # The cut at code `only` comes after the last code of the node that is not above it.
             if only >= 0 and (node.cut > only or (i + 1 < known and (node.keys[0, i + 1] >> 32) <= only)):
                 continue
             judge_medians(node, limits, medians, left_weight, rows)

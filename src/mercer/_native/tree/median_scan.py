@@ -8,7 +8,7 @@ __all__ = ["rank_targets", "scan_median_cuts"]
 
 
 def _sum_distances(node, own, output):
-    """Return the weighted distances of some rows' targets from their median, and that median."""
+    """Return the sum of w_i |y_i - median| over the rows `own`, and the median."""
     weight = numpy.asarray(node.own_weight)[own]
     amounts = numpy.asarray(node.own_amounts)[own, output]
     order = numpy.argsort(numpy.asarray(node.medians.places)[output, own], kind="stable")
@@ -30,7 +30,7 @@ def rank_targets(target, node, medians):
 
 
 def _judge_medians(node, limits, is_left):
-    """Judge the cut with these rows on the left."""
+    """Judge the cut that has the rows with `is_left` on the left."""
     left, right = numpy.flatnonzero(is_left), numpy.flatnonzero(~is_left)
     weights = [numpy.asarray(node.own_weight)[side].sum() for side in (left, right)]
     worth = 0.0

@@ -1,4 +1,4 @@
-"""Divide the rows of the nodes of a tree, sum them, and number the nodes from the root down."""
+"""Divide the rows of the nodes of a tree, sum them, and number the nodes depth first."""
 
 import cython
 
@@ -59,6 +59,7 @@ def divide_rows(
             b = 0
             most = -1
             least = cython.cast(cython.longlong, 1) << 40
+            # The rows read so far that go left end at ``divided[a]``, the others are ``spare[:b]``.
             for i in range(spans[t, 0], spans[t, 1]):
                 value = codes[f, rows[i]]
                 if value == missing[f]:
@@ -97,7 +98,7 @@ def divide_values(
 ):
     """Divide as :func:`divide_rows` does, by the values of the columns: rows up to the node's threshold go left.
 
-    `found`: (k, 3), written: how many rows went left, and zeros.
+    `found` (k, 3) receives the number of rows that went left, and zeros.
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -177,8 +178,9 @@ def describe_medians(
 ):
     """Write the weighted median of each target in each node, and the mean distance from it.
 
-    `ranks` (outputs, n) order the targets; `scaled` are the weights in whole numbers; `keys` (3, m) is scratch. Where
-    exactly half of the scaled weight lies on either side, the median is half way between.
+    `ranks` (outputs, n) are the ranks of the targets; `scaled` are the weights as integers, so that their sums are
+    exact; `keys` (3, m) is scratch. If the rows up to a target have exactly half of the scaled weight, the median is
+    the mean of that target and the next.
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -200,6 +202,8 @@ def describe_medians(
             for o in range(ranks.shape[0]):
                 known = code_order.gather_keys(ranks, o, rows, starts[t], stops[t], -1, keys[0], keys[2])
                 code_order.order_keys(keys[0], keys[1], known, keys[2, 0], keys[2, 1])
+                # `below` is the weight of the first i + 1 rows in the order of the targets. The loop ends: for the last
+                # row it is twice `half`.
                 below = 0.0
                 i = 0
                 while True:
@@ -230,10 +234,12 @@ def number_nodes(
     i: cython.Py_ssize_t
     n: cython.Py_ssize_t = left.shape[0]
     with cython.nogil:
+        # From the last node to the first: the sizes of both subtrees are known before that of their parent.
         for i in range(n):
             sizes[n - 1 - i] = 1
             if left[n - 1 - i] >= 0:
                 sizes[n - 1 - i] += sizes[left[n - 1 - i]] + sizes[right[n - 1 - i]]
+        # From the first node on: the left child follows its parent, and the right child the whole left subtree.
         numbers[0] = 0
         for i in range(n):
             if left[i] >= 0:

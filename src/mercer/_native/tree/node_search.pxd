@@ -2,13 +2,13 @@
 # definition files split_scan, random_scan, median_scan, category_scan, impurity and node_steps: a compiled module
 # finds the extension types of another by the name of its room, where the Python file lies.
 
-# How a candidate split, or the best one, treats rows whose value is missing.
+# The side to which a split sends rows with missing values.
 cdef enum:
     RIGHT
     LEFT
     NONE_MISSING
 
-# The value of `sign` where no order of the two sides is asked for; -1, 0 and 1 are orders (0: bounds only).
+# The value of `sign` without monotone constraints; 1 and -1 ask for rising and falling means, 0 for the bounds only.
 cdef enum:
     NO_ORDER = 2
 

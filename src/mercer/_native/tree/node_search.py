@@ -1,12 +1,12 @@
 """The best split of nodes into two by one column, and trees grown by it.
 
 Each row adds an amount to one slot for each output: its weight to the slot of its class, or its weighted target to the
-slot of its output. Amounts and weights are whole numbers (the caller scales others), so that sums are exact: a split is
-worth the same in whatever order its rows are added, and only the rows decide between two splits.
+slot of its output. Amounts and weights are integers (the caller scales others), so that sums are exact: the worth of a
+split does not depend on the order in which its rows are added.
 
-One loop visits nodes and draws the features to look at. What it does with a feature is a scan: of all cuts
-(``split_scan``), of a random one (``random_scan``), of cuts judged by medians (``median_scan``) or of sets of
-categories (``category_scan``). The records hold arrays that travel together; ``node_search.pxd`` has their types.
+One loop visits nodes and draws the features to consider. For each feature it scans all cuts (``split_scan``), a random
+cut (``random_scan``), cuts judged by medians (``median_scan``) or sets of categories (``category_scan``). Arrays that
+are passed together are grouped in records; ``node_search.pxd`` has their types.
 """
 
 import cython
@@ -39,8 +39,8 @@ else:
 
 __all__ = ["Growth", "Limits", "Medians", "Node", "Sets", "Table", "Target", "grow_nodes", "search_nodes"]
 
-# What a cell of the columns may be: a code, or the value itself where cuts are random. Uncompiled code takes the branch
-# of codes, whose twins look at the type of the array.
+# The type of a cell of the columns: a code, or the value itself if cuts are random. Uncompiled code takes the branch of
+# codes, whose twins check the type of the array.
 cell = cython.fused_type(cython.uchar, cython.ushort, cython.int, cython.float, cython.double)
 # Less than the worth of any split, and still finite.
 WORST = cython.declare(cython.double, -1e308)
@@ -174,7 +174,7 @@ class Growth:
 @cython.nogil
 @cython.exceptval(check=False)
 def sum_rows(target: Target, node: Node) -> cython.void:
-    """Sum the amounts of the node's rows, and copy what they add side by side."""
+    """Sum the amounts of the node's rows, and copy weights, slots and amounts of these rows to contiguous arrays."""
     i: cython.Py_ssize_t
     o: cython.Py_ssize_t
     r: cython.Py_ssize_t
@@ -199,7 +199,7 @@ def sum_rows(target: Target, node: Node) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def sum_kept(node: Node) -> cython.void:
-    """Sum as :func:`sum_rows` does, from the quads that the rows have kept."""
+    """Sum as :func:`sum_rows` does, from the quads of the node's rows, which are already contiguous."""
     i: cython.Py_ssize_t
     sum: cython.double = 0.0
     weight: cython.double = 0.0
@@ -218,7 +218,7 @@ def sum_kept(node: Node) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def begin_node(target: Target, limits: Limits, node: Node) -> cython.double:
-    """Sum the rows of a node, forget the best split, and return the node's worth without one."""
+    """Sum the rows of a node, reset its best split, and return the node's worth without a split."""
     i: cython.Py_ssize_t
     node.first = node.start if node.is_kept else 0
     node.weight = 0.0
@@ -252,7 +252,7 @@ def scan_column(
     limits: Limits,
     node: Node,
 ) -> cython.bint:
-    """Try the splits of a node by one column; return whether there are any."""
+    """Try the splits of a node by one column; return whether the column varies in the node."""
     if cell is cython.float or cell is cython.double:
         return random_scan.scan_random_values(codes, matrix, limits, node)
     else:
@@ -276,16 +276,18 @@ def search_features(
     limits: Limits,
     node: Node,
 ) -> cython.void:
-    """Scan the features that the node's seed draws: as many as asked for, and on until one of them varies."""
+    """Scan ``limits.max_features`` features that the node's seed draws, and more until one of them varies."""
     f: cython.Py_ssize_t
     seen: cython.Py_ssize_t = 0
     varied: cython.Py_ssize_t = 0
     n: cython.Py_ssize_t = node.features.shape[0]
+    # ``order[:seen]`` are drawn. More than `max_features` are drawn only while all of these are constant in the node.
     while seen < n and (seen < limits.max_features or (varied == 0 and node.best_feature < 0)):
         f = node.order[seen]
         if limits.max_features < n:
             f = code_order.draw_feature(node.order, seen, node.seed)
         seen += 1
+        # Numeric columns and columns of categories are searched in two passes with the same draws.
         if table.kinds.shape[0] and (table.kinds[f] != 0) != (limits.scan == CATEGORY_SETS):
             continue
         node.feature = f
@@ -307,7 +309,7 @@ def search_nodes(
     bounds: cython.const[cython.double][:, ::1],
     best: cython.double[:, ::1],
 ):
-    """Write the best split of each node: how much it lowers the weighted impurity, feature, cut, where missing rows go.
+    """Write the best split of each node to `best`: its gain, feature, cut, and the side of missing rows.
 
     Parameters
     ----------
@@ -319,9 +321,9 @@ def search_nodes(
     starts, stops : (k,), where the rows of each node begin and end
     seeds : (k,), an integer below 2^32 for each node, which decides all that the node draws at random
     bounds : (k, 2), the least and the greatest value that a side may have
-    best : (k, 5), written: gain, feature (-1 where no split is allowed), cut, side (0 right, 1 left, 2 none missing),
-        the threshold of a random cut or whether the cut is a coarse code. A search by categories begins with the splits
-        that another search has written, keeps those that are better, and sets the cut -1 for its own
+    best : (k, 5), written: gain (the decrease of weighted impurity), feature (-1 if no split is allowed), cut, side
+        (0 right, 1 left, 2 none missing), and the threshold of a random cut or whether the cut is a coarse code. A
+        search by categories replaces the splits by numeric columns that are worse, and sets the cut -1 for its own
     """
     t: cython.Py_ssize_t
     whole: cython.double
@@ -334,6 +336,7 @@ def search_nodes(
             node.low = bounds[t, 0]
             node.high = bounds[t, 1]
             whole = begin_node(target, limits, node)
+            # Start from the best numeric split: its worth is its gain plus the worth of the whole node.
             if limits.scan == CATEGORY_SETS and best[t, 1] >= 0.0:
                 node.best_worth = best[t, 0] + whole
                 node.best_feature = cython.cast(cython.Py_ssize_t, best[t, 1])
@@ -357,9 +360,9 @@ def grow_nodes(
     node: Node,
     growth: Growth,
 ):
-    """Split nodes and their children, and these, as long as the rules allow, there is room, and work for one call.
+    """Split the nodes on the stack and their descendants; there are no categories and no monotone constraints.
 
-    All features are looked at; there are no categories and no orders asked for.
+    The call ends when the stack is empty, after ``growth.max_visits`` visits, or when `links` is full.
     """
     middle: cython.Py_ssize_t
     whole: cython.double
@@ -388,6 +391,7 @@ def grow_nodes(
                 if node.is_coarse and table.missing[0, node.best_feature] < 0:
                     middle = node_steps.divide_coarse(codes, table, node, growth, growth.links[node.index])
                 else:
+                    # The cut after a coarse step is the cut after its last code.
                     if node.is_coarse:
                         node.best_cut = table.edges[node.best_feature, node.best_cut]
                     middle = node_steps.divide_node(codes, matrix, table, node, growth, growth.links[node.index])

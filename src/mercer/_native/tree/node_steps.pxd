@@ -1,8 +1,8 @@
-# What growth does to a node: describe it by its rows, divide these, and add its children. node_steps.py is the
+# The steps of growth at a node: describe it by its rows, divide these, and add its children. node_steps.py is the
 # uncompiled twin.
 #
-# Rows may keep four numbers beside them, their quads (rows, 4), when rows are divided, so that no node has to fetch them
-# again. That is possible for weights that are whole numbers, and one sum.
+# A quad holds four numbers of one row. Quads (rows, 4) may be divided together with the rows, so that those of a node
+# are contiguous and no node has to gather them again. That is possible if weights are integers and there is one sum.
 
 from mercer._native.tree cimport code_order, node_sums
 from mercer._native.tree.code_order cimport code
@@ -35,7 +35,7 @@ cdef enum:
     ROWS
     PURE
 
-# Columns of `numbers`, a row for each node: the threshold where cuts are random, the weight, then the weights of classes,
+# Columns of `numbers`, a row for each node: the threshold if cuts are random, the weight, then the weights of classes,
 # or the means of targets and their variances.
 cdef enum:
     THRESHOLD
@@ -50,7 +50,10 @@ cdef enum:
 cdef inline double sum_signed(
     const double[:, ::1] quads, Py_ssize_t start, Py_ssize_t stop, double[::1] counts
 ) noexcept nogil:
-    """As :func:`sum_classes` for two classes: their weights w - s and w + s over 2, for exact sums of both."""
+    """As :func:`sum_classes` for two classes, whose weights are (w - s) / 2 and (w + s) / 2.
+
+    w is the weight of the rows and s the sum of their amounts, the weight with the sign of the class; both are exact.
+    """
     cdef Py_ssize_t i
     cdef double weight = 0.0, amount = 0.0
     for i in range(start, stop):
@@ -75,6 +78,7 @@ cdef inline bint sum_kept(
         least = y if y < least else least
         most = y if y > most else most
     mean /= total
+    # The mean of the deviations corrects the rounding of the first pass; see `sum_values`.
     for i in range(start, stop):
         w = quads[i, WEIGHT]
         y = quads[i, TARGET] - mean
@@ -95,9 +99,10 @@ cdef inline long long seed_child(long long seed, int is_right) noexcept nogil:
 cdef inline void move_row(
     Growth growth, double[:, ::1] quads, bint is_kept, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b
 ) noexcept nogil:
-    """Put row i both in place `a` and at `b` of the spare ones: one of them is written over later.
+    """Write row i both to ``rows[a]`` and to ``spare[b]``; the next row overwrites the wrong copy.
 
-    That costs less than a branch that cannot be predicted.
+    The caller raises `a` if the row goes left and `b` otherwise. That costs less than a branch that cannot be
+    predicted. As a <= i, no row is overwritten before it is read.
     """
     cdef Py_ssize_t k
     growth.spare[b] = growth.rows[i]
@@ -111,7 +116,7 @@ cdef inline void move_row(
 cdef inline void bring_back(
     Growth growth, double[:, ::1] quads, bint is_kept, Py_ssize_t a, Py_ssize_t b
 ) noexcept nogil:
-    """Put `b` spare rows in place from `a` on."""
+    """Copy the first `b` spare rows, which go right, to the places from `a` on."""
     cdef Py_ssize_t i, k
     for i in range(b):
         growth.rows[a + i] = growth.spare[i]
@@ -124,7 +129,11 @@ cdef inline void bring_back(
 cdef inline Py_ssize_t divide_node(
     const code[:, ::1] codes, const code[:, ::1] matrix, Table table, Node node, Growth growth, int[::1] link
 ) noexcept nogil:
-    """Put the rows with codes up to the best cut before the others, both in their order; return where these begin."""
+    """Put the rows with codes up to the best cut before the others, both in their order.
+
+    Return where the rows that go right begin; `link` receives the greatest known code on the left and the least on the
+    right, between which the threshold lies.
+    """
     cdef Py_ssize_t i, start = node.start, stop = node.start + node.count, a = start, b = 0
     cdef Py_ssize_t feature = node.best_feature
     cdef long long value, cut = node.best_cut, missing = table.missing[0, feature], most = -1, least = 2147483647
@@ -150,9 +159,10 @@ cdef inline Py_ssize_t divide_node(
 cdef inline Py_ssize_t divide_coarse(
     const code[:, ::1] codes, Table table, Node node, Growth growth, int[::1] link
 ) noexcept nogil:
-    """As :func:`divide_node` by coarse codes, none of them missing, which the search has just brought near.
+    """As :func:`divide_node` by coarse codes, none of them missing, which the search has just read into the cache.
 
-    Only the rows of the two coarse steps beside the cut are asked for their codes.
+    The greatest code on the left is in the step `cut`, which has rows because the search chose it, and the least on the
+    right in the next step that has rows, `above`: only the codes of rows in these two steps are read.
     """
     cdef Py_ssize_t i, start = node.start, stop = node.start + node.count, a = start, b = 0
     cdef Py_ssize_t feature = node.best_feature
@@ -180,7 +190,7 @@ cdef inline Py_ssize_t divide_coarse(
 cdef inline Py_ssize_t divide_values(
     const real[:, ::1] values, const real[:, ::1] matrix, Node node, Growth growth, int[::1] link
 ) noexcept nogil:
-    """As :func:`divide_node` by the best random threshold; no codes are noted."""
+    """As :func:`divide_node` by the best random threshold; `link` receives zeros, for there are no codes."""
     cdef Py_ssize_t i, start = node.start, stop = node.start + node.count, a = start, b = 0
     cdef Py_ssize_t feature = node.best_feature
     cdef double value, threshold = node.best_threshold
@@ -200,7 +210,7 @@ cdef inline Py_ssize_t divide_values(
 cdef inline void add_node(
     Node node, Growth growth, double[::1] known, Py_ssize_t start, Py_ssize_t stop, long long seed, long long depth
 ) noexcept nogil:
-    """Write to `known` what describes the rows from `start` to `stop`, and put their node on the stack if it may split."""
+    """Describe the rows from `start` to `stop` in `known`, and put their node on the stack if it may be split."""
     cdef Py_ssize_t index = growth.n_nodes, top = growth.height, outputs = growth.targets.shape[1]
     cdef bint pure
     if growth.firsts.shape[0]:
@@ -237,7 +247,8 @@ cdef inline void add_children(
 ) noexcept nogil:
     """Add both children of a node, whose right rows begin at `middle`.
 
-    The smaller child is split first, so that the stack holds at most one node for each halving.
+    The smaller child is put on top of the stack and is split first. It has at most half of the rows of its parent, so
+    that at most log2(n) larger siblings wait on the stack at any time.
     """
     cdef long long held
     cdef Py_ssize_t k, top = growth.height, start = node.start, stop = node.start + node.count

@@ -32,7 +32,7 @@ def _seed_child(seed, is_right):
 
 
 def _divide(node, growth, own, is_left):
-    """Put the rows `own` that go left before the others, both in their order; return where the others begin."""
+    """Put the rows of `own` that go left before the others, both in their order; return where the others begin."""
     part = slice(node.start, node.start + node.count)
     growth.rows[part] = numpy.concatenate([own[is_left], own[~is_left]])
     if node.is_kept:
@@ -41,7 +41,7 @@ def _divide(node, growth, own, is_left):
 
 
 def divide_node(codes, matrix, table, node, growth, link):
-    """Put the rows with codes up to the best cut before the others, both in their order; return where these begin."""
+    """Put the rows with codes up to the best cut before the others, both in their order; return where those begin."""
     own = numpy.asarray(growth.rows[node.start : node.start + node.count]).copy()
     if codes.dtype.kind == "f":
         return _divide_values(codes, node, growth, own, link)
@@ -54,7 +54,7 @@ def divide_node(codes, matrix, table, node, growth, link):
 
 
 def divide_coarse(codes, table, node, growth, link):
-    """Divide as :func:`divide_node` by coarse codes: up to the greatest code of their steps."""
+    """Divide as :func:`divide_node`, by the greatest code of the coarse steps up to the best cut."""
     feature = node.best_feature
     steps = numpy.asarray(table.coarse)[feature]
     node.best_cut = numpy.asarray(codes)[feature, steps <= node.best_cut].max(initial=-1)
@@ -62,7 +62,7 @@ def divide_coarse(codes, table, node, growth, link):
 
 
 def _divide_values(values, node, growth, own, link):
-    """Divide as :func:`divide_node` by the best random threshold; no codes are noted."""
+    """Divide as :func:`divide_node`, by the best random threshold; `link` receives zeros, for there are no codes."""
     own_values = numpy.asarray(values)[node.best_feature, own]
     is_left = numpy.where(numpy.isnan(own_values), node.best_side == 1, own_values <= node.best_threshold)
     link[GREATEST_LEFT] = link[LEAST_RIGHT] = 0
@@ -71,7 +71,7 @@ def _divide_values(values, node, growth, own, link):
 
 
 def _describe(node, growth, known, start, stop):
-    """Write what is known of a node; return whether there is nothing to tell apart."""
+    """Write weight, value and variance of a node to `known`; return whether all its targets are equal."""
     rows, weight, labels, targets = growth.rows, growth.weight, growth.labels, growth.targets
     if node.is_kept:
         rows, weight = range(int(start), int(stop)), node.quads[:, WEIGHT]

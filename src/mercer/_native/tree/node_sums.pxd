@@ -9,7 +9,7 @@ cdef inline double sum_classes(
     const double[::1] weight,
     double[::1] counts,
 ) noexcept nogil:
-    """Write the weight of each class to `counts`, and return that of all rows."""
+    """Write the weight of each class to `counts`, and return the weight of all rows."""
     cdef Py_ssize_t i, o
     cdef double w, total = 0.0
     for o in range(counts.shape[0]):
@@ -23,7 +23,10 @@ cdef inline double sum_classes(
 
 
 cdef inline bint are_pure(const double[::1] counts, const long long[::1] firsts, double total) noexcept nogil:
-    """Return whether each output has one class only; the classes of output o begin at `firsts[o]`."""
+    """Return whether each output has one class only: the heaviest has all the weight.
+
+    The classes of output o are ``counts[firsts[o]:firsts[o + 1]]``.
+    """
     cdef Py_ssize_t o, s
     cdef double most
     for o in range(firsts.shape[0] - 1):
@@ -47,7 +50,8 @@ cdef inline bint sum_values(
 ) noexcept nogil:
     """Write the mean of each target, its variance, and the weight of all rows; return whether all targets are equal.
 
-    The mean is computed in two passes, the second correcting the first, so that an origin far from zero costs no digits.
+    With m the rounded mean of a first pass and r the weighted mean of y_i - m, the mean is m + r and the variance
+    sum w_i (y_i - m)^2 / w - r^2: targets far from zero cost no digits.
     """
     cdef Py_ssize_t i, o
     cdef double mean, rest, square, least, most, y, w

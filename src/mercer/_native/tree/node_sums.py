@@ -6,7 +6,7 @@ __all__ = ["are_pure", "sum_classes", "sum_values"]
 
 
 def sum_classes(rows, start, stop, slots, weight, counts):
-    """Write the weight of each class to `counts`, and return that of all rows."""
+    """Write the weight of each class to `counts`, and return the weight of all rows."""
     total = 0.0
     counts[:] = 0.0
     for row in rows[start:stop]:

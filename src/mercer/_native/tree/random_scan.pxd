@@ -10,7 +10,8 @@ ctypedef fused real:
     float
     double
 
-# Nodes of fewer rows are read by rows: these lie far apart, but the values of one row share lines of the cache.
+# Nodes of fewer rows read the matrix by rows: the rows lie far apart in memory, but the next features of a row are in
+# the same lines of the cache.
 cdef enum:
     SMALL = 1024
 
@@ -27,7 +28,7 @@ cdef inline void gather_values(const real[:, ::1] values, const real[:, ::1] mat
 
 
 cdef inline void decode_values(const code[:, ::1] codes, Table table, Node node) noexcept nogil:
-    """Write the values that codes stand for to ``node.values``, NaN where one is missing."""
+    """Write the values that the codes of the node's rows stand for to ``node.values``; NaN if missing."""
     cdef Py_ssize_t i, feature = node.feature, start = node.start
     cdef long long own, offset = table.offsets[feature], unknown = table.missing[0, feature]
     for i in range(node.count):
@@ -36,7 +37,10 @@ cdef inline void decode_values(const code[:, ::1] codes, Table table, Node node)
 
 
 cdef inline void sum_left(Node node, double threshold, double missing_left) noexcept nogil:
-    """Sum the rows that go left: their amounts in ``node.left``, and their number and weight in ``node.sums``."""
+    """Sum the rows that go left: amounts to ``node.left``, number and weight to ``node.sums``.
+
+    A row goes left if its value is at most `threshold`, or if it is missing and `missing_left` is 1.
+    """
     cdef Py_ssize_t i, o
     # A product with 0 or 1 costs less than a branch that cannot be predicted.
     cdef double go, rows = 0.0, weight = 0.0
@@ -66,7 +70,7 @@ cdef inline bint scan_random(Node node, Limits limits) noexcept nogil:
         node.left[0] = node.sums[2]
     else:
         if unknown:
-            # Values that are all equal part from the missing rows only.
+            # If all known values are equal, the only split is between known and missing rows.
             node.side = RIGHT if low == high else code_order.draw_side(node.seed, node.feature)
         sum_left(node, threshold, 1.0 if node.side == LEFT else 0.0)
     impurity.judge(node, limits, node.sums[1], node.sums[0])
@@ -84,7 +88,7 @@ cdef inline bint scan_random_values(
 
 
 cdef inline bint scan_random_codes(const code[:, ::1] codes, Table table, Limits limits, Node node) noexcept nogil:
-    """Try one random cut of the values that codes stand for, and note it also as a code."""
+    """Try one random cut of the values that codes stand for, and keep it also as the last code below the threshold."""
     cdef bint is_varied
     cdef Py_ssize_t first = table.offsets[node.feature], last = table.offsets[node.feature + 1] - 1
     cdef double before = node.best_worth

@@ -33,7 +33,7 @@ def _scan_random(node, limits):
 
 
 def scan_random_codes(codes, table, limits, node):
-    """Try one random cut of a column: of its values, or of those that codes stand for, where it is noted as a code."""
+    """Try one random cut of a column: of its values, or of those that codes stand for, then kept also as a code."""
     own = numpy.asarray(codes)[node.feature, numpy.asarray(node.rows)[node.start : node.start + node.count]]
     if own.dtype.kind == "f":
         node.values[: node.count] = own

@@ -11,7 +11,7 @@ cdef enum:
     WEIGHT = 1
     AMOUNT = 2
 
-# Up to FEW rows a node is put in order by counting; up to MORE its codes are read by rows.
+# Up to FEW rows a node is sorted by counting smaller codes, O(n^2 / 16); up to MORE its codes are read by rows.
 cdef enum:
     FEW = 64
     MORE = 256
@@ -34,8 +34,9 @@ cdef extern from *:
         }
     }
 
-    /* Put a few rows in the order of their codes: the place of a row is the number of codes below its own, and sixteen
-       codes are compared at a time. `codes` has room for 15 more. Rows of equal codes take the next free places. */
+    /* Sort a few rows by their codes: the rank of a row is the number of codes below its own, and sixteen codes are
+       compared at a time. `codes` has room for 15 more, which are set to the greatest integer, above every code. Rows
+       of equal codes take the next free ranks. `pairs` receives weight and amount of each row by rank. */
     static inline void mercer_order_few(int32_t *codes, const double *quads, Py_ssize_t n, int32_t *ordered,
                                         double *pairs)
     {
@@ -62,7 +63,11 @@ cdef extern from *:
 cdef inline void scan_keys(Node node, Limits limits, Py_ssize_t known) noexcept nogil:
     """Try every cut between the `known` ordered keys, with the missing rows right and then left.
 
-    For exact sums of squares the worth follows each row by (s + a)^2 = s^2 + a (2 s + a) instead of a sum over slots.
+    If squares of sums are exact, too, a row of amount a changes the sums of squares of its slot by
+
+        (s + a)^2 - s^2 = a (2 s + a) on the left,    (r - a)^2 - r^2 = -a (2 r - a) on the right,
+
+    and the worth follows in O(1) instead of a sum over all slots.
     """
     cdef Py_ssize_t i, o, p, s, side, rows, count = node.count, n_slots = node.total.shape[0]
     cdef double amount, left_weight, left_squares, right_squares, worth
@@ -87,6 +92,7 @@ cdef inline void scan_keys(Node node, Limits limits, Py_ssize_t known) noexcept 
             left_squares += left[s] * left[s]
             right_squares += (total[s] - left[s]) * (total[s] - left[s])
         node.side = <int> side if known < count else NONE_MISSING
+        # After row i, `left`, `left_weight` and `rows` describe the left side of the cut that follows it.
         for i in range(known):
             p = code_order.read_place(keys[i])
             for o in range(node.own_slots.shape[1]):
@@ -97,6 +103,8 @@ cdef inline void scan_keys(Node node, Limits limits, Py_ssize_t known) noexcept 
                 left[s] += amount
             left_weight += weight[p]
             rows += 1
+            # No cut between equal codes, nor after the last row of the node. After the last known row there is one if
+            # the missing rows go right.
             if i + 1 < known:
                 if keys[i] >> 32 == keys[i + 1] >> 32:
                     continue
@@ -117,7 +125,8 @@ cdef inline void scan_cells(
 ) noexcept nogil:
     """As :func:`scan_keys`, from sums by code, for many rows of few codes.
 
-    Cell c holds rows, weight and sums of the code ``least + c``, for c below `span`; missing rows have the last cell.
+    Cell c < `span` holds the number of rows, the weight and the sums of the code ``least + c``; cell `span` those of
+    missing rows.
     """
     cdef Py_ssize_t n_slots = node.total.shape[0], width = n_slots + 2, count = node.count
     cdef Py_ssize_t i, o, p, s, side, cell
@@ -137,6 +146,7 @@ cdef inline void scan_cells(
         for s in range(n_slots):
             node.left[s] = node.cells[span * width + 2 + s] if side else 0.0
         node.side = <int> side if known < count else NONE_MISSING
+        # The last code has rows: a cut after it leaves only missing rows on the right, if there are any there.
         for cell in range(span if side == 0 and known < count else span - 1):
             if node.cells[cell * width] == 0.0:
                 continue
@@ -149,14 +159,18 @@ cdef inline void scan_cells(
 
 
 cdef inline double lower_best(Node node) noexcept nogil:
-    """Return the best worth less what rounding may take from the quick test of :func:`may_be_better`."""
+    """Return a lower bound of the best worth for :func:`may_be_better`.
+
+    That test makes about ten roundings, of 1.1e-16 each relative to terms that are not negative; 1e-12 covers them, so
+    that it passes every cut that :func:`judge_single` could keep.
+    """
     return node.best_worth * (1.0 - 1e-12)
 
 
 cdef inline bint may_be_better(double sum, double other, double weight, double rest, double bound) noexcept nogil:
     """Return whether a cut with `sum` and `weight` on the left, `other` and `rest` on the right, may exceed `bound`.
 
-    With one sum, s^2 / w + r^2 / v > b is s^2 v + r^2 w > b w v, which needs no division.
+    With sums s and r and weights w and v, s^2 / w + r^2 / v > b is s^2 v + r^2 w > b w v, which needs no division.
     """
     return sum * sum * rest + other * other * weight > bound * (weight * rest)
 
@@ -173,7 +187,7 @@ cdef inline double judge_single(
 
 
 cdef inline void scan_single_keys(Node node, Limits limits) noexcept nogil:
-    """As :func:`scan_keys` where there is a single sum, squared, and nothing missing: most searches are of this kind."""
+    """As :func:`scan_keys` for a single sum, squared, and no missing values, which is the most frequent case."""
     cdef Py_ssize_t i, p, first = node.first, count = node.count
     cdef double sum = 0.0, weight = 0.0, whole = node.weight, total = node.total[0]
     cdef double bound = lower_best(node)
@@ -212,13 +226,14 @@ cdef inline bint gather_few(const code[:, ::1] codes, const code[:, ::1] matrix,
     else:
         for i in range(node.count):
             node.few[0, i] = codes[feature, node.rows[start + i]]
+    # Bits in which some code differs from the first; a loop without exits is vectorised.
     for i in range(1, node.count):
         varied |= node.few[0, i] ^ node.few[0, 0]
     return varied != 0
 
 
 cdef inline void order_more(Node node) noexcept nogil:
-    """Sort keys of the codes in the first row of ``node.few``, where there are too many for counting."""
+    """Sort the keys of the codes in the first row of ``node.few``, which are too many for :func:`scan_few`."""
     cdef Py_ssize_t i
     cdef int least = node.few[0, 0], greatest = least
     for i in range(node.count):
@@ -231,12 +246,15 @@ cdef inline void order_more(Node node) noexcept nogil:
 cdef inline bint scan_single_cells(
     const unsigned char[:, ::1] codes, const unsigned char[:, ::1] matrix, Node node, Limits limits
 ) noexcept nogil:
-    """As :func:`scan_cells` with a single sum, squared, nothing missing, and codes of a byte; return whether they vary."""
+    """As :func:`scan_cells` for a single sum, squared, no missing values, and codes of one byte.
+
+    Return whether the codes vary.
+    """
     cdef Py_ssize_t i, feature = node.feature
     cdef double count = node.count
     cdef double sum = 0.0, weight = 0.0, seen = 0.0, whole = node.weight, total = node.total[0]
     cdef double bound = lower_best(node)
-    # A node with less than an eighth of the rows has them far apart: then a row's codes had better lie side by side.
+    # The rows of a node with less than an eighth of all rows lie far apart: then codes are read by rows.
     if 8 * node.count < matrix.shape[0]:
         mercer_fill_cells(
             &matrix[0, feature], matrix.shape[1], &node.rows[node.start], node.count,
@@ -252,6 +270,7 @@ cdef inline bint scan_single_cells(
         seen += node.cells[4 * i]
         weight += node.cells[4 * i + WEIGHT]
         sum += node.cells[4 * i + AMOUNT]
+        # No cut follows the last code present; the codes vary if it does not hold all rows.
         if seen == count:
             return node.cells[4 * i] != count
         if may_be_better(sum, total - sum, weight, whole - weight, bound):
@@ -279,7 +298,10 @@ cdef inline bint scan_small(
 
 
 cdef inline Py_ssize_t gather_node(const code[:, ::1] codes, Table table, Node node) noexcept nogil:
-    """Write the keys of the node's rows, known values first; return how many are known, -1 if nothing can be split."""
+    """Write the keys of the node's rows, those of known values first.
+
+    Return the number of known values, or -1 if nothing can be split: all are missing, or all are equal.
+    """
     cdef Py_ssize_t known, stop = node.start + node.count, f = node.feature
     if node.is_coarse:
         known = code_order.gather_keys(
@@ -310,7 +332,7 @@ cdef inline bint scan_cuts(
     known = gather_node(codes, table, node)
     if known < 0:
         return False
-    # Sums by code pay where they are at most four numbers a row, and stay in the second cache.
+    # Sums by code are faster than sorting if they have at most four numbers per row and fit the second-level cache.
     span = node.keys[2, 1] - node.keys[2, 0] + 1
     if not single and (span + 1) * width <= 4 * node.count and (span + 1) * width <= node.cells.shape[0]:
         scan_cells(node, limits, known, node.keys[2, 0], span)

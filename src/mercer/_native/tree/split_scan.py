@@ -10,7 +10,7 @@ _NONE_MISSING = 2
 
 
 def _judge_runs(runs, first, node, limits):
-    """Judge the cut after each run of rows of one code (code, rows, weight, sums), with `first` already on the left."""
+    """Judge the cut after each run of equal codes (code, rows, weight, sums), with `first` already on the left."""
     rows, left_weight = first[0], first[1]
     node.left[:] = first[2]
     for cut, run_rows, weight, sums in runs:
@@ -23,7 +23,7 @@ def _judge_runs(runs, first, node, limits):
 
 
 def _sum_runs(node, keys):
-    """Return rows, weight and sums of the keys of each code, in the order of codes."""
+    """Return a tuple (code, rows, weight, sums) for each code among `keys`, in the order of the codes."""
     runs = {}
     for key in keys:
         p = code_order.read_place(key)
@@ -55,7 +55,7 @@ def _scan_single(codes, node, limits):
 
 
 def gather_node(codes, table, node):
-    """Write the keys of the node's rows, known values first; return how many are known, -1 if nothing can be split."""
+    """Write the keys of the node's rows, known values first; return the number of these, -1 if nothing can be split."""
     codes, missing = (table.coarse, table.missing[1]) if node.is_coarse else (codes, table.missing[0])
     stop, feature = node.start + node.count, node.feature
     known = code_order.gather_keys(

@@ -1,8 +1,9 @@
 """The best single split of weighted, labelled rows, column by column, and the votes of many such splits.
 
-A column is the list of its rows in rising order of their values. An entry is ``2 row + 1`` where the next value is
-larger, so that a cut may follow, and ``2 row`` where it is equal; ``-1`` stands for all rows that are not listed, which
-sparse columns hold as zeros. Unlisted rows without such an entry are missing, and a cut sends them to either side.
+A column is the list of its rows in rising order of their values. An entry is ``2 row + 1`` if the next value is larger,
+so that a cut may follow, and ``2 row`` if it is equal. The entry ``-1`` stands for all rows that are not listed: the
+zeros of a sparse column. Without such an entry the values of unlisted rows are missing, and a cut sends these rows to
+either side.
 """
 
 import cython
@@ -33,8 +34,8 @@ def search_two(
 ):
     """Find the cut of largest Gini gain between two classes in columns `first` to `last`, which list all rows.
 
-    With L the weight left of the cut, of it l in the second class, and T and t those of all rows, the gain is in the
-    proportion (l T - L t)^2 / (L (T - L)); two such fractions are compared by their products.
+    L is the weight left of the cut and l the part of it in the second class; T and t are those of all rows. The gain is
+    2 / T^2 times the fraction (l T - L t)^2 / (L (T - L)); two fractions a / b and c / d are compared by a d > c b.
 
     Parameters
     ----------
@@ -61,10 +62,11 @@ def search_two(
             best_above = 0.0
             best_below = 1.0
             place = -1
+            # `left` is L, and `twice` is 2 l: |w| + w is 2 w in the second class and 0 in the first.
             for entry in range(starts[j], starts[j + 1]):
                 code = order[entry]
                 weight = signed[code >> 1]
-                # Labels come in no order, so a branch on the sign would be guessed wrong half of the time: 4x slower.
+                # Labels come in no order, so a branch on the sign would be mispredicted half of the time: 4x slower.
                 left += fabs(weight)
                 twice += fabs(weight) + weight
                 if code & 1:
@@ -127,7 +129,8 @@ def search(
                     implicit = True
                 else:
                     sums[1, labels[code >> 1]] += weights[code >> 1]
-            # Rows: left of the cut, right of it, unlisted, and the two sides with the missing rows where they are put.
+            # Rows of `sums`: class weights left of the cut, right of it, of unlisted rows, and of the left and right
+            # side with the missing rows added to one of them.
             missing = False
             for k in range(n_classes):
                 sums[2, k] = totals[k] - sums[1, k]
@@ -146,6 +149,7 @@ def search(
                 if code >= 0:
                     sums[0, labels[code >> 1]] += weights[code >> 1]
                     sums[1, labels[code >> 1]] -= weights[code >> 1]
+                # After the last entry the only cut left is between known and missing rows.
                 if entry + 1 == starts[j + 1]:
                     if not missing:
                         break
@@ -171,7 +175,10 @@ def search(
 def judge(
     sums: cython.double[:, ::1], totals: cython.const[cython.double][::1], criterion: cython.int
 ) -> cython.double:
-    """Return the gain of a cut with class weights ``sums[3]`` and ``sums[4]``; -1 if a side is empty."""
+    """Return the gain of a cut with class weights ``sums[3]`` and ``sums[4]``; -1 if a side is empty.
+
+    With p the share of the left side the gain is p purity(left) + (1 - p) purity(right) - purity(both).
+    """
     k: cython.Py_ssize_t
     left: cython.double = 0.0
     right: cython.double = 0.0
@@ -182,7 +189,7 @@ def judge(
     for k in range(totals.shape[0]):
         left += sums[3, k]
         right += sums[4, k]
-    # What subtraction leaves of nothing is not weight.
+    # The weight of an empty side, computed by subtraction, may differ from zero by rounding.
     if left <= 1e-14 * right or right <= 1e-14 * left:
         return -1.0
     for k in range(totals.shape[0]):
@@ -198,7 +205,7 @@ def judge(
 @cython.nogil
 @cython.exceptval(check=False)
 def purity(so_far: cython.double, share: cython.double, criterion: cython.int) -> cython.double:
-    """Return the purity of a node with one more class: sum of squares, of p log p, or the largest share."""
+    """Return the purity of a node with one more class: the sum of p^2 or of p log p, or the largest p."""
     if criterion == 0:
         return so_far + share * share
     if criterion == 1:
@@ -214,7 +221,7 @@ def cast_votes(
     votes: cython.const[cython.double][:, :, ::1],
     out: cython.double[:, ::1],
 ):
-    """Add to each row's scores the votes of the side of each stump that the row is on.
+    """Add to the scores of each row, for each stump, the votes of the side that the row is on.
 
     Parameters
     ----------

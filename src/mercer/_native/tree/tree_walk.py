@@ -1,4 +1,4 @@
-"""Rows on their way from the root of a tree to a leaf."""
+"""Find the leaf, or the path from the root, of each row in one tree."""
 
 import cython
 
@@ -21,11 +21,12 @@ def find_child(
     sides: cython.const[cython.uchar][::1],
     words: cython.const[cython.longlong][::1],
 ) -> cython.Py_ssize_t:
-    """Return the child that row i goes to: the left one follows its parent.
+    """Return the child of `node` that row i goes to: the left child, node + 1, or the right child.
 
-    A threshold is that of a column, or, with a side of 2 or 3, where in `words` the categories that go left begin: how
-    many words there are, and then a bit for each category. Bit 0 of the side says where a missing value, or a category
-    beyond the words, goes.
+    With a side of 0 or 1 the split is numeric. With a side of 2 or 3 it is by categories, and the threshold is an index
+    in `words`: there stands the number of pairs of words, then the pairs. Each pair is for 32 categories: the bits of
+    those that the node has seen, and the bits of those that go left. Bit 0 of the side tells whether missing values and
+    unseen categories go left.
     """
     value: cython.double = X[i, features[node]]
     start: cython.Py_ssize_t
@@ -54,7 +55,7 @@ def find_leaves(
     words: cython.const[cython.longlong][::1],
     leaves: cython.longlong[::1],
 ):
-    """Write the leaf of each row. A leaf's right child is -1."""
+    """Write the leaf of each row of `X` to `leaves`. The right child of a leaf is -1."""
     i: cython.Py_ssize_t
     node: cython.Py_ssize_t
     with cython.nogil:
@@ -75,7 +76,7 @@ def mark_paths(
     starts: cython.const[cython.longlong][::1],
     nodes: cython.longlong[::1],
 ):
-    """Write the nodes that each row passes, from `starts` on; the room for each is the depth of its leaf plus one."""
+    """Write the nodes on the path of row i to `nodes` from ``starts[i]`` on: one more than the depth of its leaf."""
     i: cython.Py_ssize_t
     node: cython.Py_ssize_t
     place: cython.Py_ssize_t

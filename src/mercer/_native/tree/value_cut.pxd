@@ -1,5 +1,5 @@
-# The range of some values, and the sums of the rows up to a threshold. The uncompiled code of random_scan.py needs
-# neither.
+# The range of some values, and the sums of the rows up to a threshold. There is no uncompiled twin: random_scan.py uses
+# NumPy.
 
 cdef extern from *:
     """
@@ -57,7 +57,7 @@ cdef extern from *:
 
 
 cdef inline Py_ssize_t find_range(const double[::1] values, Py_ssize_t n, double[::1] ends) noexcept nogil:
-    """Write the least and the greatest of the first `n` values to `ends`; return how many are missing."""
+    """Write the least and the greatest of the first `n` values to `ends`; return the number of NaN among them."""
     return mercer_find_range(&values[0], n, &ends[0])
 
 

@@ -1,4 +1,4 @@
-"""From the levels of a growth to a tree numbered depth first, and back from a state to a growth."""
+"""Make a tree, its nodes numbered depth first, from the levels of a growth; store and restore a growth."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from mercer._solver.tree.growth import Growth, Level
 from mercer._solver.tree.target import Described
 from mercer._types import Array
 
-__all__ = ["GrowthState", "assemble", "nodes_of", "resume_levels", "shape_values", "state_of"]
+__all__ = ["GrowthState", "assemble", "join_levels", "resume_levels", "shape_values", "take_state"]
 
 _NODE_FIELDS = ("left", "right", "feature", "threshold", "missing_left", "categories")
 
@@ -31,18 +31,18 @@ class GrowthState:
     bounds: Array
 
 
-def state_of(growth: Growth) -> GrowthState:
-    """Return what a growth needs to be continued or assembled."""
+def take_state(growth: Growth) -> GrowthState:
+    """Return the state of a growth, from which it can be continued or assembled to a tree."""
     last = growth.levels[-1]
     sizes = np.array([len(level.starts) for level in growth.levels])
     words = np.concatenate([np.zeros(0, np.int64), *growth.words])
     return GrowthState(
-        nodes_of(growth.levels), words, sizes, last.rows, last.starts, last.stops, last.seeds, last.bounds
+        join_levels(growth.levels), words, sizes, last.rows, last.starts, last.stops, last.seeds, last.bounds
     )
 
 
-def nodes_of(levels: list[Level]) -> dict[str, Array]:
-    """Return the arrays of all levels, one after the other."""
+def join_levels(levels: list[Level]) -> dict[str, Array]:
+    """Return the arrays that describe nodes, each joined over all `levels`."""
     nodes = {name: np.concatenate([getattr(level, name) for level in levels]) for name in _NODE_FIELDS}
     nodes["n_rows"] = np.concatenate([level.stops - level.starts for level in levels])
     for name in ("weights", "values", "impurity", "pure"):
@@ -51,12 +51,13 @@ def nodes_of(levels: list[Level]) -> dict[str, Array]:
 
 
 def resume_levels(state: GrowthState) -> list[Level]:
-    """Return the levels of a state; only the last has rows."""
+    """Return the levels of a state; only the last level, whose nodes may still be split, has rows."""
     ends = np.cumsum(state.sizes)
     levels = []
     for depth, (first, end) in enumerate(zip(ends - state.sizes, ends)):
         part = slice(int(first), int(end))
         known = Described(*(state.nodes[name][part] for name in ("weights", "values", "impurity", "pure")))
+        # Levels above the last one keep only the sizes of their nodes, as differences of stops and starts.
         stops = np.cumsum(state.nodes["n_rows"][part])
         level = Level(
             np.zeros(0, np.int32), stops - state.nodes["n_rows"][part], stops, stops, np.zeros((0, 2)), known, depth
@@ -82,7 +83,7 @@ def assemble(state: GrowthState, n_features: int, n_classes: Array) -> BinaryTre
         out[numbers] = values
         return out
 
-    left, right = (np.where(one == LEAF, LEAF, numbers[one]) for one in (left, right))
+    left, right = (np.where(child == LEAF, LEAF, numbers[child]) for child in (left, right))
     return BinaryTree(
         n_features=n_features,
         n_classes=n_classes,
@@ -101,7 +102,7 @@ def assemble(state: GrowthState, n_features: int, n_classes: Array) -> BinaryTre
 
 
 def shape_values(values: Array, n_classes: Array) -> Array:
-    """Return values by output: (nodes, outputs, classes), with zeros where an output has fewer classes."""
+    """Return `values` as (nodes, outputs, classes), padded with zeros for outputs that have fewer classes."""
     if (n_classes == n_classes[0]).all():
         return values.reshape(len(values), len(n_classes), int(n_classes[0]))
     padded = np.zeros((len(values), len(n_classes), int(n_classes.max())))

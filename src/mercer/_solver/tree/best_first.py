@@ -1,10 +1,10 @@
-"""Growth of a tree by the split that gains most, until it has as many leaves as it may."""
+"""Growth of a tree that always makes the split of largest gain, up to a number of leaves."""
 
 import heapq
 
 import numpy as np
 
-from mercer._solver.tree.assembly import GrowthState, state_of
+from mercer._solver.tree.assembly import GrowthState, take_state
 from mercer._solver.tree.growth import Growth, Level
 from mercer._types import Array
 
@@ -12,11 +12,13 @@ __all__ = ["grow_best_first"]
 
 
 def grow_best_first(growth: Growth, max_leaves: int | None) -> GrowthState:
-    """Split the node whose split lowers the weighted impurity most, again and again; of equals the oldest.
+    """Split, again and again, the leaf whose split lowers the weighted impurity most; of equal ones the oldest.
 
-    Two children make a level of their own. What a split draws at random hangs on the way to its node alone, so that a
-    tree with leaves to spare is the one that grows level by level.
+    The two children of a node make a level of their own. The random draws of a node depend on the path from the root
+    alone, so that a tree that never reaches `max_leaves` is the one that grows level by level.
     """
+    # A heap of (-gain, level, index in its level, split) for every leaf that can be split. Levels are numbered in the
+    # order of growth, so that of equal gains the oldest leaf comes first, and two arrays are never compared.
     waiting: list[tuple[float, int, int, Array]] = []
     _offer(growth, 0, waiting)
     leaves = 1
@@ -27,13 +29,13 @@ def grow_best_first(growth: Growth, max_leaves: int | None) -> GrowthState:
         growth.n_nodes += 2
         leaves += 1
         _offer(growth, len(growth.levels) - 1, waiting)
-    return state_of(growth)
+    return take_state(growth)
 
 
 def _offer(growth: Growth, number: int, waiting: list[tuple[float, int, int, Array]]) -> None:
-    """Search the best splits of a level's nodes and put them where the best is taken from."""
+    """Push the best split of each node of the level `number` on the heap `waiting`."""
     level: Level = growth.levels[number]
-    at = growth.splittable(level)
+    at = growth.find_splittable(level)
     if len(at) == 0:
         return
     best = growth.search(level, at)

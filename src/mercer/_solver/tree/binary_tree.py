@@ -1,4 +1,4 @@
-"""A fitted binary tree: scikit-learn's arrays, numbered depth first, and rows sent down it."""
+"""A fitted binary tree: scikit-learn's arrays, nodes numbered depth first, and the leaves that rows reach."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,7 @@ __all__ = ["BinaryTree"]
 LEAF = -1
 # The feature and the threshold of a leaf, as in scikit-learn.
 UNDEFINED = -2
-# Rows sent down a tree in one native call: well below a millisecond.
+# Rows of one native call, which takes well below a millisecond.
 _RUN = 4096
 # Cells of a sparse matrix that are made dense at a time: 8 MiB.
 _DENSE_CELLS = 2**20
@@ -48,8 +48,8 @@ class BinaryTree:
     categories : (node_count,), or empty where no column is categorical
         Where in `words` the categories that go left begin; -1 for a numeric split.
     words : int64
-        For each categorical split: how many pairs of words follow; in each pair the 32 categories seen, and those of
-        them that go left.
+        For each categorical split the number of pairs that follow, and the pairs; each is for 32 categories and has the
+        bits of those that the node has seen, and the bits of those that go left.
     """
 
     n_features: int
@@ -103,7 +103,10 @@ class BinaryTree:
 
     @cached_property
     def _packed(self) -> Any:
-        """What walking down needs: features, right children, thresholds, sides, words."""
+        """The arrays that native walks read: features, right children, thresholds, sides and words.
+
+        Categorical splits have 2 added to their side and their index in `words` in the place of the threshold.
+        """
         arrays = self.feature, self.children_right, self.threshold, self.missing_go_to_left, self.words
         if len(self.categories) == 0:
             return arrays
@@ -120,35 +123,39 @@ class BinaryTree:
         leaves = np.empty(X.shape[0], np.int64)
         packed = self._packed
         if X.shape[0] <= _RUN and not issparse(X):
-            tree_walk.find_leaves(_walkable(X), *packed, leaves)  # type: ignore[call-arg]
+            tree_walk.find_leaves(_prepare_rows(X), *packed, leaves)  # type: ignore[call-arg]
             return leaves
-        step = _step(X)
+        step = _choose_step(X)
 
         def work(number: int) -> None:
             part = slice(number * step, (number + 1) * step)
-            tree_walk.find_leaves(_walkable(X[part]), *packed, leaves[part])  # type: ignore[call-arg]
+            tree_walk.find_leaves(_prepare_rows(X[part]), *packed, leaves[part])  # type: ignore[call-arg]
 
         run_numbered(work, -(-X.shape[0] // step), threads)
         return leaves
 
     def predict(self, X: Array, threads: int = 1) -> Array:
-        """Return the value of each row's leaf: (n, n_outputs, max_n_classes), without the second axis if it is one."""
+        """Return the value of each row's leaf: (n, n_outputs, max_n_classes), or (n, max_n_classes) for one output."""
         values = self.value.take(self.apply(X, threads), axis=0)
         return values[:, 0] if self.n_outputs == 1 else values
 
     def decision_path(self, X: Array) -> csr_array:
-        """Return which nodes each row passes: a sparse matrix of ones."""
+        """Return a sparse matrix (n, node_count) with ones at the nodes on the path of each row."""
         leaves = self.apply(X)
+        # A path of depth k has k + 1 nodes.
         ends = np.concatenate([[0], np.cumsum(self.depths[leaves] + 1)])
-        nodes, step = np.empty(ends[-1], np.int64), _step(X)
+        nodes, step = np.empty(ends[-1], np.int64), _choose_step(X)
         for start in range(0, X.shape[0], step):
             part = slice(start, start + step)
-            tree_walk.mark_paths(_walkable(X[part]), *self._packed, ends[:-1][part], nodes)  # type: ignore[call-arg]
+            tree_walk.mark_paths(_prepare_rows(X[part]), *self._packed, ends[:-1][part], nodes)  # type: ignore[call-arg]
         data = np.ones(len(nodes), np.int64)
         return csr_array((data, nodes, ends), shape=(X.shape[0], self.node_count))
 
     def compute_feature_importances(self, normalize: bool = True) -> Array:
-        """Return how much the splits by each feature lower the impurity, as shares of their sum."""
+        """Return how much the splits by each feature lower the impurity, as shares of their sum if `normalize`.
+
+        A split lowers it by (w I - w_l I_l - w_r I_r) / w_root, with w the weight and I the impurity of a node.
+        """
         inner = np.flatnonzero(self.children_left != LEAF)
         left, right = self.children_left[inner], self.children_right[inner]
         cost = self.weighted_n_node_samples * self.impurity
@@ -159,10 +166,10 @@ class BinaryTree:
         return importances / total if normalize and total > 0.0 else importances
 
 
-def _step(X: Array) -> int:
+def _choose_step(X: Array) -> int:
     return max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if issparse(X) else _RUN
 
 
-def _walkable(X: Rows) -> Array:
+def _prepare_rows(X: Rows) -> Array:
     X = X.toarray() if issparse(X) else X
     return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)

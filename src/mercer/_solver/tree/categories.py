@@ -1,4 +1,9 @@
-"""Columns of categories: learnt as numbers from zero on, and found again in rows to predict for."""
+"""Columns of categories: which they are, what they hold, and the codes that stand for their values.
+
+The categories of a column are sorted; the code of a category is its index. Every tree reads its categories with these
+functions. They differ in the code of a category that the fit did not see: the number of known ones, which no branch
+has, in decision trees and multiway trees; NaN, a missing value, in histogram boosting.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,90 +14,176 @@ from mercer._plain import plain
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["CategoryTable", "learn_categories", "words_of"]
+__all__ = [
+    "CategoryTable",
+    "find_codes",
+    "find_missing",
+    "is_frame",
+    "learn_categories",
+    "mark_categorical",
+    "pack_categories",
+]
 
 
 @plain
 @dataclass(frozen=True, eq=False)
 class CategoryTable:
-    """The categories of each categorical column, sorted; a category's number is its place."""
+    """The indices of the categorical columns, ascending, and the sorted categories of each."""
 
     columns: Array
     categories: list[Array]
 
-    def kinds(self, d: int) -> Array:
-        """Return one for categorical columns, zero for others."""
+    def mark_columns(self, d: int) -> Array:
+        """Return an array (d,) with 1 for categorical columns and 0 for others."""
         kinds = np.zeros(d, np.uint8)
         kinds[self.columns] = 1
         return kinds
 
     def encode(self, X: Any, subject: str) -> Any:
-        """Return rows with codes for categories: NaN where one is missing, the code after the last if it is unknown."""
+        """Return `X` with codes for categories: NaN for missing ones, the number of known ones for unknown ones."""
         given = _take_columns(X, self.columns.tolist(), subject)
-        codes = [_codes(values, known) for values, known in zip(given, self.categories)]
+        codes = [_encode_column(values, known) for values, known in zip(given, self.categories)]
         return _replace_columns(X, self.columns.tolist(), codes)
 
 
 def learn_categories(wish: Any, X: Any, subject: str) -> CategoryTable:
-    """Return the categories of the columns that a user named: by number, mask, name, or the types of a frame."""
-    names, categorical = _types(X)
-    d = len(names) if names is not None else np.shape(X)[1]
-    columns = _find_columns(wish, names, categorical, d, subject)
-    found = []
+    """Learn the categories of the columns of `X` that `wish`, the parameter ``categorical_features``, names."""
+    columns = _choose_columns(wish, X, subject)
+    categories = []
     for values, column in zip(_take_columns(X, columns, subject), columns):
-        known = values[~_missing(values)]
         try:
-            found.append(np.unique(known))
+            categories.append(np.unique(values[~find_missing(values)]))
         except TypeError as error:
             message = (
                 f"{subject}: categories of a column must be of one type that can be sorted; column {column} mixes "
                 f"them. Make them strings."
             )
             raise DataError(message) from error
-    return CategoryTable(np.array(columns, np.int64), found)
+    return CategoryTable(np.array(columns, np.int64), categories)
 
 
-def _types(X: Any) -> tuple[list[str] | None, list[int]]:
-    """Return the names of a frame's columns and the indices of those of categories; None and [] if `X` is no frame."""
-    if not hasattr(X, "columns") and not hasattr(X, "column_names"):
-        return None, []
+def is_frame(X: Any) -> bool:
+    """Return whether rows are a table in memory with named columns, each of a type of its own."""
+    return hasattr(X, "columns") and hasattr(X, "shape")
+
+
+def find_missing(values: Array) -> Array:
+    """Return a mask (n,) of the values that are None, NaN, NaT or the NA of pandas."""
+    if values.dtype.kind in "fmM":
+        return np.isnan(values)
+    if values.dtype.kind != "O":
+        return np.zeros(len(values), bool)
+    # NA comes first: comparing it with itself gives NA, which has no truth value.
+    return np.array(
+        [value is None or type(value).__name__ == "NAType" or value != value for value in values], dtype=bool
+    )
+
+
+def find_codes(values: Array, known: Array, unknown: float, codes: Array | None = None) -> Array:
+    """Return the code of each of `values`, or `unknown` for values that are not among the sorted `known`.
+
+    The code of ``known[i]`` is ``codes[i]``, or i without `codes`.
+    """
+    if len(known) == 0:
+        return np.full(len(values), unknown)
+    # The index of a value if it is known; a value beyond the last one, NaN among them, is compared with the last one.
+    indices = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[indices] == values, indices if codes is None else codes[indices], unknown)
+
+
+def _choose_columns(wish: Any, X: Any, subject: str) -> list[int]:
+    """Return the indices of the columns that `wish` names, ascending; ``'from_dtype'`` goes by the types of a frame."""
+    frame = _read_frame(X)
+    names = None if frame is None else list(frame.columns)
+    if not isinstance(wish, str):
+        d = np.shape(X)[1] if names is None else len(names)
+        return np.flatnonzero(mark_categorical(subject, wish, d, names)).tolist()
+    if wish != "from_dtype" or frame is None:
+        got = "an array" if wish == "from_dtype" else repr(wish)
+        message = (
+            f"{subject}: categorical_features='from_dtype' needs a frame with columns of a categorical type; got "
+            f"{got}. Give the indices of the columns."
+        )
+        raise DataError(message)
     import narwhals
 
-    frame = narwhals.from_native(X, eager_only=True)
-    words = (narwhals.Categorical, narwhals.Enum, narwhals.String, narwhals.Object)
-    return list(frame.columns), [j for j, kind in enumerate(frame.schema.values()) if isinstance(kind, words)]
+    kinds = (narwhals.Categorical, narwhals.Enum, narwhals.String, narwhals.Object)
+    return [column for column, kind in enumerate(frame.schema.values()) if isinstance(kind, kinds)]
 
 
-def _find_columns(wish: Any, names: list[str] | None, categorical: list[int], d: int, subject: str) -> list[int]:
-    if isinstance(wish, str):
-        if wish != "from_dtype" or names is None:
-            got = "an array" if wish == "from_dtype" else repr(wish)
+def mark_categorical(subject: str, given: Any, n_features: int, names: list[str] | None) -> Array:
+    """Return a mask (d,) of the columns that `given` lists: by a mask, by indices, or by `names` of columns."""
+    mask = np.zeros(n_features, dtype=bool)
+    if given is None or isinstance(given, str):
+        return mask
+    given = np.asarray(given)
+    if given.size == 0:
+        return mask
+    if given.dtype.kind not in "iubUO":
+        message = (
+            f"{subject}: categorical_features must be an array-like of bool, int or str, got: {given.dtype.name}. Name "
+            f"the columns."
+        )
+        raise DataError(message)
+    if given.dtype.kind == "O":
+        kinds = {type(name).__name__ for name in given.tolist()}
+        if kinds != {"str"}:
             message = (
-                f"{subject}: categorical_features='from_dtype' needs a frame with columns of a categorical type; got "
-                f"{got}. Give the numbers of the columns."
+                f"{subject}: categorical_features must be an array-like of bool, int or str, got: "
+                f"{', '.join(sorted(kinds))}. Name the columns in one way."
             )
             raise DataError(message)
-        return categorical
-    wanted = np.asarray(wish)
-    if wanted.dtype == bool and wanted.shape == (d,):
-        return np.flatnonzero(wanted).tolist()
-    if wanted.dtype.kind in "UO" and names is not None and all(name in names for name in wanted):
-        return sorted(names.index(name) for name in wanted)
-    if wanted.size == 0 or (wanted.dtype.kind in "iu" and (wanted >= 0).all() and (wanted < d).all()):
-        return sorted(set(wanted.astype(int).tolist()))
-    message = (
-        f"{subject}: categorical_features must name columns by numbers below {d}, by a mask of {d} booleans, or by the "
-        f"names of a frame's columns; got {wish!r}."
-    )
-    raise DataError(message)
+    if given.dtype.kind == "b":
+        if given.shape != (n_features,):
+            message = (
+                f"{subject}: categorical_features set as a boolean mask must have shape (n_features,), got: "
+                f"{given.shape}; give one for each of {n_features} columns."
+            )
+            raise DataError(message)
+        return given.astype(bool)
+    if given.dtype.kind in "UO":
+        return _mark_named(subject, given, names, mask)
+    if given.max() >= n_features or given.min() < 0:
+        message = (
+            f"{subject}: categorical_features set as integer indices must be in [0, n_features - 1]; got "
+            f"{given.tolist()} for {n_features} columns."
+        )
+        raise DataError(message)
+    mask[given] = True
+    return mask
+
+
+def _mark_named(subject: str, given: Array, names: list[str] | None, mask: Array) -> Array:
+    """Set `mask` at the columns that `given` names, and return it; raise if a name is not among `names`."""
+    if names is None:
+        message = (
+            f"{subject}: categorical_features should be passed as an array of integers or as a boolean mask when the "
+            f"model is fitted on data without feature names. Got {given.tolist()}."
+        )
+        raise DataError(message)
+    for name in given.tolist():
+        if name not in names:
+            message = (
+                f"{subject}: categorical_features has an item value '{name}' which is not a valid feature name of the "
+                f"training data. Observed feature names: {names}; correct it."
+            )
+            raise DataError(message)
+        mask[names.index(name)] = True
+    return mask
+
+
+def _read_frame(X: Any) -> Any:
+    """Return a frame as narwhals sees it; None if `X` is no frame."""
+    if not is_frame(X):
+        return None
+    import narwhals
+
+    return narwhals.from_native(X, eager_only=True)
 
 
 def _take_columns(X: Any, columns: list[int], subject: str) -> list[Array]:
-    if hasattr(X, "columns") or hasattr(X, "column_names"):
-        import narwhals
-
-        frame = narwhals.from_native(X, eager_only=True)
-        return [frame[:, j].to_numpy() for j in columns]
+    if (frame := _read_frame(X)) is not None:
+        return [frame[:, column].to_numpy() for column in columns]
     rows = np.asarray(X)
     if rows.ndim != 2:
         message = f"{subject}: rows must be a table of two dimensions; got an array of shape {rows.shape}. Reshape it."
@@ -101,48 +192,40 @@ def _take_columns(X: Any, columns: list[int], subject: str) -> list[Array]:
 
 
 def _replace_columns(X: Any, columns: list[int], codes: list[Array]) -> Any:
-    if hasattr(X, "columns") or hasattr(X, "column_names"):
+    """Return a copy of `X` with `codes` in `columns`, as a frame if it is one."""
+    if (frame := _read_frame(X)) is not None:
         import narwhals
 
-        frame = narwhals.from_native(X, eager_only=True)
+        replaced = {frame.columns[column]: code for column, code in zip(columns, codes)}
+        # The frames of pandas have an index, which new series would have to share.
+        if hasattr(X, "index") and hasattr(X, "assign"):
+            return X.assign(**replaced)
         space = narwhals.get_native_namespace(frame)
-        series = [narwhals.new_series(frame.columns[j], one, backend=space) for j, one in zip(columns, codes)]
-        index = getattr(X, "index", None)
-        if index is not None and hasattr(X, "assign"):
-            return X.assign(**{frame.columns[j]: one for j, one in zip(columns, codes)})
+        series = [narwhals.new_series(name, code, backend=space) for name, code in replaced.items()]
         return frame.with_columns(*series).to_native() if series else X
     rows = np.asarray(X)
     other = np.array(rows, dtype=object) if rows.dtype.kind in "OUS" else rows.astype(np.result_type(rows, np.float32))
-    for j, one in zip(columns, codes):
-        other[:, j] = one
+    for column, code in zip(columns, codes):
+        other[:, column] = code
     return other.astype(np.float64) if other.dtype == object else other
 
 
-def _missing(values: Array) -> Array:
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), bool)
-    return np.array([value is None or value != value for value in values], bool)
-
-
-def _codes(values: Array, known: Array) -> Array:
+def _encode_column(values: Array, known: Array) -> Array:
     codes = np.full(len(values), np.nan)
-    given = ~_missing(values)
-    if len(known) == 0:
-        codes[given] = 0.0
-        return codes
-    found = values[given].astype(known.dtype) if known.dtype.kind != "U" else values[given].astype(str)
-    places = np.minimum(np.searchsorted(known, found), len(known) - 1)
-    codes[given] = np.where(known[places] == found, places, len(known))
+    given = ~find_missing(values)
+    present = values[given].astype(str if known.dtype.kind == "U" or len(known) == 0 else known.dtype)
+    codes[given] = find_codes(present, known, len(known))
     return codes
 
 
-def words_of(numbers: Array, is_left: Array) -> Array:
-    """Return the number of pairs of words, and the pairs: bits of the categories seen and of those that go left."""
-    n_pairs = int(numbers.max()) // 32 + 1
+def pack_categories(codes: Array, is_left: Array) -> Array:
+    """Return the categories of a split as [n_pairs, seen_0, left_0, seen_1, left_1, ...], all int64.
+
+    Bit b of ``seen_p`` is set if category 32 p + b is among `codes`, and bit b of ``left_p`` if `is_left` holds for it.
+    """
+    n_pairs = int(codes.max()) // 32 + 1
     words = np.zeros((n_pairs, 2), np.int64)
-    bits = np.int64(1) << (numbers % 32)
-    np.bitwise_or.at(words[:, 0], numbers // 32, bits)
-    np.bitwise_or.at(words[:, 1], (numbers // 32)[is_left], bits[is_left])
+    bits = np.int64(1) << (codes % 32)
+    np.bitwise_or.at(words[:, 0], codes // 32, bits)
+    np.bitwise_or.at(words[:, 1], (codes // 32)[is_left], bits[is_left])
     return np.concatenate([[n_pairs], words.ravel()])

@@ -1,4 +1,4 @@
-"""Columns as ranks: what a tree needs to know of numbers is their order."""
+"""Columns as ranks: splits depend on the order of values alone."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ from mercer._types import Array, Rows
 
 __all__ = ["Columns", "encode_columns", "keep_columns"]
 
-# A coarse code is a byte, and one value is kept for what is missing.
+# A coarse code is one byte, and one of its 256 values stands for missing values.
 _MOST_COARSE = 255
-# Rows turned at a time.
+# Rows transposed at a time: a block of 2048 codes of each column stays in the cache.
 _ROWS = 2048
 
 
@@ -67,7 +67,7 @@ class Columns:
 
     @property
     def n_codes(self) -> Array:
-        """How many codes each column has, with that of missing values."""
+        """The number of codes of each column, including that of missing values."""
         return np.diff(self.offsets) + (self.missing[0] >= 0)
 
     def thresholds(self, features: Array, lower: Array, upper: Array) -> Array:
@@ -88,7 +88,7 @@ def keep_columns(X: Array, subject: str) -> Columns:
     require_memory(subject, n * d * X.itemsize, f"the columns of {n} x {d} values", "fit fewer rows")
     nothing = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.zeros(0, np.uint8)
     columns = np.ascontiguousarray(X.T)
-    # Infinite sums of large numbers count as missing values, too: that costs time, nothing else.
+    # A sum is not finite if a value is NaN, or by overflow. A column marked by overflow only takes the slower search.
     with np.errstate(over="ignore", invalid="ignore"):
         missing = np.where(np.isfinite(columns.sum(axis=1)), -1, 0).astype(np.int32)
     table = np.zeros(1), np.zeros(d + 1, np.int64), np.stack([missing, missing])
@@ -105,10 +105,11 @@ def encode_columns(
 ) -> Columns:
     """Rank the values of every column of a matrix, dense or sparse by columns; NaN is missing.
 
-    Coarse steps hold about equally many rows, or rows of about equal weight in whole numbers.
+    With `coarse` the ranks are also joined to at most 255 steps that hold about equally many rows, or about equal sums
+    of `weight`, which must be integers.
     """
     n, d = X.shape
-    # Codes also by rows and in coarse steps for a forest, and what each thread keeps of the rows of a tree.
+    # Four bytes per rank, and with `coarse` the codes by rows and the coarse codes; then the scratch of each thread.
     require_memory(
         subject,
         n * d * (4 + 6 * coarse) + (24 + 100 * coarse) * n * threads,
@@ -140,13 +141,13 @@ def encode_columns(
         codes = codes.astype(small)
     missing = np.stack([ranks, coarse_missing.astype(np.int32)])
     kinds = np.zeros(0, np.uint8) if kinds is None or not kinds.any() else kinds.astype(np.uint8)
-    matrix = _by_rows(codes, d, threads) if coarse else np.zeros((0, 0), codes.dtype)
-    # As few lines of the cache for the coarse codes of a row as can be.
-    coarse_matrix = _by_rows(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
+    matrix = _transpose_codes(codes, d, threads) if coarse else np.zeros((0, 0), codes.dtype)
+    # Padded to a multiple of 16 bytes, so that the coarse codes of a row touch as few cache lines as possible.
+    coarse_matrix = _transpose_codes(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
     return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds, matrix, coarse_matrix)
 
 
-def _by_rows(codes: Array, width: int, threads: int) -> Array:
+def _transpose_codes(codes: Array, width: int, threads: int) -> Array:
     """Return the codes by rows, transposed in blocks that stay in the cache; padded with zeros to `width` columns."""
     d, n = codes.shape
     matrix = np.zeros((n, width), codes.dtype)
@@ -160,7 +161,7 @@ def _by_rows(codes: Array, width: int, threads: int) -> Array:
 
 
 def _encode_column(column: Array, codes: Array) -> Array:
-    """Write ranks, and return the distinct values; what is missing has the rank after the last."""
+    """Write the ranks of a column to `codes`, and return its distinct values; NaN has the rank after the last."""
     column = np.ascontiguousarray(column)
     # NaN sorts last.
     order = np.argsort(column)
@@ -169,6 +170,7 @@ def _encode_column(column: Array, codes: Array) -> Array:
     steps = np.empty(len(ordered), np.bool_)
     steps[:1] = False
     np.not_equal(ordered[1:], ordered[:-1], out=steps[1:])
+    # NaN differs from NaN: only the first of them begins a new rank.
     steps[n + 1 :] = False
     ranks = np.cumsum(steps, dtype=np.int32)
     if n == 0:
@@ -179,12 +181,14 @@ def _encode_column(column: Array, codes: Array) -> Array:
 
 
 def _encode_sparse(X: Rows, j: int, codes: Array) -> Array:
+    """Write the ranks of column `j` as :func:`_encode_column` does; values that are not stored are zeros."""
     rows = X.indices[X.indptr[j] : X.indptr[j + 1]]
     given = X.data[X.indptr[j] : X.indptr[j + 1]]
     if len(rows) == len(codes):
         column = np.empty(len(codes), X.dtype)
         column[rows] = given
         return _encode_column(column, codes)
+    # One zero, appended to the stored values, stands for all that are not stored.
     own = np.empty(len(rows) + 1, np.int32)
     distinct = _encode_column(np.append(given, X.dtype.type(0)), own)
     codes[:] = own[-1]
@@ -193,13 +197,16 @@ def _encode_sparse(X: Rows, j: int, codes: Array) -> Array:
 
 
 def _coarsen(codes: Array, lengths: Array, threads: int, weight: Array | None) -> tuple[Array, Array, Array]:
-    """Join ranks to at most 255 steps: a step is closed once it holds its share of the rows, or of their weight."""
+    """Join ranks to at most 255 steps: a step ends once it holds its share of the rows, or of their weight.
+
+    Return the step of each row, the last rank of each step, and the code of missing values in each column.
+    """
     d, n = codes.shape
     coarse, edges, missing = np.empty((d, n), np.uint8), np.zeros((d, 256), np.int32), np.empty(d, np.int32)
 
     def work(j: int) -> None:
         length = lengths[j]
-        steps = _steps(np.bincount(codes[j], weight, minlength=length + 1)[:length])
+        steps = _find_steps(np.bincount(codes[j], weight, minlength=length + 1)[:length])
         n_steps = int(steps[-1]) + 1 if length else 0
         missing[j] = n_steps
         lookup = np.append(steps, n_steps).astype(np.uint8)
@@ -210,13 +217,16 @@ def _coarsen(codes: Array, lengths: Array, threads: int, weight: Array | None) -
     return coarse, edges, missing
 
 
-def _steps(counts: Array) -> Array:
-    """Return the step of each rank."""
+def _find_steps(counts: Array) -> Array:
+    """Return the step of each rank, from the rows or the weight `counts` of each rank.
+
+    A rank with a share F of the total before it is in step floor(255 F).
+    """
     present = counts > 0
     if np.count_nonzero(present) <= _MOST_COARSE:
         # Values of rows without weight have no step of their own, as if the rows were not there.
         return np.maximum(np.cumsum(present) - 1, 0)
     before = np.cumsum(counts) - counts
     steps = np.minimum(before * _MOST_COARSE // counts.sum(), _MOST_COARSE - 1)
-    # They never fall; what is left is to number them without gaps.
+    # Steps rise with the ranks, but a rank with a large share leaves gaps: number them without gaps.
     return np.cumsum(np.diff(steps, prepend=steps[:1]) > 0)

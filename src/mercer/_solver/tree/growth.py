@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._native.tree import node_rows
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED
-from mercer._solver.tree.categories import words_of
+from mercer._solver.tree.categories import pack_categories
 from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.search import search_categories, search_part
 from mercer._solver.tree.target import Described
@@ -18,7 +18,7 @@ from mercer._types import Array
 
 __all__ = ["EPSILON", "Growth", "Level", "Rules", "StoppedError"]
 
-# Visits (a row in a column) of one call: some milliseconds of work.
+# Visits (a row in a column) of one call: some milliseconds of work, after which `goes_on` is asked again.
 _VISITS = 2**19
 EPSILON = np.finfo(np.float64).eps
 
@@ -97,7 +97,7 @@ class Growth:
     n_words: int = 0
 
     def plant(self, rows: Array, seed: int) -> None:
-        """Begin with the root."""
+        """Begin with the root, whose rows are `rows`."""
         starts, stops = np.zeros(1, np.int64), np.array([len(rows)], np.int64)
         known = self.target.describe(rows, starts, stops)
         bounds = np.array([[-np.inf, np.inf]])
@@ -108,24 +108,27 @@ class Growth:
     def whole_weight(self) -> float:
         return float(self.levels[0].known.weights[0])
 
-    def splittable(self, level: Level) -> Array:
-        """Return the nodes that the rules allow to look for a split."""
+    def find_splittable(self, level: Level) -> Array:
+        """Return the indices of the nodes of a level that the rules allow to split.
+
+        Each child needs the least rows and weight, so that the parent needs twice as much.
+        """
         rules, counts = self.rules, level.stops - level.starts
         can = ~level.known.pure & (counts >= max(rules.min_rows_split, 2 * rules.min_rows_leaf))
         can &= level.known.weights >= 2 * rules.min_weight_leaf
         return np.flatnonzero(can) if level.depth < rules.max_depth else np.zeros(0, np.int64)
 
     def check(self) -> None:
-        """Raise if growth is not to go on."""
+        """Raise StoppedError if growth was asked to stop."""
         if not self.goes_on():
             raise StoppedError
 
     def grow_level(self) -> bool:
-        """Split the nodes of the last level, if any can be."""
-        return self.split_nodes(self.splittable(self.levels[-1]))
+        """Split the nodes of the last level; return whether any was split."""
+        return self.split_nodes(self.find_splittable(self.levels[-1]))
 
     def split_nodes(self, at: Array) -> bool:
-        """Split some nodes of the last level, if any can be."""
+        """Split the nodes `at` of the last level; return whether any was split."""
         if len(at) == 0:
             return False
         level = self.levels[-1]
@@ -138,10 +141,14 @@ class Growth:
         return True
 
     def search(self, level: Level, at: Array) -> Array:
-        """Return the best split of the nodes `at`: gain, feature (-1 for none or too small a gain), rank, side."""
+        """Return the best splits of the nodes `at`, an array (nodes, 5).
+
+        Columns: gain, feature (-1 if there is none or its gain is too small), rank, side of missing rows, and
+        the threshold of a random cut.
+        """
         best = np.empty((len(at), 5))
         starts, stops = level.starts[at], level.stops[at]
-        parts = self._parts(stops - starts)
+        parts = self._plan_calls(stops - starts)
 
         def work(number: int) -> None:
             self.check()
@@ -151,12 +158,14 @@ class Growth:
 
         run_numbered(work, len(parts), self.threads)
         self._join(parts, best)
+        # A coarse cut becomes the last rank of its step.
         fuzzy = (best[:, 4] > 0) & (best[:, 1] >= 0) & (not self.rules.random)
         if fuzzy.any():
             features = best[fuzzy, 1].astype(np.int64)
             best[fuzzy, 2] = self.columns.edges[features, best[fuzzy, 2].astype(np.int64)]
         if len(self.columns.kinds):
             self._search_categories(level, at, best)
+        # From the units of the search to weighted impurity; the rule is about its share of all weight.
         best[:, 0] *= self.target.unit
         small = best[:, 0] / self.whole_weight + EPSILON < self.rules.min_decrease
         best[small, 1] = -1
@@ -170,8 +179,12 @@ class Growth:
             level.goes = np.zeros((len(level.starts), most), np.uint8)
         level.goes[at] = search_categories(self.columns, self.target, self.rules, level, at, best)
 
-    def _parts(self, counts: Array) -> list[tuple[slice, Array, Array | None]]:
-        """Return the work of each call: a run of nodes, or a run of features of a large node with its own table."""
+    def _plan_calls(self, counts: Array) -> list[tuple[slice, Array, Array | None]]:
+        """Return the work of each call: (nodes, features, table).
+
+        It is a run of nodes of about _VISITS visits with all features, or one large node with a run of features. The
+        splits of the latter go to a table of its own, since several calls search the same node.
+        """
         d, looked = self.columns.n_features, self.rules.max_features
         all_features = np.arange(d, dtype=np.int32)
         parts: list[tuple[slice, Array, Array | None]] = []
@@ -195,7 +208,7 @@ class Growth:
 
     @staticmethod
     def _join(parts: list[tuple[slice, Array, Array | None]], best: Array) -> None:
-        """Keep the best of the splits of a node by several runs of features, and the first of equals."""
+        """Write to `best` the best split of each node that several calls have searched; of equal ones the first."""
         for nodes, features, out in parts:
             if out is None:
                 continue
@@ -204,7 +217,10 @@ class Growth:
                 best[nodes.start] = out[0]
 
     def divide(self, level: Level, at: Array, best: Array, first: int) -> Level:
-        """Split nodes, note it in their level, and return their children, whose numbers begin with `first`."""
+        """Split the nodes `at` by `best`, store the splits in `level`, and return the level of their children.
+
+        The children have the indices `first`, `first` + 1, ..., the left one of each pair before the right one.
+        """
         features, cuts = best[:, 1].astype(np.int32), best[:, 2].astype(np.int32)
         sides = best[:, 3].astype(np.int8)
         starts, stops = level.starts[at], level.stops[at]
@@ -213,8 +229,9 @@ class Growth:
         spans = np.stack([starts, stops, places], axis=1)
         rows, found = np.empty(int(counts.sum()), np.int32), np.empty((len(at), 3), np.int64)
         goes = np.zeros((1, 1), np.uint8) if level.goes is None else (level.goes == 3).astype(np.uint8)
+        # A split by categories refers to its row of `goes`; see divide_rows.
         cuts = np.where(cuts < 0, -1 - at, cuts).astype(np.int32)
-        runs = _runs(counts, _VISITS)
+        runs = _list_runs(counts, _VISITS)
 
         def work(number: int) -> None:
             self.check()
@@ -232,6 +249,7 @@ class Growth:
             )
 
         run_numbered(work, len(runs), self.threads)
+        # The rows of a node stay together: those of the left child, then those of the right one.
         begins = np.stack([places, places + found[:, 0]], axis=1).ravel()
         ends = np.stack([places + found[:, 0], places + counts], axis=1).ravel()
         known = self._describe(rows, begins, ends)
@@ -244,25 +262,26 @@ class Growth:
             lower, upper = np.where(cuts < 0, 0, found[:, 1:].T)
             level.threshold[at] = self.columns.thresholds(features, lower, upper)
         self._note_categories(level, at, features, cuts)
+        # Where a node had no missing values, later ones go to the heavier side.
         level.missing_left[at] = np.where(sides == 2, heavier, sides)
         # The constants are those of `seed_child` in node_steps.pxd.
         seeds = mix_seeds(level.seeds[at][:, None] + np.array([0x51ED2701, 0x2545F491])).ravel()
-        bounds = self._bounds(level.bounds[at], known, features)
+        bounds = self._bound_children(level.bounds[at], known, features)
         return Level(rows, begins, ends, seeds, bounds, known, level.depth + 1)
 
     def _note_categories(self, level: Level, at: Array, features: Array, cuts: Array) -> None:
-        """Keep the sets of categories that go left."""
+        """Store the sets of categories that go left at splits by categories, which have negative `cuts`."""
         for node, feature in zip(at[cuts < 0].tolist(), features[cuts < 0].tolist()):
             goes = level.goes[node, : self.columns.offsets[feature + 1] - self.columns.offsets[feature]]
             seen = np.flatnonzero(goes)
             numbers = self.columns.table[self.columns.offsets[feature] + seen].astype(np.int64)
-            self.words.append(words_of(numbers, goes[seen] == 3))
+            self.words.append(pack_categories(numbers, goes[seen] == 3))
             level.categories[node] = self.n_words
             level.threshold[node] = np.nan
             self.n_words += len(self.words[-1])
 
     def _describe(self, rows: Array, starts: Array, stops: Array) -> Described:
-        runs = _runs(stops - starts, _VISITS)
+        runs = _list_runs(stops - starts, _VISITS)
         if len(runs) == 1:
             return self.target.describe(rows, starts, stops)
         found: list[Described] = []
@@ -272,13 +291,17 @@ class Growth:
         names = ("weights", "values", "impurity", "pure")
         return Described(*(np.concatenate([getattr(one, name) for one in found]) for name in names))
 
-    def _bounds(self, bounds: Array, known: Described, features: Array) -> Array:
-        """Return the bounds of the children's values: the middle of both where a constraint asks for an order."""
+    def _bound_children(self, bounds: Array, known: Described, features: Array) -> Array:
+        """Return the bounds of the children's values, and clip the values to them.
+
+        Bounds are inherited. At a split by a constrained feature the mean of both children's values separates their
+        subtrees: with a rising constraint it is the upper bound of the left one and the lower bound of the right one.
+        """
         children = np.repeat(bounds, 2, axis=0)
         signs = self.rules.signs
         if len(signs) == 0:
             return children
-        # Values are first kept within what their parent may be, so that the middle is, too.
+        # Values are first clipped to the bounds of their parent, so that the middle is within these, too.
         known.values[:] = self.target.clip(known.values, children)
         values = self.target.scale_bounded(known.values)
         middle = (values[::2] + values[1::2]) / 2
@@ -290,7 +313,7 @@ class Growth:
         return children
 
 
-def _runs(counts: Array, most: int) -> list[slice]:
+def _list_runs(counts: Array, most: int) -> list[slice]:
     """Return runs of consecutive nodes, each of about `most` rows."""
     before = np.cumsum(counts) - counts
     edges = np.flatnonzero(np.diff(before // most)) + 1

@@ -1,4 +1,4 @@
-"""Cost-complexity pruning: the weakest link goes first."""
+"""Cost-complexity pruning: the weakest link is cut first."""
 
 import heapq
 from dataclasses import replace
@@ -9,14 +9,15 @@ import numpy as np
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._types import Array
 
-__all__ = ["cut_branches", "prune", "pruning_path"]
+__all__ = ["cut_branches", "find_pruning_path", "prune"]
 
 
 class _Links:
     """The cost of every branch of a tree as branches are cut.
 
-    R(t) is the weighted impurity of node t as a leaf and R(T) that of the leaves of its branch T; the branch is worth
-    its leaves as long as a leaf costs less than (R(t) - R(T)) / (leaves - 1), the strength of the link.
+    R(t) is the weighted impurity of node t as a leaf, and R(T) that of the leaves of its branch T. With a price alpha
+    for each leaf, the branch costs R(T) + alpha leaves, and node t as a leaf R(t) + alpha. The branch is cheaper as
+    long as alpha < (R(t) - R(T)) / (leaves - 1), the strength of the link.
     """
 
     def __init__(self, tree: BinaryTree) -> None:
@@ -43,7 +44,10 @@ class _Links:
         return (self.own[node] - self.branch[node]) / (self.leaves[node] - 1)
 
     def weakest(self) -> tuple[float, int] | None:
-        """Return the weakest link that is left, and its strength."""
+        """Return the strength and the node of the weakest link that is left; None if there is none.
+
+        Entries of the heap are not removed when a strength changes: one that is out of date is skipped here.
+        """
         while self.heap:
             strength, node = self.heap[0]
             if not self.gone[node] and self.leaves[node] > 1 and self.strength(node) == strength:
@@ -58,15 +62,16 @@ class _Links:
             below = waiting.pop()
             if not self.gone[below]:
                 self.gone[below] = True
-                waiting += [one for one in (self.left[below], self.right[below]) if one != LEAF]
+                waiting += [child for child in (self.left[below], self.right[below]) if child != LEAF]
         self.branch[node], self.leaves[node] = self.own[node], 1
+        # Only the branches of ancestors change, and with them the strengths of their links.
         while (node := self.parent[node]) != LEAF:
             self._sum(node)
             heapq.heappush(self.heap, (self.strength(node), node))
 
 
-def pruning_path(tree: BinaryTree) -> tuple[Array, Array]:
-    """Return the strengths at which branches go, and the weighted impurity of the leaves that are then left."""
+def find_pruning_path(tree: BinaryTree) -> tuple[Array, Array]:
+    """Return the strengths at which branches are cut, and the weighted impurity of the leaves that then remain."""
     links = _Links(tree)
     alphas, impurities = [0.0], [links.branch[0]]
     while (link := links.weakest()) is not None:
@@ -77,7 +82,7 @@ def pruning_path(tree: BinaryTree) -> tuple[Array, Array]:
 
 
 def prune(tree: BinaryTree, alpha: float) -> BinaryTree:
-    """Return the smallest tree that minimises the weighted impurity of the leaves plus `alpha` for each."""
+    """Return the smallest tree that minimises the weighted impurity of its leaves plus `alpha` for each leaf."""
     if alpha == 0.0:
         return tree
     links = _Links(tree)
@@ -89,8 +94,9 @@ def prune(tree: BinaryTree, alpha: float) -> BinaryTree:
 
 
 def cut_branches(tree: BinaryTree, cut: Array) -> BinaryTree:
-    """Return the tree with the nodes `cut` made leaves, without what was below them."""
+    """Return the tree in which the nodes marked by `cut` are leaves; all nodes below them are removed."""
     gone = np.zeros(tree.node_count, bool)
+    # Children come after their parents, so that one pass reaches all descendants.
     for node in range(tree.node_count):
         if (cut[node] or gone[node]) and tree.children_left[node] != LEAF:
             gone[tree.children_left[node]] = gone[tree.children_right[node]] = True

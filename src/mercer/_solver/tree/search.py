@@ -13,7 +13,7 @@ from mercer._types import Array
 
 __all__ = ["Room", "is_single", "make_node", "make_records", "search_categories", "search_part"]
 
-# Numbers in a histogram: 256 KiB stay in the second cache.
+# Numbers in a histogram: 256 KiB, which stay in the second-level cache.
 _CELLS = 2**15
 # Rows of a node that are read at once: 256, as in the native code, and 15 more that it reads beyond the end.
 _FEW = 256 + 16
@@ -27,10 +27,10 @@ _CATEGORY_SETS = 3
 
 
 class Room(threading.local):
-    """Arrays that one tree after the other grows in, on each thread its own: fresh memory costs more than its use."""
+    """Arrays that each thread reuses from tree to tree: allocating fresh memory costs more than using it."""
 
     def take(self, name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
-        """Return an array of that name, with anything in it."""
+        """Return the array `name` with this shape; its content is arbitrary."""
         size, old = math.prod(shape), vars(self).get(name)
         if old is None or len(old) < size or old.dtype != dtype:
             old = vars(self)[name] = np.empty(size, dtype)
@@ -38,12 +38,12 @@ class Room(threading.local):
 
 
 def is_single(target: Any, rules: Any) -> bool:
-    """Return whether nodes are judged by a single sum, squared, and nothing else."""
+    """Return whether the worth of a node is s^2 / w of a single sum s, without monotone constraints."""
     return target.n_slots == 1 and target.slots.shape[1] == 1 and target.kind == SQUARES and len(rules.signs) == 0
 
 
 def make_records(columns: Columns, target: Any, rules: Any, categories: bool = False) -> tuple[Any, Any, Any, Any, Any]:
-    """Return what a native search reads: the codes by columns and by rows, the table, the target and the limits."""
+    """Return the arguments of a native search: codes by columns and by rows; records of table, target and limits."""
     scan = _RANDOM_CUTS if rules.random else _ALL_CUTS
     if categories or target.kind == ABSOLUTE:
         scan = _CATEGORY_SETS if categories else _MEDIAN_CUTS
@@ -96,10 +96,7 @@ def make_node(
 
 
 def search_part(columns: Columns, target: Any, rules: Any, level: Any, at: Array, features: Array, best: Array) -> None:
-    """Write the best split of some nodes by some features to `best`: gain, feature, cut, side and a fifth number.
-
-    The fifth number is the threshold of a random cut, or whether the cut is a coarse code.
-    """
+    """Write the best split of the nodes `at` by `features` to `best`, whose columns :func:`search_nodes` describes."""
     starts, stops = level.starts[at], level.stops[at]
     node = make_node(columns, target, rules, level.rows, features, int((stops - starts).max()), Room())
     records = make_records(columns, target, rules)
@@ -107,7 +104,10 @@ def search_part(columns: Columns, target: Any, rules: Any, level: Any, at: Array
 
 
 def search_categories(columns: Columns, target: Any, rules: Any, level: Any, at: Array, best: Array) -> Array:
-    """Put splits by categories where they are better; return for each node which codes are seen (2) and go left (3)."""
+    """Replace splits in `best` by splits by categories that are better.
+
+    Return an array (nodes, codes): 0 for codes that a node has not seen, 2 for those that go right, 3 for left.
+    """
     most, slots = int(columns.n_codes[columns.kinds > 0].max()), target.n_slots
     goes, nothing = np.zeros((len(at), most), np.uint8), np.zeros((0, 1))
     axes = np.empty((2, slots))

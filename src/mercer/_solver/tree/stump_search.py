@@ -1,4 +1,4 @@
-"""Weighted stump search over columns that were sorted once: what boosting asks for in every round.
+"""The best stump for given weights over columns that are sorted once; boosting searches one in every round.
 
 Sorting costs O(d n log n) and 4 n d bytes, once; a search reads each column in its order, O(n d), columns on threads.
 """
@@ -17,9 +17,9 @@ from mercer._source.threads import run_numbered
 __all__ = ["CRITERIA", "SortedColumns", "Stump", "describe_stump", "sort_columns"]
 
 CRITERIA = {"gini": 0, "entropy": 1, "error": 2}
-# Entries that one work item reads: a tenth of a millisecond, far above the cost of handing it out.
+# Entries that one work item reads: a tenth of a millisecond, far above the cost of scheduling it.
 _CHUNK = 2**16
-# Entries are twice a row's number, in 32 bits.
+# Entries are 2 row + 1 at most, in 32 bits with a sign.
 _MOST_ROWS = 2**30
 
 
@@ -82,7 +82,7 @@ class SortedColumns:
     complete: bool
     threads: int
 
-    def best_stump(self, labels: np.ndarray, weight: np.ndarray, n_classes: int, criterion: str) -> Stump:
+    def find_best_stump(self, labels: np.ndarray, weight: np.ndarray, n_classes: int, criterion: str) -> Stump:
         """Return the split of largest gain; the lowest column, and in it the lowest threshold, among equals.
 
         Parameters
@@ -124,7 +124,7 @@ class SortedColumns:
         scores = np.where(places < 0, -1.0, scores)
         largest = scores.max(initial=-1.0)
         feature, threshold, left = -2, np.inf, True
-        # A gain of rounding is none: parent and children are then equally pure.
+        # A smaller gain is a rounding error: parent and children are then equally pure.
         if largest > 1e-15:
             feature = int(np.flatnonzero(scores >= largest * (1 - 1e-10))[0])
             threshold = self._threshold(feature, int(places[feature]))
@@ -180,7 +180,7 @@ def _sort_entries(values: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
     rising[:-1] = inside[1:] > inside[:-1]
     rising[-1:] = False
     if not rising[:-1].all():
-        # Which of equal values comes first must not depend on the sort that this CPU has.
+        # The order of equal values must not depend on the CPU, whose vector instructions an unstable sort may use.
         order = np.argsort(values, kind="stable")
     chosen = order if rows is None else rows[order]
     return (2 * chosen + rising).astype(np.int32)
@@ -197,6 +197,7 @@ def _sort_sparse(table: Any, j: int, kept: np.ndarray | None) -> np.ndarray:
     n_kept = table.shape[0] if kept is None else int(np.count_nonzero(kept))
     if len(rows) == n_kept:
         return entries
+    # One entry -1 for all zeros comes after the negative values, and a cut may follow the last of these.
     negative = int(np.count_nonzero(values < 0))
     if negative:
         entries[negative - 1] |= 1

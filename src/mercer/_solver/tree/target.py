@@ -1,4 +1,4 @@
-"""What a tree is to predict, in the form that split searches sum: whole numbers, so that sums are exact."""
+"""Targets of a tree in the form that split searches sum: integers, so that sums are exact."""
 
 import math
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ import numpy as np
 from mercer._native.tree import node_rows
 from mercer._types import Array
 
-__all__ = ["ClassTarget", "Described", "ValueTarget", "class_target", "value_target"]
+__all__ = ["ClassTarget", "Described", "ValueTarget", "make_class_target", "make_value_target"]
 
 # Kinds of impurity; the first three are those of impurity.pxd.
 SQUARES = 0
 ENTROPY = 1
 POISSON = 2
 ABSOLUTE = 3
-# Sums of scaled numbers stay below this, half the range where float64 holds every integer.
+# Sums of scaled numbers stay below 2^52, half the range in which float64 holds every integer.
 _MOST_BITS = 52
-# Targets are ranked only where medians are looked for.
+# Targets are ranked only for medians.
 _NO_RANKS = np.zeros((0, 0), np.int32)
 
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """What is known of nodes: weight, value, impurity, and whether there is nothing left to tell apart."""
+    """Weight, value and impurity of nodes, and whether all targets of a node are equal."""
 
     weights: Array
     values: Array
@@ -35,9 +35,10 @@ class Described:
 class ClassTarget:
     """Labels: the weight of each class is summed in a slot of its own.
 
-    ``unit`` turns what a split gains into weighted impurity; ``first_slots`` says where each output's classes begin,
-    ``labels`` each row's slots. For Gini's index of two classes a single sum will do: with s the weight of the second
-    class less that of the first, the squares of both sum to (w^2 + s^2) / 2, and amounts have either sign.
+    ``unit`` is the factor from the gain of a search to weighted impurity; ``first_slots`` are the slots where the
+    classes of each output begin, ``labels`` the slots of each row. For Gini's index of two classes a single sum is
+    enough: with s the weight of the second class less that of the first, the squares of both weights sum to
+    (w^2 + s^2) / 2. Amounts then have either sign.
     """
 
     labels: Array
@@ -163,7 +164,7 @@ class ValueTarget:
         return Described(weights, numbers[:, : self.n_outputs], np.where(pure, 0.0, impurity), pure)
 
     def _deviance(self, rows: Array, starts: Array, stops: Array, means: Array, weights: Array) -> Array:
-        """Return half the mean deviance: the mean of y log(y / mean)."""
+        """Return half the mean Poisson deviance of each node: the weighted mean of y log(y / mean)."""
         y, result = self.targets, np.empty(len(starts))
         for t in range(len(starts)):
             own = rows[starts[t] : stops[t]]
@@ -182,22 +183,24 @@ class ValueTarget:
 
 
 def _scale_weight(weight: Array) -> tuple[Array, float]:
-    """Return weights in whole steps, and the size of a step."""
+    """Return weights as integer multiples of a step, and the step."""
     total = float(weight.sum())
     if total < 2.0 ** (_MOST_BITS - 2) and np.array_equal(weight, np.floor(weight)):
         return weight, 1.0
-    # Fractions of the total leave the same numbers however the weights are scaled.
+    # The step is a power of two near 2^-44 of the total, so that a common factor 2^k of all weights changes no integer.
+    # No positive weight is rounded to zero.
     step = 2.0 ** math.ceil(math.log2(total) - 44)
     return np.maximum(np.rint(weight / step), np.where(weight > 0, 1.0, 0.0)), step
 
 
-def class_target(labels: Array, n_classes: Array, weight: Array, criterion: str) -> ClassTarget:
+def make_class_target(labels: Array, n_classes: Array, weight: Array, criterion: str) -> ClassTarget:
     """Make the target of classes `labels`, which count from zero in each column, with weights."""
     first = np.concatenate([[0], np.cumsum(n_classes)])
     slots = np.ascontiguousarray(labels + first[:-1], dtype=np.int32)
     scaled, step = _scale_weight(weight)
     kind = SQUARES if criterion == "gini" else ENTROPY
     unit = step / len(n_classes) / (1.0 if kind == SQUARES else math.log(2.0))
+    # Squares of sums below 2^26 are below 2^52, hence exact.
     exact = kind == SQUARES and float(scaled.sum()) < 2.0**26
     if kind == SQUARES and n_classes.tolist() == [2]:
         parts = np.zeros_like(slots), (2.0 * slots - 1.0) * scaled[:, None], 1, _NO_RANKS
@@ -206,7 +209,7 @@ def class_target(labels: Array, n_classes: Array, weight: Array, criterion: str)
     return ClassTarget(slots, weight, scaled, first, kind, unit, step, exact, slots, amounts, int(first[-1]), _NO_RANKS)
 
 
-def value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
+def make_value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
     """Make the target of numeric `y`, a column for each output, with weights."""
     scaled, weight_step = _scale_weight(weight)
     counted = y[weight > 0]
@@ -214,6 +217,7 @@ def value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
     # The middle of the range does not depend on the order of rows or on how often one is repeated.
     origin = np.zeros(y.shape[1]) if criterion == "poisson" else low / 2 + high / 2
     reach = max(float(np.maximum(np.abs(high - origin), np.abs(low - origin)).max()), 1e-300)
+    # |sum w (y - origin) / step| <= weight reach / step <= 2^52.
     step = 2.0 ** math.ceil(math.log2(reach) + math.log2(float(weight.sum())) - _MOST_BITS)
     if weight_step == 1.0:
         amounts = np.rint((y - origin) / step) * weight[:, None]

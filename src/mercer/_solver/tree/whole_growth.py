@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.tree import node_rows, node_search
-from mercer._solver.tree.assembly import assemble, nodes_of, shape_values, state_of
+from mercer._solver.tree.assembly import assemble, join_levels, shape_values, take_state
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._solver.tree.growth import EPSILON, Growth
 from mercer._solver.tree.search import Room, is_single, make_node, make_records
@@ -20,11 +20,11 @@ _VISITS = 2**21
 
 
 def grow_whole(growth: Growth, n_classes: Array, room: Room) -> BinaryTree:
-    """Return the tree that a planted growth becomes."""
+    """Grow a tree, whose root is planted, to its end, and return it."""
     if not _is_plain(growth):
         while growth.grow_level():
             pass
-        return assemble(state_of(growth), growth.columns.n_features, n_classes)
+        return assemble(take_state(growth), growth.columns.n_features, n_classes)
     waiting = _grow_large(growth)
     thicket = Thicket(growth, room)
     for number, at in enumerate(waiting):
@@ -34,18 +34,18 @@ def grow_whole(growth: Growth, n_classes: Array, room: Room) -> BinaryTree:
 
 
 def _is_plain(growth: Growth) -> bool:
-    """Return whether native calls can grow the tree; several threads share out the nodes of a level instead."""
+    """Return whether native calls can grow the tree; several threads share the nodes of each level instead."""
     columns, rules = growth.columns, growth.rules
     known = growth.target.kind in (SQUARES, ENTROPY) and len(columns.kinds) == 0 and len(rules.signs) == 0
     return known and growth.threads == 1 and columns.are_values == rules.random
 
 
 def _grow_large(growth: Growth) -> list[Array]:
-    """Split the nodes that are too large for one call; return those that are left to split in each level."""
+    """Split the nodes that are too large for one native call; return the others that can be split, level by level."""
     waiting = []
     while True:
         level = growth.levels[-1]
-        at = growth.splittable(level)
+        at = growth.find_splittable(level)
         large = (level.stops - level.starts)[at] * growth.rules.max_features > _VISITS
         waiting.append(at[~large])
         if not (large.any() and growth.split_nodes(at[large])):
@@ -54,7 +54,7 @@ def _grow_large(growth: Growth) -> list[Array]:
 
 @dataclass(eq=False)
 class Thicket:
-    """The nodes of a growth that goes on in native calls, in the arrays of ``node_steps.pxd``."""
+    """The nodes of a tree that native calls grow, in the arrays of ``node_steps.pxd``."""
 
     growth: Growth
     room: Room
@@ -69,7 +69,7 @@ class Thicket:
         self.links = self.room.take("links", (room, 7), np.int32)
         self.links[:top, 0] = LEAF
         self.numbers = self.room.take("numbers", (room, 2 + self.growth.target.n_numbers))
-        # What levels know of these is put in its place at the end.
+        # Placeholders: `tree` overwrites these with what the levels hold.
         self.links[:top, 6], self.numbers[:top] = 1, 1.0
 
     def grow(self, number: int, at: Array) -> None:
@@ -77,7 +77,7 @@ class Thicket:
         level = self.growth.levels[number]
         first = sum(len(above.starts) for above in self.growth.levels[:number])
         starts, stops = level.starts[at], level.stops[at]
-        # Of two children the smaller is split first: the stack holds one node for each halving.
+        # The smaller child is split first, so that at most log2(n) < 70 siblings wait besides the given nodes.
         stack = np.empty((len(at) + 70, 5), np.int64)
         columns = first + at, starts, stops, level.seeds[at], np.full(len(at), level.depth)
         stack[: len(at)] = np.stack(columns, axis=1)
@@ -93,7 +93,7 @@ class Thicket:
         self.n_nodes = native.n_nodes
 
     def _make_room(self, used: int) -> None:
-        """Double the room for nodes."""
+        """Double the room for nodes; the first `used` nodes are kept."""
         room = 2 * len(self.links)
         for name in ("links", "numbers"):
             old = getattr(self, name)
@@ -123,7 +123,7 @@ class Thicket:
         return records, node_search.Growth(rows, *spare, described, limits)
 
     def _keep(self, rows: Array) -> Array | None:
-        """Return what rows keep beside them, so that no node fetches it again; None if they keep nothing."""
+        """Return the quads of `rows` (see node_steps.pxd), which are divided with the rows; None if not possible."""
         target = self.growth.target
         if not is_single(target, self.growth.rules) or target.scaled is not target.weight:
             return None
@@ -137,9 +137,10 @@ class Thicket:
     def tree(self, n_classes: Array) -> BinaryTree:
         """Return the tree, its nodes numbered depth first."""
         top, count = self.growth.n_nodes, self.n_nodes
-        links, above = self.links[:count], nodes_of(self.growth.levels)
+        links, above = self.links[:count], join_levels(self.growth.levels)
         divided = np.flatnonzero(above["left"] != LEAF)
         links[divided, :2] = np.stack([above["left"], above["feature"]], axis=1)[divided]
+        # Thresholds and sides of these come from the levels; zeros are valid ranks for `_thresholds` meanwhile.
         links[divided, 2:5] = 0
         links[:top, 5] = above["n_rows"]
         places, right = self._places(links[:, 0])

@@ -14,7 +14,7 @@ from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
-from mercer._base.tree_problem import Problem, open_problem, rules_of
+from mercer._base.tree_problem import Problem, open_problem, read_rules
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._source import open_source
 from mercer._types import Array
@@ -172,7 +172,7 @@ class ForestModel(MultiOutputMixin, FittedForest):
         weight = problem.full_weight if weighted or problem.class_factor is not None else None
         # Rows of equal weight are drawn as rows without weights.
         weight = None if weight is None or (weight == weight[0]).all() else weight
-        rules = replace(rules_of(self, problem), coarse_rows=_COARSE_ROWS)
+        rules = replace(read_rules(self, problem), coarse_rows=_COARSE_ROWS)
         name, by_values = type(self).__name__, rules.random and self.criterion != "absolute_error"
         # Model files of older versions hold no seeds.
         old = [] if earlier is None else vars(self).get("_member_seeds", [])[: len(earlier.trees)]

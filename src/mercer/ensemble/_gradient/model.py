@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_para
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
-from mercer._base.tree_problem import open_problem, rules_of
+from mercer._base.tree_problem import open_problem, read_rules
 from mercer._solver.tree.columns import encode_columns
 from mercer._solver.tree.growth import Rules
 from mercer._source import open_source
@@ -81,7 +81,7 @@ class InitialModel:
 class GradientModel(TreeEnsemble):
     """The fit of the rounds, and the scores that all trees add up to."""
 
-    # Parameters of single trees that `rules_of` reads and these ensembles do not have.
+    # Parameters of single trees that `read_rules` reads and these ensembles do not have.
     categorical_features: ClassVar[None] = None
     class_weight: ClassVar[None] = None
     monotonic_cst: ClassVar[None] = None
@@ -145,7 +145,7 @@ class GradientModel(TreeEnsemble):
             init = InitialModel(self.init_, self._baseline)
         else:
             init = self._fit_init(X[training], y[training], given_weight, loss)
-        rules = rules_of(self, replace(problem, X=X[training]))
+        rules = read_rules(self, replace(problem, X=X[training]))
         attributes |= {
             "n_trees_per_iteration_": loss.n_scores,
             "max_features_": rules.max_features,

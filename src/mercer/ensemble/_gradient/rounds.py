@@ -12,7 +12,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._solver.tree.columns import Columns
-from mercer._solver.tree.target import value_target
+from mercer._solver.tree.target import make_value_target
 from mercer._types import Array
 from mercer.ensemble._forest.tree_settings import TreeSettings
 from mercer.ensemble._histogram.losses import BoostingLoss, LogisticLoss, SoftmaxLoss, SquaredLoss
@@ -198,7 +198,7 @@ class GradientRounds:
         weight = self.rows.weight * drawn
         # Targets are counted in steps whose size follows from the drawn rows: the others must not exceed these.
         target = np.where(drawn, target, target[drawn.argmax()])
-        goal = value_target(target[:, None], weight, "squared_error")
+        goal = make_value_target(target[:, None], weight, "squared_error")
         return self.settings.grow(columns, goal, weight, _ONE_VALUE, seed, self.threads)
 
     def _set_leaves(

@@ -17,12 +17,13 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._base.randomness import seed_sequence
 from mercer._base.validation import few_rows
+from mercer._solver.tree.categories import mark_categorical
 from mercer._source import Source, open_source
 from mercer._types import Array
 from mercer.ensemble._histogram.binned_rows import BinnedRows
 from mercer.ensemble._histogram.bins import BinMap
 from mercer.ensemble._histogram.budget import Plan, plan_rounds, read_plan
-from mercer.ensemble._histogram.categories import FrameCategories, categorical_mask, read_frame
+from mercer.ensemble._histogram.categories import FrameCategories, read_frame
 from mercer.ensemble._histogram.constraints import check_directions, read_directions, read_groups
 from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.rows import PreparedRows, RowSet, Targets, prepare_rows
@@ -248,7 +249,7 @@ class HistBoosting(Estimator):
         return EarlyStopping(self.n_iter_no_change, self.tol, score, rows.validation)
 
     def _categorical_mask(self, n_features: int, names: list[str] | None) -> Array:
-        return categorical_mask(type(self).__name__, self.categorical_features, n_features, names)
+        return mark_categorical(type(self).__name__, self.categorical_features, n_features, names)
 
     def _check_interaction_cst(self, n_features: int) -> list[set[int]] | None:
         # scikit-learn's own tests of interaction_cst call this method by its name.

@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from mercer._plain import plain
+from mercer._solver.tree.categories import find_codes, is_frame, mark_categorical
 from mercer._source import Source, place_of
 from mercer._types import Array
-from mercer.errors import DataError
 
 __all__ = ["Categories", "FrameCategories", "chance_gain", "learn_categories", "read_frame"]
 
@@ -46,16 +46,8 @@ class Categories:
         """Return a copy of rows with bins in place of categories, and NaN for those that are missing or unknown."""
         X = X.copy()
         for column, values, numbers in zip(self.columns, self.values, self.numbers, strict=True):
-            X[:, column] = _number_categories(X[:, column], values, numbers)
+            X[:, column] = find_codes(X[:, column], values, np.nan, numbers)
         return X
-
-
-def _number_categories(column: Array, values: Array, numbers: Array) -> Array:
-    """Return the bin of each category in a column, NaN for unknown ones."""
-    if len(values) == 0:
-        return np.full(len(column), np.nan)
-    place = np.minimum(np.searchsorted(values, column), len(values) - 1)
-    return np.where(values[place] == column, numbers[place], np.nan)
 
 
 @plain
@@ -122,7 +114,7 @@ def read_frame(estimator: Any, X: Any, known: FrameCategories | None, reset: boo
 
     Other rows, and a frame without categories, are returned as they are, with None for the rest.
     """
-    if place_of(X) != "memory" or not hasattr(X, "columns") or not hasattr(X, "shape"):
+    if place_of(X) != "memory" or not is_frame(X):
         return X, None, None
     import narwhals
 
@@ -135,7 +127,7 @@ def read_frame(estimator: Any, X: Any, known: FrameCategories | None, reset: boo
     held = FrameCategories(list(names), values)
     rows = np.empty(frame.shape, dtype=np.float64)
     for j, name in enumerate(frame.columns):
-        rows[:, j] = _column(estimator, frame[name], held)
+        rows[:, j] = _read_column(frame[name], held)
     return rows, held, np.array([name in names for name in frame.columns])
 
 
@@ -145,82 +137,22 @@ def _categorical_names(estimator: Any, frame: Any, narwhals: Any) -> list[str]:
     if isinstance(wanted, str):
         kinds = (narwhals.Categorical, narwhals.Enum)
         return [name for name, kind in frame.schema.items() if isinstance(kind, kinds) or kind in kinds]
-    mask = estimator._categorical_mask(frame.shape[1], [str(name) for name in frame.columns])
+    names = [str(name) for name in frame.columns]
+    mask = mark_categorical(type(estimator).__name__, wanted, len(names), names)
     return [name for name, yes in zip(frame.columns, mask, strict=True) if yes]
 
 
 def _sort_values(column: Any) -> Array:
     """Return the distinct categories of a column, sorted, without missing ones."""
     values = column.drop_nulls().unique().to_list()
-    values = [one for one in values if one == one]
-    return np.array(sorted(values))
+    return np.array(sorted(value for value in values if value == value))
 
 
-def _column(estimator: Any, column: Any, held: FrameCategories) -> Array:
-    """Return a column of a frame as numbers: indices of categories where it holds them."""
+def _read_column(column: Any, held: FrameCategories) -> Array:
+    """Return a column of a frame as floats: its values, or the indices of its categories if it holds categories."""
     if column.name not in held.names:
         return np.asarray(column.to_numpy(), dtype=np.float64)
     values = held.values[held.names.index(column.name)]
-    place = {value: number for number, value in enumerate(values.tolist())}
-    return np.array([place.get(one, np.nan) for one in column.to_list()], dtype=np.float64)
-
-
-def categorical_mask(subject: str, given: Any, n_features: int, names: list[str] | None) -> Array:
-    """Return a mask (d,) of the columns that `categorical_features` names: by mask, by index or by name."""
-    mask = np.zeros(n_features, dtype=bool)
-    if given is None or isinstance(given, str):
-        return mask
-    given = np.asarray(given)
-    if given.size == 0:
-        return mask
-    if given.dtype.kind not in "iubUO":
-        message = (
-            f"{subject}: categorical_features must be an array-like of bool, int or str, got: {given.dtype.name}. Name "
-            f"the columns."
-        )
-        raise DataError(message)
-    if given.dtype.kind == "O":
-        kinds = {type(one).__name__ for one in given.tolist()}
-        if kinds != {"str"}:
-            message = (
-                f"{subject}: categorical_features must be an array-like of bool, int or str, got: "
-                f"{', '.join(sorted(kinds))}. Name the columns in one way."
-            )
-            raise DataError(message)
-    if given.dtype.kind == "b":
-        if given.shape != (n_features,):
-            message = (
-                f"{subject}: categorical_features set as a boolean mask must have shape (n_features,), got: "
-                f"{given.shape}; give one for each of {n_features} columns."
-            )
-            raise DataError(message)
-        return given.astype(bool)
-    if given.dtype.kind in "UO":
-        return _find_named(subject, given, names, mask)
-    if given.max() >= n_features or given.min() < 0:
-        message = (
-            f"{subject}: categorical_features set as integer indices must be in [0, n_features - 1]; got "
-            f"{given.tolist()} for {n_features} columns."
-        )
-        raise DataError(message)
-    mask[given] = True
-    return mask
-
-
-def _find_named(subject: str, given: Array, names: list[str] | None, mask: Array) -> Array:
-    """Return the mask of columns given by their names; raise if a name is unknown."""
-    if names is None:
-        message = (
-            f"{subject}: categorical_features should be passed as an array of integers or as a boolean mask when the "
-            f"model is fitted on data without feature names. Got {given.tolist()}."
-        )
-        raise DataError(message)
-    for name in given.tolist():
-        if name not in names:
-            message = (
-                f"{subject}: categorical_features has an item value '{name}' which is not a valid feature name of the "
-                f"training data. Observed feature names: {names}; correct it."
-            )
-            raise DataError(message)
-        mask[names.index(name)] = True
-    return mask
+    # A dictionary takes values of any type: the rows to predict for may come in a frame of other types.
+    codes = {value: code for code, value in enumerate(values.tolist())}
+    return np.array([codes.get(value, np.nan) for value in column.to_list()], dtype=np.float64)

@@ -46,7 +46,7 @@ class StumpLearner:
 
     def learn(self, weight: np.ndarray, index: int) -> tuple[Stump, MemberShares]:
         """Return the best stump under these weights (n,), and its class shares of the training rows."""
-        stump = self.columns.best_stump(self.labels, weight, self.n_classes, self.criterion)
+        stump = self.columns.find_best_stump(self.labels, weight, self.n_classes, self.criterion)
         return stump, MemberShares(stump.shares, stump.sides(self.columns.X))
 
     @staticmethod
