@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from mercer._base.estimator import Estimator
 from mercer._base.validation import check_finite, check_labels, sum_is_finite
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
-from mercer._source import Source, place_of
+from mercer._source import ArraySource, Source, place_of
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer.errors import DataError
@@ -84,7 +84,7 @@ class ClassModel(Estimator):
     def _solve(self, source: Source, seen: SeenClasses | None, declared: Any) -> Solver:
         sums = (yield self._sum_rows(source, additive=declared is not None)).plainly()
         if self._totals_show_nan and source.place == "memory" and not sum_is_finite(sums.totals):
-            check_finite(source.X, source.threads, self)
+            check_finite(cast(ArraySource, source).X, source.threads, self)
         if declared is None:
             sums = sums.present()
         else:
@@ -102,7 +102,7 @@ class ClassModel(Estimator):
             raise DataError(message)
         given = None if classes is None else np.unique(to_numpy(classes))
         if seen is None:
-            return given
+            return np.unique(to_numpy(classes))
         known = seen.sums.classes
         if given is not None and not np.array_equal(given, known):
             message = (

@@ -61,9 +61,11 @@ class CudaSums:
     """
 
     def __init__(self, kernel: Kernel, like: Array, xp: Any) -> None:
-        self.kernel, self.xp, self.placement = kernel, xp, Placement.of(like)
+        # Any: only radial kernels, which have `scale_rows` and a profile, are given a program.
+        self.kernel: Any = kernel
+        self.xp, self.placement = xp, Placement.of(like)
         device = device_of(like) if like.dtype == xp.float32 else None
-        self.profile = None if device is None else kernel.profile(Prepared(like))
+        self.profile: Any = None if device is None else kernel.profile(Prepared(like))
         self.program: CudaProgram | None = None
         if device is not None and self.profile is not None and capability_of(device) >= _LEAST_CAPABILITY:
             constants = {"KIND": self.profile.kind}

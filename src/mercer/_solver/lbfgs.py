@@ -13,7 +13,7 @@ import numpy as np
 from mercer._plain import plain
 from mercer._solver.line_search import search
 from mercer._solver.linear_problem import LinearProblem, Point
-from mercer._solver.metric import WIDEST_GRAM, measure_at, survey
+from mercer._solver.metric import WIDEST_GRAM, LocalMetric, Metric, measure_at, survey
 from mercer._solver.quasi_newton import inverse_product, is_curved
 from mercer._solver.step import Solution
 
@@ -47,6 +47,7 @@ def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int)
     if not isinstance(start, LbfgsState):
         none = np.empty((0, *start.shape))
         start = LbfgsState(start, none, none, 0, none, 0)
+    metric: Metric | LocalMetric
     moments, metric = yield from survey(problem, problem.shape[1] - 1)
     if len(start.anchor):
         metric = yield from measure_at(problem, start.anchor)

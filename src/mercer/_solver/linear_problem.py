@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._objective import ElasticNet, Loss
+from mercer._objective import ElasticNet, Logistic, Softmax
 from mercer._solver.step import Certificate, Step
 from mercer._statistic.class_moments import LabelledMoments
 from mercer._statistic.loss import LossGradient, LossSums
@@ -65,7 +65,7 @@ class LinearProblem:
         What the largest entry of the least subgradient of J must come down to.
     """
 
-    loss: Loss
+    loss: Logistic | Softmax
     penalty: ElasticNet
     total_weight: float
     fit_intercept: bool

@@ -4,12 +4,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mercer._solver.vector import inner
+from mercer._types import Array
 
 __all__ = ["inverse_product", "is_curved"]
 
 
 def inverse_product(
-    steps: Sequence[Any], changes: Sequence[Any], gradient: Any, solve: Callable[[Any], Any] = lambda vector: vector
+    steps: Sequence[Any] | Array,
+    changes: Sequence[Any] | Array,
+    gradient: Any,
+    solve: Callable[[Any], Any] = lambda vector: vector,
 ) -> Any:
     """Return `gradient` times the inverse Hessian implied by remembered steps and gradient changes, oldest first.
 

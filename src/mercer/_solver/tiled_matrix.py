@@ -104,7 +104,8 @@ class KernelStrips:
     @classmethod
     def of(cls, kernel: Kernel, rows: Prepared, threads: int = 1) -> "KernelStrips":
         """Compute the values of all strips."""
-        n, strips = len(rows), []
+        n = len(rows)
+        strips: list[Array] = []
         cuts = [slice(start, min(start + _HEIGHT, n)) for start in range(0, n, _HEIGHT)]
 
         def fill(number: int) -> Array:

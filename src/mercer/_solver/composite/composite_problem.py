@@ -15,11 +15,11 @@ import math
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from mercer._objective import ElasticNet, Loss, Penalty, PenaltySum
+from mercer._objective import ElasticNet, Loss, Penalty, PenaltySum, PiecewiseLoss
 from mercer._solver.step import Certificate
 from mercer._source import Block
 from mercer._statistic import Statistic
@@ -141,6 +141,13 @@ class CompositeProblem:
         columns = np.ones(self.n_features)
         return ElasticNet(columns * net.l1, columns * net.l2)
 
+    @property
+    def net(self) -> ElasticNet:
+        """The elastic net of the penalty, for solvers that are chosen only if `elastic` is not None."""
+        net = self.elastic
+        assert net is not None
+        return net
+
     def survey(self) -> Generator[Any, Any, Survey]:
         """Compute the moments of rows and targets, and J at zero coefficients, in two passes."""
         statistic = LabelledScatter(self.loss, diagonal=True)
@@ -164,7 +171,8 @@ class CompositeProblem:
     ) -> Statistic:
         """Return the pass that :meth:`read` reads; see :class:`SmoothedGradient`."""
         if barrier > 0:
-            return SmoothedGradient(self.loss, parameters, barrier, direction, envelope)
+            # Only piecewise losses have corners that a barrier smooths.
+            return SmoothedGradient(cast(PiecewiseLoss, self.loss), parameters, barrier, direction, envelope)
         return LossGradient(self.loss, parameters)
 
     def evaluate(self, parameters: Array, barrier: float = 0.0) -> Generator[Any, Any, CompositePoint]:
@@ -200,6 +208,7 @@ class CompositeProblem:
             # The conjugate is convex: at a mixture it is at most the mixture of both values.
             conjugate = (1.0 - mix) * conjugate + mix * other
             dual = (1.0 - mix) * dual + mix * across
+        assert self.penalty is not None  # without a penalty there is no finite dual bound to compute
         scale = self.penalty.dual_scale(dual)
         # Scaling is a mixture with the dual point zero, whose conjugate is `rest`.
         conjugate = scale * conjugate + (1.0 - scale) * survey.rest

@@ -97,14 +97,12 @@ def dual_ascent(
     """Minimise `problem` from slopes of zero, from parameters, or from a state of an earlier run."""
     survey = yield from problem.survey()
     scale = None if problem.fit_intercept else 0.0
-    strength = float(problem.elastic.l2[0])
+    strength = float(problem.net.l2[0])
     # Even for small rows, slopes of about one must be able to move the intercept over the range of the targets.
     least = strength * (1.0 if problem.loss.is_smooth else survey.start.loss)
     mean = survey.moments.mean if problem.fit_intercept else np.zeros(problem.n_features)
     rows = yield PrepareDual(problem.loss, strength, problem.total_weight, scale, mean, least)
-    state = start
-    if not isinstance(start, DualAscentState):
-        state = yield from _first(problem, survey, rows, start)
+    state = start if isinstance(start, DualAscentState) else (yield from _first(problem, survey, rows, start))
     certificate = problem.certify(state.objective, state.bound, math.nan, survey)
     while not certificate.satisfied and state.n_steps < max_iter:
         # Visits write in place, and the last state yielded must stay as it was for a caller who resumes from it.
@@ -173,7 +171,7 @@ def _evaluate(
     problem: CompositeProblem, rows: DualRows, state: DualAscentState, survey: Survey
 ) -> Generator[Any, Any, DualAscentState]:
     """Compute J and its lower bound in one pass, from parameters summed afresh and centred on the intercept."""
-    parameters, total, net = rows.parameters(state.current), problem.total_weight, problem.elastic
+    parameters, total, net = rows.parameters(state.current), problem.total_weight, problem.net
     if not problem.fit_intercept:
         parameters[:, -1] = 0.0
     sums = yield _DualValue(problem.loss, parameters, state.slopes)

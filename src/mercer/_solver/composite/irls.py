@@ -10,13 +10,13 @@ import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs
 
 from mercer._native.linear import coordinate
-from mercer._objective import Smoothed
+from mercer._objective import PiecewiseLoss, Smoothed
 from mercer._objective.smoothed import round_corner
 from mercer._plain import plain
 from mercer._solver.composite.composite_problem import CompositePoint, CompositeProblem, Survey
@@ -63,7 +63,7 @@ class _Model:
     @property
     def by_descent(self) -> bool:
         """Whether the l1 penalty stays as it is, for coordinate descent."""
-        return self.barrier == 0 and self.problem.elastic.has_l1
+        return self.barrier == 0 and self.problem.net.has_l1
 
     @property
     def _corner_barrier(self) -> float:
@@ -71,7 +71,7 @@ class _Model:
         return 0.1 * self.barrier / self.problem.n_features
 
     def _corners(self, w: Any) -> tuple[Any, Any, Any]:
-        l1 = np.broadcast_to(self.problem.elastic.l1, w.shape)
+        l1 = np.broadcast_to(self.problem.net.l1, w.shape)
         chosen = l1 > 0
         parts = tuple(np.zeros_like(w) for _ in range(3))
         for part, derivative in zip(parts, round_corner(w[chosen], -l1[chosen], l1[chosen], self._corner_barrier, np)):
@@ -83,14 +83,14 @@ class _Model:
         if self.barrier == 0:
             return point.objective
         smooth = 0.0 if problem.smooth_penalty is None else problem.smooth_penalty.value(w)
-        corners = float(np.sum(self._corners(w)[0])) if problem.elastic.has_l1 else 0.0
-        return point.loss + smooth + 0.5 * float(np.vdot(problem.elastic.l2 * w, w)) + corners
+        corners = float(np.sum(self._corners(w)[0])) if problem.net.has_l1 else 0.0
+        return point.loss + smooth + 0.5 * float(np.vdot(problem.net.l2 * w, w)) + corners
 
     def gradient(self, point: CompositePoint) -> Any:
         w = point.parameters[:, :-1]
         result = self.problem.gradient(point).copy()
-        result[:, :-1] += self.problem.elastic.l2 * w
-        if self.barrier > 0 and self.problem.elastic.has_l1:
+        result[:, :-1] += self.problem.net.l2 * w
+        if self.barrier > 0 and self.problem.net.has_l1:
             result[:, :-1] += self._corners(w)[1]
         return result
 
@@ -100,10 +100,10 @@ class _Model:
         result = np.ascontiguousarray(curvature) / problem.total_weight
         blocks = result.reshape(k, width, k, width)
         bends = None
-        if self.barrier > 0 and problem.elastic.has_l1:
+        if self.barrier > 0 and problem.net.has_l1:
             bends = self._corners(point.parameters[:, :-1])[2]
         for i in range(k):
-            part = np.diag(problem.elastic.l2 + (0.0 if bends is None else bends[i]))
+            part = np.diag(problem.net.l2 + (0.0 if bends is None else bends[i]))
             if problem.smooth_penalty is not None:
                 part = part + problem.smooth_penalty.curvature(point.parameters[i, :-1])
             blocks[i, :-1, i, :-1] += part
@@ -118,9 +118,9 @@ class _Model:
         hessian, gradient = self.hessian(point, curvature), self.gradient(point)
         kept = np.tile(np.arange(width) < width - (not problem.fit_intercept), k)
         matrix = hessian if kept.all() else np.ascontiguousarray(hessian[np.ix_(kept, kept)])
-        step = np.zeros(k * width)
+        step: np.ndarray = np.zeros(k * width)
         if self.by_descent:
-            l1 = np.tile(np.append(problem.elastic.l1, 0.0), k)[kept]
+            l1 = np.tile(np.append(problem.net.l1, 0.0), k)[kept]
             target, slope = point.parameters.reshape(-1)[kept].copy(), gradient.reshape(-1)[kept].copy()
             goal = min(0.01, violation) * violation * float(np.min(np.sqrt(np.diagonal(matrix)), initial=1.0))
             coordinate.descend(matrix, l1, target, slope, goal, _SWEEPS)
@@ -131,7 +131,7 @@ class _Model:
         slope = float(np.vdot(gradient, step))
         if self.by_descent:
             w = point.parameters[:, :-1]
-            slope += float(np.sum(problem.elastic.l1 * (np.abs(w + step[:, :-1]) - np.abs(w))))
+            slope += float(np.sum(problem.net.l1 * (np.abs(w + step[:, :-1]) - np.abs(w))))
         return step, slope
 
 
@@ -187,7 +187,7 @@ def _direction(
     problem: CompositeProblem, model: _Model, point: CompositePoint, survey: Survey, lift: float = 0.0
 ) -> Generator[Any, Any, tuple[Any, float]]:
     """Compute the Newton step, and the slope along it, in one pass."""
-    loss = problem.loss if model.barrier == 0 else Smoothed(problem.loss, model.barrier)
+    loss = problem.loss if model.barrier == 0 else Smoothed(cast(PiecewiseLoss, problem.loss), model.barrier)
     curvature = yield LossCurvature(loss, point.parameters)
     violation = problem.violation(point, survey)
     return (yield Dense(partial(model.direction, point, curvature, violation, lift), heavy=curvature.shape[0] > _HEAVY))
@@ -197,7 +197,7 @@ def _last_barrier(problem: CompositeProblem, survey: Survey) -> float:
     """Return the barrier weight at which the gap it leaves, twice its weight per corner of a row, is tolerable."""
     if problem.loss.is_smooth:
         return 0.0
-    corners = problem.loss.n_scores * (2 if problem.loss.tube > 0 else 1)
+    corners = problem.loss.n_scores * (2 if cast(PiecewiseLoss, problem.loss).tube > 0 else 1)
     return max(0.5 * SHARE * problem.tol, 1e-13) * abs(survey.start.objective) / corners
 
 
@@ -261,7 +261,7 @@ def _search(
 
 def _with_zeros(problem: CompositeProblem, state: IrlsState, survey: Survey) -> Generator[Any, Any, IrlsState]:
     """Set to zero the coefficients that the barrier kept away from it, unless J rises by more than a tenth of `tol`."""
-    net = problem.elastic
+    net = problem.net
     if state.barrier == 0 or not net.has_l1:
         return state
     # A smoothed corner has its full slope, except near zero coefficients, within the width of the barrier.

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import seed_sequence
 from mercer._base.folds import fold_source, of_rows
-from mercer._objective import Logistic, Loss, Softmax
+from mercer._objective import Logistic, Softmax
 from mercer._solver import Step, drive
 from mercer._solver.linear_problem import LinearProblem
 from mercer._source import Source
@@ -66,7 +66,7 @@ class Search:
     parameters: dict[str, Any]
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> Logistic | Softmax:
         return Logistic() if len(self.classes) == 2 else Softmax(len(self.classes))
 
     def run(self) -> Paths:
@@ -154,7 +154,9 @@ def worker_of(estimator: Any, seed: int | None) -> LogisticRegression:
     return LogisticRegression(**shared, random_state=seed, n_jobs=1)
 
 
-def make_problem(model: Any, loss: Loss, C: float, ratio: float, n_features: int, total: float) -> LinearProblem:
+def make_problem(
+    model: Any, loss: Logistic | Softmax, C: float, ratio: float, n_features: int, total: float
+) -> LinearProblem:
     """Return the penalised mean loss for a C and an l1 ratio."""
     penalty = strengths(model, float(C), float(ratio), n_features, total)
     return LinearProblem(loss, penalty, total, model.fit_intercept, model.tol)

@@ -322,7 +322,7 @@ def copy_state(
 
     At `place` it has the coefficients and slopes `solved`; `under_way` are the attributes after `exact`.
     """
-    whole = {}
+    whole: dict[str, Any] = {}
     for name, own in zip(("coefficients", "slopes"), solved or (None, None), strict=True):
         if own is not None and len(own) == len(state.coefficients):
             whole[name] = own.copy()
@@ -331,5 +331,5 @@ def copy_state(
             if own is not None:
                 whole[name][place] = own
     names = ("working", "left", "pending", "rounds", "unshrunk")
-    small = {name: getattr(state, name).copy() for name in ("steps", "violations", "settled", "exact")}
+    small: dict[str, Any] = {name: getattr(state, name).copy() for name in ("steps", "violations", "settled", "exact")}
     return replace(state, **whole, **small, **dict(zip(names, under_way, strict=False)))

@@ -14,11 +14,12 @@ import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import linprog
 
+from mercer._objective import PiecewiseLoss
 from mercer._plain import plain
 from mercer._solver.composite.composite_problem import CompositePoint, CompositeProblem, Survey
 from mercer._solver.composite.irls import IrlsState, irls
@@ -86,13 +87,13 @@ def quantile_program(
         begin, none = survey.start, np.empty(0, dtype=np.int64)
         state = ProgramState(begin.parameters, begin.objective, -math.inf, begin.parameters, math.inf, none, 0)
     if not isinstance(state, ProgramState):
-        rough = yield from irls(problem, start, max_iter, rough=_ROUGH)
+        rough = yield from irls(problem, state, max_iter, rough=_ROUGH)
         if rough.state.n_steps >= max_iter:
             return rough
         state = yield from _near(problem, rough.state, survey)
     certificate = None
     for _ in range(_ROUNDS):
-        rows = yield NearRows(problem.loss, state.reference, state.size, state.numbers)
+        rows = yield NearRows(cast(PiecewiseLoss, problem.loss), state.reference, state.size, state.numbers)
         optimum = yield Dense(partial(_solve_program, problem, survey, rows, method, options), heavy=True)
         if optimum is None and math.isinf(state.size):
             break
@@ -101,7 +102,7 @@ def quantile_program(
             state = replace(state, size=4.0 * state.size)
             continue
         parameters, slopes = optimum
-        check = SideChanges(problem.loss, state.reference, state.size, state.numbers, parameters)
+        check = SideChanges(cast(PiecewiseLoss, problem.loss), state.reference, state.size, state.numbers, parameters)
         sides = yield check
         point = _point(problem, rows, parameters, slopes, sides.loss)
         state, certificate = _judge(problem, state, point, survey)
@@ -139,7 +140,7 @@ def _solve_program(
     heavy = rows.weight[:, None] / unit
     design = heavy * rows.X / scale
     fixed = rows.gradient / unit
-    limit = problem.elastic.l1 * (problem.total_weight / unit) / scale
+    limit = problem.net.l1 * (problem.total_weight / unit) / scale
     free = limit == 0
     columns, targets = design[:, free].T, -(fixed[:-1] / scale)[free]
     if problem.fit_intercept:
@@ -153,7 +154,7 @@ def _solve_program(
         b_ub=np.concatenate([above, below]) if len(bounded) else None,
         A_eq=columns if len(columns) else None,
         b_eq=targets if len(columns) else None,
-        bounds=problem.loss.limits,
+        bounds=cast(PiecewiseLoss, problem.loss).limits,
         method=method,
         options=options,
     )
@@ -169,7 +170,7 @@ def _solve_program(
         if problem.fit_intercept:
             parameters[0, -1] = prices[-1] * size
     parameters[0, :-1] *= size / scale
-    return parameters + 0.0, np.clip(answer.x, *problem.loss.limits)
+    return parameters + 0.0, np.clip(answer.x, *cast(PiecewiseLoss, problem.loss).limits)
 
 
 def _point(problem: CompositeProblem, rows: RowSums, parameters: Any, slopes: Any, loss: float) -> CompositePoint:
