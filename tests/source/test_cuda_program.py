@@ -9,10 +9,10 @@ import torch
 from mercer._source.device import cuda_program
 
 SOURCES = [
-    ("pair_steps.cu", 80, {"CLUSTER": 1, "THREADS": 1024, "PER": 4, "PAIRS": 2}),
-    ("pair_steps.cu", 86, {"CLUSTER": 1, "THREADS": 1024, "PER": 2, "PAIRS": 2}),
-    ("pair_steps.cu", 90, {"CLUSTER": 8, "THREADS": 128, "PER": 8, "PAIRS": 4}),
-    *(("kernel_sums.cu", 80, {"KIND": kind}) for kind in range(1, 6)),
+    ("mercer.svm._dual", "pair_steps.cu", 80, {"CLUSTER": 1, "THREADS": 1024, "PER": 4, "PAIRS": 2}),
+    ("mercer.svm._dual", "pair_steps.cu", 86, {"CLUSTER": 1, "THREADS": 1024, "PER": 2, "PAIRS": 2}),
+    ("mercer.svm._dual", "pair_steps.cu", 90, {"CLUSTER": 8, "THREADS": 128, "PER": 8, "PAIRS": 4}),
+    *(("mercer._solver", "kernel_sums.cu", 80, {"KIND": kind}) for kind in range(1, 6)),
 ]
 SCALED = """
 extern "C" __global__ void scaled(double *x, long long n, double by)
@@ -21,6 +21,10 @@ extern "C" __global__ void scaled(double *x, long long n, double by)
         x[threadIdx.x] *= by;
 }
 """
+
+
+def test_every_source_is_where_its_program_looks_for_it():
+    assert [name for room, name, *_ in SOURCES if not (files(room) / name).is_file()] == []
 
 
 def has_compiler():
@@ -61,17 +65,17 @@ def test_code_that_cannot_be_compiled_gives_a_warning_and_no_program(monkeypatch
 
 
 @needs_compiler
-@pytest.mark.parametrize(("name", "architecture", "constants"), SOURCES)
-def test_every_source_compiles(name, architecture, constants):
-    source = (files("mercer._solver") / name).read_text(encoding="utf-8")
+@pytest.mark.parametrize(("room", "name", "architecture", "constants"), SOURCES)
+def test_every_source_compiles(room, name, architecture, constants):
+    source = (files(room) / name).read_text(encoding="utf-8")
     options = [f"--gpu-architecture=sm_{architecture}", *(f"-D{key}={value}" for key, value in constants.items())]
-    assert len(cuda_program.compiled(source, options)) > 1000
+    assert len(cuda_program.compile_program(source, options)) > 1000
 
 
 @needs_compiler
 def test_an_error_of_the_compiler_is_told():
     with pytest.raises(cuda_program.CudaError, match=r"undefined_name"):
-        cuda_program.compiled('extern "C" __global__ void f() { undefined_name; }', [])
+        cuda_program.compile_program('extern "C" __global__ void f() { undefined_name; }', [])
 
 
 @needs_gpu
