@@ -28,7 +28,7 @@ def _sizes(shape: Shape) -> dict[str, list[int]]:
 
 
 def _too_many(shape: Shape) -> str:
-    return f"for at most {_MOST_ROWS} rows, here are {shape.n_rows}" if shape.n_rows > _MOST_ROWS else ""
+    return f"takes at most {_MOST_ROWS} rows; this table has {shape.n_rows}" if shape.n_rows > _MOST_ROWS else ""
 
 
 def _count(model: Any) -> tuple[float, str]:
@@ -46,7 +46,7 @@ CANDIDATES = (
         {"n_clusters": [2, 3, 4, 5, 6, 7, 8]},
         ("scaled", "dense"),
         complexity=_count,
-        text="Groups around centres, each row with the nearest.",
+        text="Groups around centres; each row belongs to the nearest centre.",
     ),
     Candidate(
         "density clusters",

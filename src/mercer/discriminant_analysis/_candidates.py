@@ -39,7 +39,7 @@ def _kernels(shape: Shape) -> Any:
 
 def _few_columns(shape: Shape) -> str:
     if shape.n_columns > _MOST_COLUMNS:
-        return f"needs a covariance per class: for at most {_MOST_COLUMNS} columns, here are {shape.n_columns}"
+        return f"needs a covariance per class: takes at most {_MOST_COLUMNS} columns; this table has {shape.n_columns}"
     if shape.n_rows < 5 * shape.n_columns * max(shape.n_classes, 1):
         return "needs at least five rows per column and class"
     return ""
@@ -47,7 +47,7 @@ def _few_columns(shape: Shape) -> str:
 
 def _enough_rows(shape: Shape) -> str:
     if shape.n_columns > _MOST_COLUMNS:
-        return f"needs densities: for at most {_MOST_COLUMNS} columns, here are {shape.n_columns}"
+        return f"needs densities: takes at most {_MOST_COLUMNS} columns; this table has {shape.n_columns}"
     if shape.n_rows < 50 * max(shape.n_classes, 1):
         return "needs at least fifty rows per class"
     return ""
@@ -55,9 +55,9 @@ def _enough_rows(shape: Shape) -> str:
 
 def _few_dimensions(shape: Shape) -> str:
     if shape.n_columns > _MOST_DENSITY_COLUMNS:
-        return f"densities without a form are for at most {_MOST_DENSITY_COLUMNS} columns, here are {shape.n_columns}"
+        return f"kernel densities take at most {_MOST_DENSITY_COLUMNS} columns; this table has {shape.n_columns}"
     if shape.n_rows > _MOST_DENSITY_ROWS:
-        return f"compares all pairs of rows: for at most {_MOST_DENSITY_ROWS} rows, here are {shape.n_rows}"
+        return f"compares all pairs of rows: takes at most {_MOST_DENSITY_ROWS} rows; this table has {shape.n_rows}"
     return ""
 
 

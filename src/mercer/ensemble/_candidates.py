@@ -57,7 +57,7 @@ CANDIDATES = (
             make,
             {"learning_rate": [0.03, 0.1]},
             _NEEDS,
-            text="A hundred small trees, each grown on what those before it left over.",
+            text="A hundred small trees, each grown on the errors of the trees before it.",
         )
         for task, make in (("classification", _boosting), ("regression", _boosting_of_numbers))
     ),

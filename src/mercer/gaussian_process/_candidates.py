@@ -18,12 +18,12 @@ def _regressor(shape: Shape) -> Any:
 
 
 def _too_many(shape: Shape) -> str:
-    return f"for at most {_MOST_ROWS} rows, here are {shape.n_rows}" if shape.n_rows > _MOST_ROWS else ""
+    return f"takes at most {_MOST_ROWS} rows; this table has {shape.n_rows}" if shape.n_rows > _MOST_ROWS else ""
 
 
 def _count_points(model: Any) -> tuple[float, str]:
     count = len(model.X_train_)
-    return float(count), f"{count} rows compared with"
+    return float(count), f"{count} training rows, all compared with each new row"
 
 
 CANDIDATES = (

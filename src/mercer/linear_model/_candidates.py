@@ -38,7 +38,7 @@ def _huber(shape: Shape) -> Any:
 
 def _few_rows(shape: Shape) -> str:
     if shape.n_rows > _MOST_ROBUST_ROWS:
-        return f"for at most {_MOST_ROBUST_ROWS} rows, here are {shape.n_rows}"
+        return f"takes at most {_MOST_ROBUST_ROWS} rows; this table has {shape.n_rows}"
     return ""
 
 
@@ -52,7 +52,7 @@ CANDIDATES = (
         _lasso_space,
         ("scaled",),
         complexity=count_coefficients,
-        text="A weighted sum of few columns; the others get no weight at all.",
+        text="A weighted sum of a few columns; the other columns get weight zero.",
     ),
     Candidate(
         "ridge regression",
@@ -63,7 +63,7 @@ CANDIDATES = (
         {"alpha": [1000.0, 10.0, 0.1]},
         ("scaled",),
         complexity=count_coefficients,
-        text="A weighted sum of the columns, with weights held small.",
+        text="A weighted sum of the columns, with a penalty on large weights.",
     ),
     Candidate(
         "logistic regression",
@@ -74,7 +74,7 @@ CANDIDATES = (
         {"C": [0.01, 1.0, 100.0]},
         ("scaled",),
         complexity=count_coefficients,
-        text="Log-odds that are a weighted sum of the columns, with weights held small.",
+        text="Log-odds as a weighted sum of the columns, with a penalty on large weights.",
     ),
     Candidate(
         "robust regression",
@@ -86,6 +86,6 @@ CANDIDATES = (
         ("scaled",),
         _few_rows,
         count_coefficients,
-        "A weighted sum of the columns that rows far off pull at no more than others (Huber).",
+        "A weighted sum of the columns, fitted so that outliers have limited influence (Huber).",
     ),
 )

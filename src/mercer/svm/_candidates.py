@@ -26,7 +26,7 @@ def _regressor_space(shape: Shape) -> dict[str, list[float]]:
 
 
 def _too_many(shape: Shape) -> str:
-    return f"for at most {_MOST_ROWS} rows, here are {shape.n_rows}" if shape.n_rows > _MOST_ROWS else ""
+    return f"takes at most {_MOST_ROWS} rows; this table has {shape.n_rows}" if shape.n_rows > _MOST_ROWS else ""
 
 
 def _support(model: Any) -> tuple[float, str]:
