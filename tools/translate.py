@@ -19,7 +19,10 @@ EXPECTED = ("local variable 'arg' might be referenced", "Use boundscheck(False)"
 
 # Imports of definitions: in a native module (`from cython.cimports.mercer... import`), in a module whose definition
 # file is made (`from mercer... import`) and in a definition file (`from mercer... cimport`).
-CIMPORT = re.compile(r"^ *from (?:cython\.cimports\.)?(mercer\._native\.[\w.]+) c?import (.+)$", re.MULTILINE)
+# The names may stand in parentheses, over several lines.
+CIMPORT = re.compile(
+    r"^ *from (?:cython\.cimports\.)?(mercer\._native\.[\w.]+) c?import (\([^)]*\)|[^(\n]+)$", re.MULTILINE
+)
 
 
 def parse_arguments():
@@ -60,16 +63,17 @@ def make_definitions(arguments):
 def list_definitions(path, root, made):
     """Return the files that a native module takes definitions from, directly or through others.
 
-    Cython's own depfile misses cimports inside ``if cython.compiled``. A file that is made counts as its source.
+    Cython's own depfile misses cimports inside ``if cython.compiled``. A file that is made counts as its source. The
+    definition file beside the module, which declares its classes, belongs to them too.
     """
-    files, queue = set(), [path]
+    own = path.with_suffix(".pxd")
+    files = {own} if own.exists() else set()
+    queue = [path, *files]
     while queue:
         for package, names in CIMPORT.findall(queue.pop().read_text(encoding="utf-8")):
             folder = Path(*package.split("."))
-            for place in (
-                folder.with_suffix(".pxd"),
-                *(folder / f"{name.split()[0]}.pxd" for name in names.split(",")),
-            ):
+            words = [name.split()[0] for name in names.strip("()").split(",") if name.strip()]
+            for place in (folder.with_suffix(".pxd"), *(folder / f"{word}.pxd" for word in words)):
                 file = made.get(place, root / place)
                 if file.exists() and file not in files:
                     files.add(file)

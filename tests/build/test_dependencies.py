@@ -1,0 +1,50 @@
+"""A change of a definition file rebuilds every native module that reads it."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+NATIVE = SOURCE / "mercer" / "_native"
+MODULES = sorted(path for path in NATIVE.glob("*/*.py") if "cython.cimports.mercer" in path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def list_definitions():
+    sys.path.insert(0, str(ROOT / "tools"))  # translate.py imports its neighbour by its plain name
+    try:
+        from tools.translate import list_definitions
+    finally:
+        sys.path.pop(0)
+    return list_definitions
+
+
+def read_cimports(path):
+    """Return the definition files that the syntax tree of a module names; those that the build makes are not stored."""
+    files = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cython.cimports.mercer"):
+            folder = SOURCE / Path(*node.module.split(".")[2:])
+            files |= {folder / f"{alias.name}.pxd" for alias in node.names} | {folder.with_suffix(".pxd")}
+    return {file for file in files if file.exists()}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
+def test_every_definition_that_a_module_names_is_listed(path, list_definitions):
+    assert read_cimports(path) <= list_definitions(path, SOURCE, {})
+
+
+def test_definitions_are_followed_through_parentheses_own_files_and_other_definitions(list_definitions):
+    listed = {file.name for file in list_definitions(NATIVE / "tree" / "node_search.py", SOURCE, {})}
+    # The scans are named in parentheses, impurity.pxd by the scans only, and node_search.pxd by nobody.
+    assert {"split_scan.pxd", "impurity.pxd", "node_search.pxd", "inline.pxd"} <= listed
+
+
+def test_a_definition_that_is_made_counts_as_its_source(list_definitions, tmp_path):
+    place = Path("mercer/_native/boosting/leaves.pxd")
+    source = NATIVE / "boosting" / "leaves.py"
+    listed = list_definitions(NATIVE / "boosting" / "boosting_growth.py", SOURCE, {place: source})
+    assert source in listed
