@@ -16,7 +16,7 @@ BOX_HEIGHT = 0.62
 FAMILY_COLOUR = "#dbe9f6"
 CONCEPT_COLOUR = "#e8f3dc"
 # The rooms at the bottom that anything may import: arrows to them would say nothing.
-GROUND_LAYER = -1
+LOWEST_LAYER = -1
 
 
 def draw():
@@ -24,12 +24,12 @@ def draw():
     places = place_rooms(layers)
     figure, axes = plt.subplots(figsize=(8.0, 8.0))
     for room, (x, y, width) in places.items():
-        colour = CONCEPT_COLOUR if is_concept(room) or room in layers[GROUND_LAYER] else FAMILY_COLOUR
+        colour = CONCEPT_COLOUR if is_concept(room) or room in layers[LOWEST_LAYER] else FAMILY_COLOUR
         axes.add_patch(
             FancyBboxPatch((x, y), width, BOX_HEIGHT, boxstyle="round,pad=0.02", fc=colour, ec="#888", lw=0.6)
         )
         axes.text(x + width / 2, y + BOX_HEIGHT / 2, room, ha="center", va="center", fontsize=7.5)
-    draw_arrows(axes, places, {*layers[GROUND_LAYER]})
+    draw_arrows(axes, places, {*layers[LOWEST_LAYER]})
     axes.set_xlim(-0.2, 10.2)
     axes.set_ylim(min(y for _, y, _ in places.values()) - 0.3, 0.9)
     axes.axis("off")
@@ -57,10 +57,10 @@ def place_rooms(layers):
     return places
 
 
-def draw_arrows(axes, places, ground):
+def draw_arrows(axes, places, lowest):
     """Draw an arrow for the imports between two concepts, behind the boxes; those of families would hide them."""
     for (importer, imported), count in count_imports().items():
-        if not all(room in places and is_concept(room) and room not in ground for room in (importer, imported)):
+        if not all(room in places and is_concept(room) and room not in lowest for room in (importer, imported)):
             continue
         (x0, y0, w0), (x1, y1, w1) = places[importer], places[imported]
         start, end = (x0 + w0 / 2, y0), (x1 + w1 / 2, y1 + BOX_HEIGHT)

@@ -2,7 +2,7 @@
 
 A merge of slots x < y leaves the new cluster in y; the distances to it follow from those to its parts (Lance and
 Williams, 1967), so a row of the matrix is rewritten and mirrored into its column. Linkages are numbered in the order of
-``mercer.cluster._hierarchy.linkage.LINKAGES``: complete 0, average 1, weighted 2, Ward 3, centroid 4, median 5; the
+``mercer.cluster._hierarchy.merging.LINKAGES``: complete 0, average 1, weighted 2, Ward 3, centroid 4, median 5; the
 last three work on squared distances. A slot without a cluster has `absent` infinity, which is added to distances before
 they are compared, and size zero.
 """
