@@ -3,14 +3,17 @@
 __all__ = ["FAMILIES"]
 
 FAMILIES = (
+    "bayesnet",
     "cluster",
     "covariance",
     "decision",
     "decomposition",
     "discriminant_analysis",
+    "energy",
     "ensemble",
     "estimation",
     "gaussian_process",
+    "hmm",
     "kernel_approximation",
     "kernel_ridge",
     "linear_model",

@@ -1,0 +1,3 @@
+"""Bayesian networks: tables of discrete variables, graphs, exact inference, learning, and files."""
+
+__all__: list[str] = []
