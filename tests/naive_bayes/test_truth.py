@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mercer._source.block import DenseBlock, SparseBlock
 from mercer._source.array import ArraySource
+from mercer._source.block import DenseBlock, SparseBlock
 from mercer.errors import DataError
 from mercer.naive_bayes import BernoulliNB, CategoricalNB, ComplementNB, GaussianNB, MultinomialNB
 from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotals
@@ -122,7 +122,7 @@ def test_totals_equal_the_definition_in_every_form(threshold, n, weighted):
     numbers = np.arange(n) % 5
     weight = RNG.uniform(0.5, 2.0, n) if weighted else None
     heavy = np.ones(n) if weight is None else weight
-    values = X if threshold is None else (X > threshold).astype(float)
+    values = X if threshold is None else (threshold < X).astype(float)
     statistic, block = ClassTotals(threshold), DenseBlock(X, 0, numbers, weight)
     tree = ArraySource(X, numbers, weight, threads=2).reduce(statistic)
     sparse = statistic.of(SparseBlock(csr_array(X), 0, numbers, weight))
