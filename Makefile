@@ -3,10 +3,14 @@
 #   make bench CASE=kmeans_f32                            make docs, coverage, sanitize, soak, dist-check, clean
 
 VENV := .venv
+COMMA := ,
 PYTHON := $(VENV)/bin/python
 PYTEST := $(PYTHON) -m pytest
 WORKERS ?= auto
 CASE ?= kmeans_f32
+# CPU levels to compile: the best one of this machine, and for the tests also the lowest, which every CPU runs. The wheel
+# has them all; LEVELS=all does so here.
+LEVELS ?= host
 BENCH ?=
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export NINJA := $(CURDIR)/tools/ninja
@@ -17,6 +21,9 @@ EDITABLE := $(CURDIR)/build/cp$(shell python3 -c "import sys; print('%d%d' % sys
 STAGE := $(CURDIR)/build/sanitize-stage
 
 .PHONY: run test sklearn-suite test-all lint format build bench docs coverage sanitize soak dist-check clean
+
+# Two levels show whether results depend on the instructions; a level of another architecture is passed over.
+test test-all lint build sklearn-suite coverage docs bench soak: LEVELS := $(LEVELS)$(COMMA)v2
 
 run: $(VENV)/ready-app
 	$(PYTHON) -m mercer
@@ -124,7 +131,7 @@ $(VENV)/ready-build: pyproject.toml | $(PYTHON)
 	touch $@
 
 $(VENV)/ready-%: $(RECIPE) $(VENV)/ready-build
-	$(PYTHON) -m pip install --quiet --no-build-isolation --editable ".[$*]"
+	$(PYTHON) -m pip install --quiet --no-build-isolation --config-settings=setup-args=-Dlevels=$(LEVELS) --editable ".[$*]"
 	touch "$@"
 
 clean:

@@ -9,7 +9,7 @@ import pytest
 
 import mercer._native.tree
 from mercer import _native
-from mercer._native.level import LEVELS, choose_level, list_levels
+from mercer._native.level import LEVELS, choose_level, list_built_levels, list_levels
 from mercer.errors import CpuLevelError
 
 # The package has a function of the same name as this module.
@@ -26,14 +26,25 @@ def run_python(code, **variables):
     )
 
 
-@pytest.mark.parametrize("name", list_levels())
-def test_every_level_of_this_cpu_can_be_forced(name):
+@pytest.mark.parametrize("name", list_built_levels())
+def test_every_built_level_of_this_cpu_can_be_forced(name):
     assert run_python(REPORT, MERCER_CPU=name).stdout.split() == [name, f"mercer._native.{name}.elementary"]
 
 
-def test_the_highest_level_is_the_default():
-    assert run_python(REPORT).stdout.split()[0] == list_levels()[-1]
-    assert choose_level("") == list_levels()[-1]
+def test_the_highest_built_level_is_the_default():
+    assert run_python(REPORT).stdout.split()[0] == list_built_levels()[-1]
+    assert choose_level("") == list_built_levels()[-1]
+
+
+def test_a_level_that_was_left_out_of_the_build_is_passed_over_or_named(monkeypatch):
+    monkeypatch.setattr(level_module, "list_levels", lambda: ["v2", "v3", "v4"])
+    monkeypatch.setattr(level_module, "_is_built", lambda name: name == "v3")
+    assert choose_level("") == "v3"
+    with pytest.raises(CpuLevelError, match=r"this build has the levels v3; got 'v2'. Unset MERCER_CPU, or build"):
+        choose_level("v2")
+    monkeypatch.setattr(level_module, "_is_built", lambda name: False)
+    with pytest.raises(CpuLevelError, match=r"this build has the levels none; got 'no choice'"):
+        choose_level("")
 
 
 def test_native_modules_can_run_uncompiled():

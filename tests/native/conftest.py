@@ -1,12 +1,12 @@
-"""Every native test runs at every level that this CPU runs, and on the uncompiled source."""
+"""Every native test runs at every level that was built and that this CPU runs, and on the uncompiled source."""
 
 import importlib
 
 import pytest
 
-from mercer._native.level import list_levels
+from mercer._native.level import list_built_levels
 
-LEVELS = [*list_levels(), "interpreted"]
+LEVELS = [*list_built_levels(), "interpreted"]
 
 
 @pytest.fixture(params=LEVELS)

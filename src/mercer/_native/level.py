@@ -1,14 +1,13 @@
 """Which CPU level to use: the highest that was built and that this CPU runs, or the one that MERCER_CPU names."""
 
 import ctypes
+import importlib.util
 import platform
 import subprocess
 import sys
 from pathlib import Path
 
-from mercer.errors import CpuLevelError
-
-__all__ = ["LEVELS", "choose_level", "list_levels"]
+__all__ = ["LEVELS", "choose_level", "list_built_levels", "list_levels"]
 
 LEVELS = ("v2", "v3", "v4", "plain")
 # The psABI levels, by the names Linux gives to their features ("abm" is lzcnt, "pni" is SSE3).
@@ -18,7 +17,10 @@ _V4 = _V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
 
 def choose_level(wanted: str) -> str:
-    """Return `wanted` if this CPU runs it; the best level if `wanted` is empty."""
+    """Return `wanted` if it was built and this CPU runs it; the best level that was built if `wanted` is empty."""
+    # The build recipe runs this file by itself to learn the level of this CPU, without the package around it.
+    from mercer.errors import CpuLevelError
+
     runnable = list_levels()
     if wanted and wanted not in LEVELS:
         message = f"MERCER_CPU: the level must be one of {', '.join(LEVELS)}; got {wanted!r}. Correct or unset it."
@@ -29,7 +31,28 @@ def choose_level(wanted: str) -> str:
             "Unset MERCER_CPU, or build mercer from source on this machine."
         )
         raise CpuLevelError(message)
-    return wanted or runnable[-1]
+    # The highest first: one look is enough unless a build left it out.
+    level = next((name for name in ([wanted] if wanted else reversed(runnable)) if _is_built(name)), None)
+    if level is None:
+        message = (
+            f"MERCER_CPU: this build has the levels {', '.join(list_built_levels()) or 'none'}; got "
+            f"{wanted or 'no choice'!r}. Unset MERCER_CPU, or build mercer with -Csetup-args=-Dlevels=all."
+        )
+        raise CpuLevelError(message)
+    return level
+
+
+def list_built_levels() -> list[str]:
+    """Return the levels that this CPU runs and that this build has, lowest first."""
+    return [level for level in list_levels() if _is_built(level)]
+
+
+def _is_built(level: str) -> bool:
+    """Return whether this build has the native modules of `level`."""
+    try:
+        return importlib.util.find_spec(f"mercer._native.{level}.elementary") is not None
+    except ModuleNotFoundError:
+        return False  # the folder of the level does not exist
 
 
 def list_levels() -> list[str]:
@@ -57,3 +80,7 @@ def _read_macos() -> list[str]:
 def _read_windows() -> list[str]:
     has = ctypes.windll.kernel32.IsProcessorFeaturePresent  # type: ignore[attr-defined]
     return ["v2", *(["v3"] if has(40) else []), *(["v4"] if has(40) and has(41) else [])]
+
+
+if __name__ == "__main__":
+    print(list_levels()[-1])
