@@ -1,0 +1,8 @@
+"""What every test relies on, whatever started the test run."""
+
+import signal
+
+# A shell script that runs the tests in the background makes them ignore Ctrl-C, which tests of interruption would then
+# wait for in vain. Python's own handler is what users at a terminal have; processes that tests start inherit it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
