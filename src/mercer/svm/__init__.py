@@ -1,8 +1,9 @@
 """Support vector machines."""
 
+from mercer._renaming import forward_old_names
 from mercer.svm._linear_svc import LinearSVC
 from mercer.svm._linear_svr import LinearSVR
-from mercer.svm._margin import fit_path, margin_bound, margin_width, signed_distances
+from mercer.svm._margin import fit_path, margin_width, signed_distances
 from mercer.svm._nu_svc import NuSVC
 from mercer.svm._nu_svr import NuSVR
 from mercer.svm._one_class import OneClassSVM
@@ -20,7 +21,8 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "fit_path",
-    "margin_bound",
     "margin_width",
     "signed_distances",
 ]
+
+__getattr__ = forward_old_names(__name__)
