@@ -1,6 +1,7 @@
 """Support vector machines."""
 
 from mercer._renaming import forward_old_names
+from mercer.svm._hyperplane import Hyperplane, slacks
 from mercer.svm._linear_svc import LinearSVC
 from mercer.svm._linear_svr import LinearSVR
 from mercer.svm._margin import fit_path, margin_width, signed_distances
@@ -15,6 +16,7 @@ __all__ = [
     "SVC",
     "SVDD",
     "SVR",
+    "Hyperplane",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",
@@ -23,6 +25,7 @@ __all__ = [
     "fit_path",
     "margin_width",
     "signed_distances",
+    "slacks",
 ]
 
 __getattr__ = forward_old_names(__name__)
