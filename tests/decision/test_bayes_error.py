@@ -9,10 +9,8 @@ from mercer.decision import (
     accuracy_costs,
     bhattacharyya_bound,
     chernoff_bound,
-    mean_direction,
     neighbor_bounds,
     prior_bounds,
-    separation_ratio,
 )
 from mercer.errors import DataError, ParameterError
 from mercer.estimation import (
@@ -122,35 +120,6 @@ def test_fish_with_two_sizes_have_more_than_one_boundary_and_more_priors_a_large
     assert shares[0] < shares[1] < shares[2]
 
 
-@pytest.mark.catalogue("DT-18")
-def test_means_are_farthest_apart_along_their_difference():
-    first, second = np.array([1.0, 2.0, 0.0]), np.array([2.0, 0.0, 1.0])
-    direction, distance = mean_direction(first, second)
-    assert distance == pytest.approx(np.linalg.norm(second - first))
-    turns = np.random.default_rng(0).normal(size=(500, 3))
-    turns /= np.linalg.norm(turns, axis=1, keepdims=True)
-    assert (turns @ (second - first) <= distance + 1e-12).all()
-    assert direction @ (second - first) == pytest.approx(distance)
-
-
-@pytest.mark.catalogue("DT-20")
-def test_the_separation_squared_is_fishers_criterion_and_largest_along_its_direction():
-    random = np.random.default_rng(0)
-    covariance = [[2.0, 1.5], [1.5, 2.0]]
-    first = random.multivariate_normal([0, 0], covariance, size=300)
-    second = random.multivariate_normal([2, 1], covariance, size=400)
-    within = np.cov(first.T, ddof=0) + np.cov(second.T, ddof=0)
-    offset = second.mean(axis=0) - first.mean(axis=0)
-    best = np.linalg.solve(within, offset)
-    ratio = separation_ratio(first, second, best)
-    assert ratio**2 == pytest.approx(offset @ best)
-    for direction in random.normal(size=(200, 2)):
-        fisher = (direction @ offset) ** 2 / (direction @ within @ direction)
-        assert separation_ratio(first, second, direction) ** 2 == pytest.approx(fisher)
-        assert fisher <= ratio**2 + 1e-12
-    np.testing.assert_allclose(separation_ratio(first, second), offset / np.sqrt(np.diag(within)))
-
-
 def test_whole_numbers_are_simulated_and_quadrature_of_them_is_refused():
     world = ClassDensities([GeometricDensity(0.5), GeometricDensity(4 / 7)], [0.5, 0.5])
     assert world.bayes_error(n_samples=1000, random_state=0).method == "monte_carlo"
@@ -179,5 +148,3 @@ def test_what_has_no_risk_is_refused():
         gaussians(1.0).bayes_error(method="guess")
     with pytest.raises(DataError, match=r"at least two classes; got 1"):
         neighbor_bounds([[0.0], [1.0]], [1, 1])
-    with pytest.raises(DataError, match=r"the same point twice"):
-        mean_direction([1.0, 2.0], [1.0, 2.0])

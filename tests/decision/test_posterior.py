@@ -19,7 +19,7 @@ def problem(n=50, c=4):
 @pytest.mark.catalogue("DT-01")
 def test_posterior_times_evidence_is_likelihood_times_prior():
     logs, priors = problem()
-    shares, evidence = posterior(logs, priors, log=True, return_evidence=True)
+    shares, evidence = posterior(log_likelihood=logs, priors=priors, return_evidence=True)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-14)
     np.testing.assert_allclose(shares * np.exp(evidence)[:, None], np.exp(logs) * priors, rtol=1e-12)
     np.testing.assert_allclose(posterior(np.exp(logs), priors), shares, rtol=1e-12)
@@ -29,7 +29,9 @@ def test_posterior_times_evidence_is_likelihood_times_prior():
 @given(st.floats(-700, 700))
 def test_a_factor_common_to_all_likelihoods_of_a_row_changes_nothing(shift):
     logs, priors = np.array([[-1.0, -2.0, -0.5]]), [0.2, 0.5, 0.3]
-    np.testing.assert_allclose(posterior(logs + shift, priors, log=True), posterior(logs, priors, log=True), rtol=1e-9)
+    np.testing.assert_allclose(
+        posterior(log_likelihood=logs + shift, priors=priors), posterior(log_likelihood=logs, priors=priors), rtol=1e-9
+    )
 
 
 @pytest.mark.catalogue("DT-01")
@@ -40,18 +42,20 @@ def test_equal_likelihoods_leave_the_priors():
 @pytest.mark.catalogue("DT-02")
 def test_three_forms_decide_alike_and_the_log_form_where_the_others_underflow():
     logs, priors = problem()
-    expected = bayes_decision(logs, priors)
-    assert (posterior(logs, priors, log=True).argmax(axis=1) == expected).all()
+    expected = bayes_decision(log_likelihood=logs, priors=priors)
+    assert (posterior(log_likelihood=logs, priors=priors).argmax(axis=1) == expected).all()
     assert ((np.exp(logs) * priors).argmax(axis=1) == expected).all()
     deep = logs - 2000.0
     assert not np.exp(deep).any()
-    assert (bayes_decision(deep, priors) == expected).all()
-    np.testing.assert_allclose(posterior(deep, priors, log=True), posterior(logs, priors, log=True), rtol=1e-9)
+    assert (bayes_decision(log_likelihood=deep, priors=priors) == expected).all()
+    np.testing.assert_allclose(
+        posterior(log_likelihood=deep, priors=priors), posterior(log_likelihood=logs, priors=priors), rtol=1e-9
+    )
 
 
 @pytest.mark.catalogue("DT-02")
 def test_the_first_of_equals_is_decided():
-    assert bayes_decision([[0.0, 0.0, 0.0]], [1 / 3, 1 / 3, 1 / 3]) == [0]
+    assert bayes_decision([[0.7, 0.7, 0.7]], [1 / 3, 1 / 3, 1 / 3]) == [0]
 
 
 @pytest.mark.catalogue("DT-03")
@@ -59,15 +63,15 @@ def test_the_first_of_equals_is_decided():
 @pytest.mark.parametrize("form", ["posterior", "joint", "log_joint"])
 def test_increasing_functions_keep_the_decision(form, transform):
     logs, priors = problem()
-    values = discriminant_functions(logs, priors, form=form, transform=transform)
-    assert (values.argmax(axis=1) == bayes_decision(logs, priors)).all()
+    values = discriminant_functions(log_likelihood=logs, priors=priors, form=form, transform=transform)
+    assert (values.argmax(axis=1) == bayes_decision(log_likelihood=logs, priors=priors)).all()
 
 
 @pytest.mark.catalogue("DT-03")
 def test_the_sign_of_one_function_decides_between_two_classes():
     logs, priors = problem(c=2)
-    difference = discriminant_functions(logs, priors, form="difference")
-    assert ((difference > 0).astype(int) == bayes_decision(logs, priors)).all()
+    difference = discriminant_functions(log_likelihood=logs, priors=priors, form="difference")
+    assert ((difference > 0).astype(int) == bayes_decision(log_likelihood=logs, priors=priors)).all()
 
 
 @pytest.mark.catalogue("DT-10")
@@ -78,9 +82,9 @@ def test_neutral_words_leave_the_spam_filter_at_its_prior():
     messages = np.array([[0, 1, 1], [1, 0, 0]])
     neutral = [IndependentDensity(BernoulliDensity([0.3, 0.1])) for _ in range(2)]
     logs = np.column_stack([one.logpdf([[1, 1], [0, 1]]) for one in neutral])
-    np.testing.assert_allclose(posterior(logs, [0.2, 0.8], log=True), [[0.2, 0.8]] * 2)
+    np.testing.assert_allclose(posterior(log_likelihood=logs, priors=[0.2, 0.8]), [[0.2, 0.8]] * 2)
     logs = np.column_stack([spam.logpdf(messages), ham.logpdf(messages)])
-    shares = posterior(logs, [0.2, 0.8], log=True)[:, 0]
+    shares = posterior(log_likelihood=logs, priors=[0.2, 0.8])[:, 0]
     assert shares[1] == pytest.approx(0.2 * 0.6 / (0.2 * 0.6 + 0.8 * 0.1))
     assert shares[0] == pytest.approx(0.2 * 0.4 / (0.2 * 0.4 + 0.8 * 0.9))
 
@@ -91,11 +95,13 @@ def test_bernoulli_classes_give_minus_infinity_and_never_nan():
 
 
 def test_posteriors_of_the_most_improbable_rows_still_sum_to_one():
-    np.testing.assert_allclose(posterior([[-1e308, -1e308]], [0.5, 0.5], log=True), [[0.5, 0.5]])
+    np.testing.assert_allclose(posterior(log_likelihood=[[-1e308, -1e308]], priors=[0.5, 0.5]), [[0.5, 0.5]])
 
 
 def test_impossible_rows_are_refused_with_the_cure():
-    with pytest.raises(DataError, match=r"posterior: row 1 must have a positive, finite density .* log=True"):
+    with pytest.raises(
+        DataError, match=r"posterior: row 1 must have a positive, finite density .* by log_likelihood=, which"
+    ):
         posterior([[0.1, 0.2], [0.0, 0.0]], [0.5, 0.5])
 
 
@@ -110,11 +116,43 @@ def test_impossible_rows_are_refused_with_the_cure():
 )
 def test_priors_that_are_none_are_refused(priors, words):
     with pytest.raises(ParameterError, match=words):
-        log_joint([[0.0, 0.0]], priors)
+        log_joint([[1.0, 1.0]], priors)
 
 
 def test_negative_likelihoods_and_unknown_forms_are_refused():
-    with pytest.raises(DataError, match=r"posterior: likelihoods must be in \[0, inf\]; got -1\."):
+    with pytest.raises(
+        DataError, match=r"posterior: likelihood must be in \[0, inf\]; got -1\. Logarithms are given by name"
+    ):
         posterior([[-1.0, 1.0]], [0.5, 0.5])
     with pytest.raises(ParameterError, match=r"form must be one of 'posterior'"):
-        discriminant_functions([[0.0, 0.0]], [0.5, 0.5], form="margin")
+        discriminant_functions([[1.0, 1.0]], [0.5, 0.5], form="margin")
+
+
+@pytest.mark.catalogue("DT-02")
+def test_the_first_argument_holds_densities_and_logarithms_are_asked_for_by_name():
+    """0.9 * 0.2 is more than 0.1 * 0.8; read as logarithms, the same numbers would decide for the second class."""
+    assert bayes_decision([[0.9, 0.1]], [0.2, 0.8]) == [0]
+    assert bayes_decision(log_likelihood=[[0.9, 0.1]], priors=[0.2, 0.8]) == [1]
+    logs, priors = problem()
+    for function in (posterior, log_joint, discriminant_functions, bayes_decision):
+        by_name = function(log_likelihood=logs, priors=priors)
+        np.testing.assert_allclose(function(np.exp(logs), priors), by_name, rtol=1e-9)
+        with pytest.raises(DataError, match=rf"{function.__name__}: likelihood must be in .* log_likelihood="):
+            function(logs, priors)
+        with pytest.raises(ParameterError, match=rf"{function.__name__}: give p\(x \| c\) .* got neither"):
+            function(priors=priors)
+        with pytest.raises(ParameterError, match=r"got both"):
+            function(np.exp(logs), priors, log_likelihood=logs)
+        with pytest.raises(ParameterError, match=rf"{function.__name__}: priors must be .* got None"):
+            function(np.exp(logs))
+
+
+def test_old_arguments_for_logarithms_warn_and_still_work():
+    logs, priors = problem()
+    with pytest.warns(FutureWarning, match=r"posterior: the argument log will go in mercer 0\.3: use log_likelihood="):
+        old = posterior(logs, priors, log=True)
+    np.testing.assert_array_equal(old, posterior(log_likelihood=logs, priors=priors))
+    for function in (log_joint, discriminant_functions, bayes_decision):
+        with pytest.warns(FutureWarning, match=rf"{function.__name__}: the argument log_likelihoods will go"):
+            old = function(log_likelihoods=logs, priors=priors)
+        np.testing.assert_array_equal(old, function(log_likelihood=logs, priors=priors))

@@ -53,7 +53,13 @@ def test_every_figure_is_shown_on_a_page():
 @pytest.mark.catalogue("PL-39")
 def test_losses_of_labels_and_of_numbers_share_an_axis_each(drawn):
     labels, numbers, _ = drawn("losses").axes
-    assert {line.get_label() for line in labels.lines} == {"ZeroOne", "Perceptron", "Hinge", "Logistic", "Exponential"}
+    assert {line.get_label() for line in labels.lines} == {
+        "ZeroOne",
+        "PerceptronLoss",
+        "Hinge",
+        "Logistic",
+        "Exponential",
+    }
     names = {"Squared", "Absolute", "Huber", "EpsilonInsensitive", "Tukey"}
     assert {line.get_label() for line in numbers.lines} == names
     margin, zero_one = labels.lines[0].get_data()

@@ -16,10 +16,10 @@ from mercer.ensemble import (
     VotingClassifier,
     combine_labels,
     combine_numbers,
-    member_correlation,
     variance_of_average,
 )
 from mercer.errors import DataError, ParameterError
+from mercer.metrics import member_correlation
 from mercer.tree import DecisionTreeRegressor
 
 

@@ -23,8 +23,8 @@ from mercer.estimation import (
     PoissonDensity,
     TransformedDensity,
     UniformDensity,
+    data_log_likelihood,
     integrate_box,
-    log_likelihood,
 )
 
 CONTINUOUS = [
@@ -77,13 +77,13 @@ def test_bernoulli_rows_sum_to_one_over_all_inputs():
 def test_fits_are_most_likely_and_weights_are_repetitions(density):
     x = density.sample(500, random_state=0)
     fitted = density.fit(x)
-    best = log_likelihood(fitted, x)
+    best = data_log_likelihood(fitted, x)
     for name in fitted._ranges:
         if name == "trials" or isinstance(density, UniformDensity):
             continue
         for factor in (0.97, 1.03):
             nudged = type(density)(**{**vars(fitted), name: getattr(fitted, name) * factor})
-            assert log_likelihood(nudged, x) <= best + 1e-9
+            assert data_log_likelihood(nudged, x) <= best + 1e-9
     weight = np.arange(500) % 3
     weighted, repeated = density.fit(x, weight), density.fit(x.repeat(weight))
     for name in fitted._ranges:
@@ -124,11 +124,11 @@ def test_the_geometric_example(data, theta):
 def test_log_likelihoods_add_up_and_do_not_underflow():
     density = GaussianDensity(0.0, 1.0)
     x = density.sample(100_000, random_state=0)
-    whole = log_likelihood(density, x)
+    whole = data_log_likelihood(density, x)
     assert np.isfinite(whole)
     assert np.exp(whole) == 0.0
-    assert whole == pytest.approx(log_likelihood(density, x[:300]) + log_likelihood(density.logpdf, x[300:]))
-    assert log_likelihood(density, x[:3], [2, 0, 1]) == pytest.approx(log_likelihood(density, x[[0, 0, 2]]))
+    assert whole == pytest.approx(data_log_likelihood(density, x[:300]) + data_log_likelihood(density.logpdf, x[300:]))
+    assert data_log_likelihood(density, x[:3], [2, 0, 1]) == pytest.approx(data_log_likelihood(density, x[[0, 0, 2]]))
 
 
 def test_parameters_broadcast_over_many_variables_and_samples_follow_the_density():

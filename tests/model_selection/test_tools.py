@@ -45,7 +45,6 @@ from mercer.model_selection import (
     roughness,
     search_settings,
     simulate_selection,
-    vc_dimension,
     weight_norm,
 )
 from mercer.preprocessing import PolynomialBasis
@@ -227,10 +226,6 @@ def test_measures_of_complexity_have_their_known_values():
     assert roughness(lambda x: x[:, 0] ** 2, 0.0, 3.0) == pytest.approx(12.0)
     assert weight_norm(line) == pytest.approx(2.0)
     assert parameter_count(line) == 2
-    assert vc_dimension("sine") == np.inf
-    assert vc_dimension("hyperplanes", 3) == 4
-    with pytest.raises(ParameterError, match="vc_dimension: model_class must be one of hyperplanes, "):
-        vc_dimension("trees")
     with pytest.raises(DataError, match="weight_norm: the model must be fitted and have coef_; got Ridge without"):
         weight_norm(Ridge())
 

@@ -11,7 +11,7 @@ from mercer._objective import (
     Hinge,
     Huber,
     Logistic,
-    Perceptron,
+    PerceptronLoss,
     Pinball,
     Poisson,
     Smoothed,
@@ -27,10 +27,10 @@ REGRESSION = [
     *(Squared(), Absolute(), Huber(0.8), EpsilonInsensitive(0.3), SquaredEpsilonInsensitive(0.3), Pinball(0.8)),
     *(Poisson(), Tukey(2.0)),
 ]
-MARGIN = [Hinge(), SquaredHinge(), Perceptron(), Exponential(), Logistic()]
+MARGIN = [Hinge(), SquaredHinge(), PerceptronLoss(), Exponential(), Logistic()]
 SEVERAL = [Hinge(3), SquaredHinge(4), Exponential(3), Softmax(3)]
 CONVEX = [loss for loss in [*REGRESSION, *MARGIN, *SEVERAL] if loss.is_convex]
-WITH_CORNERS = [Absolute(), EpsilonInsensitive(0.3), Pinball(0.8), Hinge(), Perceptron(), Hinge(3)]
+WITH_CORNERS = [Absolute(), EpsilonInsensitive(0.3), Pinball(0.8), Hinge(), PerceptronLoss(), Hinge(3)]
 
 
 def _named(value):
@@ -73,7 +73,7 @@ def test_a_loss_of_numbers_is_its_formula_of_the_residual(loss, expected):
     ("loss", "expected"),
     [
         (ZeroOne(), lambda m: (m <= 0).astype(float)),
-        (Perceptron(), lambda m: np.maximum(0, -m)),
+        (PerceptronLoss(), lambda m: np.maximum(0, -m)),
         (Hinge(), lambda m: np.maximum(0, 1 - m)),
         (SquaredHinge(), lambda m: np.maximum(0, 1 - m) ** 2),
         (Exponential(), lambda m: np.exp(-m)),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
 
-from mercer._objective import ElasticNet, Logistic, Softmax
+from mercer._objective import ElasticNetPenalty, Logistic, Softmax
 
 
 def scores_and_labels(loss, n=40, spread=3.0):
@@ -94,7 +94,7 @@ def test_huge_scores_neither_overflow_nor_lose_their_sign(size):
 
 
 def test_the_proximal_map_minimises_its_definition():
-    penalty = ElasticNet(np.array([0.3, 0.0]), np.array([0.5, 2.0]))
+    penalty = ElasticNetPenalty(np.array([0.3, 0.0]), np.array([0.5, 2.0]))
     w, step = np.array([[1.0, -1.0], [0.1, 0.2]]), 0.7
     u = penalty.prox(w, step)
 
@@ -106,10 +106,10 @@ def test_the_proximal_map_minimises_its_definition():
 
 
 def test_the_conjugate_of_a_penalty_is_its_supremum_and_infinite_outside_a_pure_l1():
-    penalty = ElasticNet(np.array([0.3, 0.0]), np.array([0.5, 2.0]))
+    penalty = ElasticNetPenalty(np.array([0.3, 0.0]), np.array([0.5, 2.0]))
     u = np.array([[0.8, -1.0]])
     grid = np.stack(np.meshgrid(np.linspace(-1, 2, 151), np.linspace(-1, 1, 101)), axis=-1).reshape(-1, 2)
     best = max(float(w @ u[0]) - penalty.value(w[None]) for w in grid)
     assert penalty.conjugate(u) == pytest.approx(best, abs=1e-4)
-    assert ElasticNet(np.array([0.3]), np.array([0.0])).conjugate(np.array([[0.31]])) == np.inf
-    assert ElasticNet(np.array([0.3]), np.array([0.0])).conjugate(np.array([[0.3]])) == 0.0
+    assert ElasticNetPenalty(np.array([0.3]), np.array([0.0])).conjugate(np.array([[0.31]])) == np.inf
+    assert ElasticNetPenalty(np.array([0.3]), np.array([0.0])).conjugate(np.array([[0.3]])) == 0.0

@@ -7,7 +7,7 @@ from mercer._objective import (
     L1,
     L2,
     Box,
-    ElasticNet,
+    ElasticNetPenalty,
     GroupL1,
     Monotonicity,
     NonNegative,
@@ -21,7 +21,7 @@ D = 4
 ROWS = np.random.default_rng(3).normal(size=(7, D))
 SMOOTH = [L2(2.0), Smoothness(0.7), Symmetry(ROWS, 0.5), Monotonicity(ROWS, 0.5), L2() + Smoothness()]
 CORNERED = [
-    *(L1(0.4), ElasticNet(0.3, 0.6), GroupL1([0, 0, 1, 1], 0.3), Box(-0.5, 0.7), NonNegative()),
+    *(L1(0.4), ElasticNetPenalty(0.3, 0.6), GroupL1([0, 0, 1, 1], 0.3), Box(-0.5, 0.7), NonNegative()),
     *(PowerPenalty(1.5, 0.4), PowerPenalty(1.0, 0.4), PowerPenalty(2.0, 0.4), PowerPenalty(0.5, 0.4)),
 ]
 
@@ -124,7 +124,10 @@ def test_powers_below_one_say_that_they_are_not_convex():
 @pytest.mark.parametrize(
     ("penalty", "words"),
     [
-        (ElasticNet(-1.0, 0.0), "ElasticNet: l1 must be a non-negative number, or one for each of 4 columns; got -1.0"),
+        (
+            ElasticNetPenalty(-1.0, 0.0),
+            "ElasticNetPenalty: l1 must be a non-negative number, or one for each of 4 columns; got -1.0",
+        ),
         (GroupL1([0, 1]), r"GroupL1: groups must have one number for each of 4 columns; got shape \(2,\)"),
         (PowerPenalty(3.0), r"PowerPenalty: q must be a number in \(0, 2\]; got 3.0"),
         (Box(1.0, 0.0), "Box: lower must not be above upper"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer._objective import ElasticNet
+from mercer._objective import ElasticNetPenalty
 from mercer.errors import DataError
 from mercer.optim import (
     CoordinateSearch,
@@ -78,7 +78,7 @@ def lasso(n=40, d=15, seed=1):
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, d))
     y = X[:, :3] @ [3.0, -2.0, 1.0] + 0.1 * random.normal(size=n)
-    penalty = ElasticNet(np.full(d, 0.3), np.zeros(d))
+    penalty = ElasticNetPenalty(np.full(d, 0.3), np.zeros(d))
     return (lambda w: 0.5 * np.mean((X @ w - y) ** 2)), (lambda w: X.T @ (X @ w - y) / n), penalty
 
 

@@ -8,14 +8,14 @@ import pytest
 from mercer.errors import ParameterError
 from mercer.optim import (
     ROSENBROCK,
-    EarlyStopping,
     GradientNorm,
     MaxIter,
+    MaxTime,
+    NoImprovement,
     SmallChange,
     SmallStep,
     StopRule,
     TargetValue,
-    TimeLimit,
     minimize,
     minimize_stochastic,
 )
@@ -60,10 +60,10 @@ def test_a_time_limit_fires_and_counts_from_the_start_of_each_run():
         time.sleep(0.01)
         return ROSENBROCK(x)
 
-    rule = TimeLimit(0.1)
+    rule = MaxTime(0.1)
     for _ in range(2):
         result = descend(rule, fun=slow)
-        assert result.reason == "TimeLimit(0.1)"
+        assert result.reason == "MaxTime(0.1)"
         assert not result.converged
         assert 3 <= result.n_iter <= 12
         assert result.history["seconds"][-1] >= 0.09
@@ -71,7 +71,7 @@ def test_a_time_limit_fires_and_counts_from_the_start_of_each_run():
 
 @pytest.mark.catalogue("OP-13")
 def test_rules_join_by_or_and_and():
-    either = descend(MaxIter(1000) | GradientNorm(1.0) | TimeLimit(60))
+    either = descend(MaxIter(1000) | GradientNorm(1.0) | MaxTime(60))
     assert either.reason == "GradientNorm(1)"
     both = descend(MaxIter(5) & TargetValue(4.1))
     assert both.reason == "MaxIter(5) and TargetValue(4.1)"
@@ -80,7 +80,7 @@ def test_rules_join_by_or_and_and():
     assert both.value <= 4.1
     together = descend(MaxIter(17) | (MaxIter(17) & TargetValue(100.0)))
     assert together.reason == "MaxIter(17) and MaxIter(17) and TargetValue(100)"
-    assert repr(MaxIter(3) | TimeLimit(2) & TargetValue(0)) == "(MaxIter(3) | (TimeLimit(2) & TargetValue(0)))"
+    assert repr(MaxIter(3) | MaxTime(2) & TargetValue(0)) == "(MaxIter(3) | (MaxTime(2) & TargetValue(0)))"
 
 
 def test_a_rule_of_ones_own_is_as_good():
@@ -116,10 +116,10 @@ def test_early_stopping_returns_the_least_validation_error():
     def error(w):
         return 0.5 * np.mean((X_val @ w - y_val) ** 2)
 
-    watch = EarlyStopping(error, patience=20)
+    watch = NoImprovement(error, patience=20)
     arguments = {"grad": lambda w: X.T @ (X @ w - y) / 25, "method": "gradient_descent", "learning_rate": 0.05}
     result = minimize(loss, np.zeros(20), stop=watch | MaxIter(2000), keep_path=True, **arguments)
-    assert result.reason == "EarlyStopping(20, 0)"
+    assert result.reason == "NoImprovement(20, 0)"
     assert not result.converged
     assert error(result.x) == min(watch.errors_)
     assert watch.best_step_ == np.argmin(watch.errors_) == result.n_iter - 21

@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
 from mercer.kernels import RBF, Linear
-from mercer.svm import SVC, LinearSVC, NuSVC, _scores, fit_path, margin_bound, margin_width
+from mercer.svm import SVC, LinearSVC, NuSVC, _scores, fit_path, margin_width
 from mercer.svm._class_machines import count_votes
 
 
@@ -71,17 +71,6 @@ def test_wider_margins_cost_violations(two_classes):
     assert widths[0] > widths[1] > widths[2]
     cold = SVC(kernel="linear", C=1.0, tol=1e-3).fit(X, y)
     assert models[1].history_["objective"][-1] == pytest.approx(cold.history_["objective"][-1], rel=1e-4)
-
-
-@pytest.mark.catalogue("LT-12")
-def test_the_margin_bound_counts_columns_or_margins():
-    X, y = [[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [4.0, 1.0]], [0, 0, 1, 1]
-    model = SVC(C=1e6, kernel="linear", tol=1e-9).fit(X, y)
-    # The margin is 2 and the sphere around the rectangle has the squared radius 4.25.
-    assert margin_bound(model, X, ceiling=False) == pytest.approx(4.25 / 4 + 1, rel=1e-4)
-    assert margin_bound(model, X) == 3.0
-    near = SVC(C=1e6, kernel="linear", tol=1e-9).fit([[0.0, 0.0], [0.0, 1.0], [0.1, 0.0], [0.1, 1.0]], y)
-    assert margin_bound(near, [[0.0, 0.0], [0.0, 1.0], [0.1, 0.0], [0.1, 1.0]]) == 3.0
 
 
 def test_probabilities_agree_with_decisions_and_are_calibrated(two_classes):

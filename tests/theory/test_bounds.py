@@ -1,5 +1,6 @@
 """Bounds of learning theory, against the numbers of the notes."""
 
+import itertools
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ from mercer.errors import DataError
 from mercer.theory import (
     agnostic_error_bound,
     consistent_error_bound,
+    consistent_failure_probability,
     consistent_sample_size,
     count_boolean_functions,
     edge_error_bound,
@@ -34,6 +36,33 @@ def test_the_bound_for_consistent_learners_refuses_training_errors():
     assert str(caught.value) == (
         "consistent_error_bound: training_error must be 0 for this bound; got 0.1. Use agnostic_error_bound."
     )
+
+
+@pytest.mark.catalogue("LT-15")
+def test_the_probability_of_a_larger_error_is_the_size_times_the_exponential():
+    """The bound solved for the probability, for the number of rows and for the error are one relation."""
+    assert consistent_failure_probability(math.log2(15), 0.3, 20) == pytest.approx(15 * math.exp(-6), rel=1e-12)
+    for delta in (0.5, 0.05, 1e-9):
+        epsilon = consistent_error_bound(17, 400, delta)
+        assert consistent_failure_probability(17, epsilon, 400) == pytest.approx(delta, rel=1e-9)
+        rows = consistent_sample_size(17, 0.1, delta)
+        assert (
+            consistent_failure_probability(17, 0.1, rows) <= delta < consistent_failure_probability(17, 0.1, rows - 1)
+        )
+    assert consistent_failure_probability(1e6, 0.1, 5) == 1.0
+    assert consistent_failure_probability(3, 0.9, 10**6) == 0.0
+
+
+@pytest.mark.catalogue("LT-15")
+@pytest.mark.parametrize("n_samples", [3, 4, 5, 6])
+def test_the_bound_holds_for_all_samples_of_a_small_world(n_samples):
+    """Six equally likely points, all labelled 0; hypotheses say 1 on two of them, so that each errs with 1/3."""
+    hypotheses = list(itertools.combinations(range(6), 2))
+    failures = 0
+    for sample in itertools.product(range(6), repeat=n_samples):
+        failures += any(not set(sample) & set(points) for points in hypotheses)
+    bound = consistent_failure_probability(math.log2(len(hypotheses)), 1 / 3 - 1e-9, n_samples)
+    assert 0.05 < failures / 6**n_samples <= bound
 
 
 @pytest.mark.catalogue("LT-16")
@@ -93,6 +122,8 @@ def test_the_training_error_stays_below_the_product_of_the_normalisers():
         (lambda: consistent_error_bound(3, 10, 1.0), "delta must be a number in (0, 1); got 1.0"),
         (lambda: agnostic_error_bound(1.2, 3, 10), "training_error must be a number in [0, 1]; got 1.2"),
         (lambda: consistent_sample_size(3, 0.0), "epsilon must be a number in (0, 1); got 0.0"),
+        (lambda: consistent_failure_probability(3, 1.0, 10), "epsilon must be a number in (0, 1); got 1.0"),
+        (lambda: consistent_failure_probability(3, 0.1, 10, training_error=0.2), "training_error must be 0 for this"),
         (lambda: edge_error_bound(1.5, 3), "gamma must be a number in [0, 1]; got 1.5"),
         (lambda: log2_tree_count(0, 1), "got 0 and 1"),
         (lambda: count_boolean_functions(30), "n_features must be an integer in [0, 24]; got 30"),

@@ -12,7 +12,7 @@ from mercer.objectives import (
     Hinge,
     Huber,
     Logistic,
-    Perceptron,
+    PerceptronLoss,
     Squared,
     Tukey,
     ZeroOne,
@@ -22,7 +22,7 @@ from mercer.objectives import (
 def draw() -> Figure:
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(10.5, 3.2))
     margin, ones = np.linspace(-2, 2.5, 451)[:, None], np.ones(451)
-    for loss in (ZeroOne(), Perceptron(), Hinge(), Logistic(), Exponential()):
+    for loss in (ZeroOne(), PerceptronLoss(), Hinge(), Logistic(), Exponential()):
         factor = 1 / np.log(2) if isinstance(loss, Logistic) else 1.0
         width = 2.5 if isinstance(loss, ZeroOne) else 1.2
         left.plot(margin, factor * loss.value(margin, ones, np), linewidth=width, label=type(loss).__name__)

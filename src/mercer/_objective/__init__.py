@@ -4,14 +4,14 @@ from mercer._objective.bounded_losses import Tukey, ZeroOne
 from mercer._objective.class_losses import Logistic, Softmax
 from mercer._objective.exponential_losses import Exponential, Poisson
 from mercer._objective.loss import LabelLoss, Loss
-from mercer._objective.penalties import L1, L2, ElasticNet, GroupL1, PowerPenalty
+from mercer._objective.penalties import L1, L2, ElasticNetPenalty, GroupL1, PowerPenalty
 from mercer._objective.penalty import Penalty, PenaltySum
 from mercer._objective.piecewise_losses import (
     Absolute,
     EpsilonInsensitive,
     Hinge,
     Huber,
-    Perceptron,
+    PerceptronLoss,
     PiecewiseLoss,
     Pinball,
     Squared,
@@ -26,7 +26,7 @@ __all__ = [
     "L2",
     "Absolute",
     "Box",
-    "ElasticNet",
+    "ElasticNetPenalty",
     "EpsilonInsensitive",
     "Exponential",
     "GroupL1",
@@ -39,7 +39,7 @@ __all__ = [
     "NonNegative",
     "Penalty",
     "PenaltySum",
-    "Perceptron",
+    "PerceptronLoss",
     "PiecewiseLoss",
     "Pinball",
     "Poisson",

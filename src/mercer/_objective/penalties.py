@@ -13,7 +13,7 @@ import numpy as np
 from mercer._objective.penalty import Penalty, StrengthPenalty
 from mercer._plain import plain
 
-__all__ = ["L1", "L2", "ElasticNet", "GroupL1", "PowerPenalty"]
+__all__ = ["L1", "L2", "ElasticNetPenalty", "GroupL1", "PowerPenalty"]
 
 # Halvings of an interval: doubles have 53 bits.
 _HALVINGS = 60
@@ -21,7 +21,7 @@ _HALVINGS = 60
 
 @plain
 @dataclass(frozen=True, eq=False)
-class ElasticNet(Penalty):
+class ElasticNetPenalty(Penalty):
     """The elastic net, sum_j l1_j |w_j| + l2_j w_j^2 / 2, the strengths alike for all rows of `w` (k, d).
 
     Parameters
@@ -32,8 +32,8 @@ class ElasticNet(Penalty):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.objectives import ElasticNet
-    >>> ElasticNet(l1=1.0, l2=1.0).prox(np.array([[3.0, -0.5]]), 1.0) + 0.0
+    >>> from mercer.objectives import ElasticNetPenalty
+    >>> ElasticNetPenalty(l1=1.0, l2=1.0).prox(np.array([[3.0, -0.5]]), 1.0) + 0.0
     array([[1., 0.]])
     """
 
@@ -42,7 +42,7 @@ class ElasticNet(Penalty):
     is_separable: ClassVar[bool] = True
 
     @property
-    def elastic(self) -> "ElasticNet":
+    def elastic(self) -> "ElasticNetPenalty":
         return self
 
     @property
@@ -115,16 +115,16 @@ class ElasticNet(Penalty):
         # A little less than the ratio: an entry that rounding left above its bound would make the conjugate infinite.
         return float(np.min(bound[over] / np.abs(u[over]))) * (1.0 - 1e-15) if over.any() else 1.0
 
-    def scaled(self, factor: float) -> "ElasticNet":
-        return ElasticNet(factor * np.asarray(self.l1), factor * np.asarray(self.l2))
+    def scaled(self, factor: float) -> "ElasticNetPenalty":
+        return ElasticNetPenalty(factor * np.asarray(self.l1), factor * np.asarray(self.l2))
 
     def check(self, n_features: int) -> None:
         for name in ("l1", "l2"):
             strength = np.asarray(getattr(self, name))
             if strength.shape not in ((), (n_features,)) or not (strength >= 0).all():
                 message = (
-                    f"ElasticNet: {name} must be a non-negative number, or one for each of {n_features} columns; got "
-                    f"{getattr(self, name)!r}."
+                    f"ElasticNetPenalty: {name} must be a non-negative number, or one for each of {n_features} "
+                    f"columns; got {getattr(self, name)!r}."
                 )
                 raise ValueError(message)
 
@@ -180,8 +180,8 @@ class L1(_OneStrength):
     strength: float = 1.0
 
     @cached_property
-    def elastic(self) -> ElasticNet:  # type: ignore[override]
-        return ElasticNet(self.strength, 0.0)
+    def elastic(self) -> ElasticNetPenalty:  # type: ignore[override]
+        return ElasticNetPenalty(self.strength, 0.0)
 
 
 @plain
@@ -205,8 +205,8 @@ class L2(_OneStrength):
     is_smooth: ClassVar[bool] = True
 
     @cached_property
-    def elastic(self) -> ElasticNet:  # type: ignore[override]
-        return ElasticNet(0.0, self.strength)
+    def elastic(self) -> ElasticNetPenalty:  # type: ignore[override]
+        return ElasticNetPenalty(0.0, self.strength)
 
 
 @plain

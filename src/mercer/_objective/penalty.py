@@ -106,7 +106,7 @@ class PenaltySum(Penalty):
         if len(self._cornered) > 1:
             message = (
                 f"PenaltySum: one part at most may have corners, for its proximal map; got "
-                f"{', '.join(type(part).__name__ for part in self._cornered)}. Use one of them, or ElasticNet."
+                f"{', '.join(type(part).__name__ for part in self._cornered)}. Use one of them, or ElasticNetPenalty."
             )
             raise ValueError(message)
 

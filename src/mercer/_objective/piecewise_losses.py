@@ -26,7 +26,7 @@ __all__ = [
     "EpsilonInsensitive",
     "Hinge",
     "Huber",
-    "Perceptron",
+    "PerceptronLoss",
     "PiecewiseLoss",
     "Pinball",
     "Squared",
@@ -320,7 +320,7 @@ class SquaredHinge(_MarginLoss):
 
 @plain
 @dataclass(frozen=True)
-class Perceptron(_MarginLoss):
+class PerceptronLoss(_MarginLoss):
     """The perceptron loss, max(0, -m) of the margin m = t z: only mistakes cost.
 
     All scores zero cost nothing, so its minimum says nothing; it is a loss to descend on, mistake by mistake.
@@ -333,8 +333,8 @@ class Perceptron(_MarginLoss):
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.objectives import Perceptron
-    >>> Perceptron().value(np.array([[2.0], [0.5], [-1.0]]), np.ones(3), np)
+    >>> from mercer.objectives import PerceptronLoss
+    >>> PerceptronLoss().value(np.array([[2.0], [0.5], [-1.0]]), np.ones(3), np)
     array([0., 0., 1.])
     """
 

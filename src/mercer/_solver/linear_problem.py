@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._objective import ElasticNet, Logistic, Softmax
+from mercer._objective import ElasticNetPenalty, Logistic, Softmax
 from mercer._solver.step import Certificate, Step
 from mercer._statistic.class_moments import LabelledMoments
 from mercer._statistic.loss import LossGradient, LossSums
@@ -55,7 +55,7 @@ class LinearProblem:
     Parameters
     ----------
     loss : Loss
-    penalty : ElasticNet
+    penalty : ElasticNetPenalty
         Strengths for d columns and the intercept, on the scale of the mean loss.
     total_weight : float
         S, the sum of the weights.
@@ -66,7 +66,7 @@ class LinearProblem:
     """
 
     loss: Logistic | Softmax
-    penalty: ElasticNet
+    penalty: ElasticNetPenalty
     total_weight: float
     fit_intercept: bool
     tol: float

@@ -4,6 +4,7 @@
 :class:`ClassDensities` is a world whose densities are known, in which the best decider and its risk can be computed.
 """
 
+from mercer._renaming import forward_old_names
 from mercer.decision._bayes_error import ClassDensities, Risk
 from mercer.decision._bounds import (
     NeighborBounds,
@@ -23,7 +24,6 @@ from mercer.decision._cost import (
     optimal_action,
 )
 from mercer.decision._posterior import bayes_decision, discriminant_functions, log_joint, posterior
-from mercer.decision._separation import mean_direction, separation_ratio
 
 __all__ = [
     "ClassDensities",
@@ -41,10 +41,10 @@ __all__ = [
     "discriminant_functions",
     "expected_cost",
     "log_joint",
-    "mean_direction",
     "neighbor_bounds",
     "optimal_action",
     "posterior",
     "prior_bounds",
-    "separation_ratio",
 ]
+
+__getattr__ = forward_old_names(__name__)

@@ -78,7 +78,8 @@ class ClassDensities:
         -------
         ndarray of shape (n, n_classes)
         """
-        return log_joint(np.stack([density.logpdf(X) for density in self.densities], axis=-1), self.priors)
+        logs = np.stack([density.logpdf(X) for density in self.densities], axis=-1)
+        return log_joint(log_likelihood=logs, priors=self.priors)
 
     def posterior(self, X: Any) -> np.ndarray:
         """Return the posterior probabilities of the classes.
@@ -92,7 +93,8 @@ class ClassDensities:
         -------
         ndarray of shape (n, n_classes)
         """
-        return posterior(np.stack([density.logpdf(X) for density in self.densities], axis=-1), self.priors, log=True)
+        logs = np.stack([density.logpdf(X) for density in self.densities], axis=-1)
+        return posterior(log_likelihood=logs, priors=self.priors)
 
     def decide(self, X: Any) -> np.ndarray:
         """Return the index of the most probable class of each observation."""

@@ -1,4 +1,8 @@
-"""Bayes' rule in log space: posteriors, evidence, discriminant functions and decisions."""
+"""Bayes' rule in log space: posteriors, evidence, discriminant functions and decisions.
+
+Each function takes the densities p(x | c) themselves as its first argument, or their logarithms by name, as
+``log_likelihood=``; never one for the other.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,6 +11,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from mercer._base.reading import read_numbers, read_probabilities
+from mercer._renaming import warn_of_old_argument
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["bayes_decision", "discriminant_functions", "log_joint", "posterior"]
@@ -14,15 +19,21 @@ __all__ = ["bayes_decision", "discriminant_functions", "log_joint", "posterior"]
 _FORMS = ("posterior", "joint", "log_joint", "difference")
 
 
-def log_joint(log_likelihoods: Any, priors: Any) -> np.ndarray:
+def log_joint(
+    likelihood: Any = None, priors: Any = None, *, log_likelihood: Any = None, log_likelihoods: Any = None
+) -> np.ndarray:
     """Return the log of p(x | c) P(c) for each row and class.
 
     Parameters
     ----------
-    log_likelihoods : array-like of shape (n, n_classes)
-        log p(x | c).
+    likelihood : array-like of shape (n, n_classes), default=None
+        p(x | c). None if their logarithms are given.
     priors : array-like of shape (n_classes,) or (n, n_classes)
         P(c), with sum one.
+    log_likelihood : array-like of shape (n, n_classes), default=None
+        log p(x | c), which do not underflow, in place of `likelihood`.
+    log_likelihoods : array-like of shape (n, n_classes), default=None
+        The old name of `log_likelihood`.
 
     Returns
     -------
@@ -32,32 +43,37 @@ def log_joint(log_likelihoods: Any, priors: Any) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> from mercer.decision import log_joint
-    >>> np.exp(log_joint(np.log([[0.5, 0.25]]), [0.2, 0.8])).round(6)
+    >>> np.exp(log_joint([[0.5, 0.25]], [0.2, 0.8])).round(6)
+    array([[0.1, 0.2]])
+    >>> np.exp(log_joint(log_likelihood=np.log([[0.5, 0.25]]), priors=[0.2, 0.8])).round(6)
     array([[0.1, 0.2]])
     """
-    logs = read_numbers("log_joint", "log_likelihoods", log_likelihoods, closed="both")
-    if logs.ndim == 0 or logs.shape[-1] == 0:
-        message = f"log_joint: log_likelihoods must have a column for each class; got shape {logs.shape}."
-        raise DataError(message)
-    with np.errstate(divide="ignore"):
-        joint = logs + np.log(read_probabilities("log_joint", "priors", priors, logs.shape[-1]))
-    # A density may be infinite, but not where its class cannot be: infinity times zero says nothing.
-    return np.where(np.isnan(joint), -np.inf, joint)
+    logs = _read_logs("log_joint", likelihood, log_likelihood, log_likelihoods)
+    return _add_priors("log_joint", logs, priors)
 
 
-def posterior(likelihoods: Any, priors: Any, *, log: bool = False, return_evidence: bool = False) -> Any:
+def posterior(
+    likelihood: Any = None,
+    priors: Any = None,
+    *,
+    log_likelihood: Any = None,
+    return_evidence: bool = False,
+    log: bool | None = None,
+) -> Any:
     """Return posterior probabilities of classes: P(c | x) = p(x | c) P(c) / p(x), computed in log space.
 
     Parameters
     ----------
-    likelihoods : array-like of shape (n, n_classes)
-        p(x | c), or their logarithms.
+    likelihood : array-like of shape (n, n_classes), default=None
+        p(x | c). None if their logarithms are given.
     priors : array-like of shape (n_classes,) or (n, n_classes)
         P(c), with sum one.
-    log : bool, default=False
-        Whether `likelihoods` are logarithms, which do not underflow.
+    log_likelihood : array-like of shape (n, n_classes), default=None
+        log p(x | c), which do not underflow, in place of `likelihood`.
     return_evidence : bool, default=False
         Whether to return log p(x), the sum over classes of p(x | c) P(c), as well.
+    log : bool or None, default=None
+        Old: True says that `likelihood` holds logarithms. Use `log_likelihood`.
 
     Returns
     -------
@@ -71,19 +87,21 @@ def posterior(likelihoods: Any, priors: Any, *, log: bool = False, return_eviden
     >>> from mercer.decision import posterior
     >>> posterior([[1 / 8, 6 / 49]], [0.5, 0.5]).round(6)  # 49 / 97
     array([[0.505155, 0.494845]])
+    >>> posterior(log_likelihood=[[-1000.0, -1001.0]], priors=[0.5, 0.5]).round(6)  # 1 / (1 + 1/e)
+    array([[0.731059, 0.268941]])
     """
-    if log:
-        logs = np.asarray(likelihoods, dtype=np.float64)
-    else:
-        with np.errstate(divide="ignore"):
-            logs = np.log(read_numbers("posterior", "likelihoods", likelihoods, 0.0))
-    joint = log_joint(logs, priors)
+    if log is not None:
+        warn_of_old_argument("posterior", "log", "log_likelihood=")
+        if log:
+            likelihood, log_likelihood = None, likelihood
+    logs = _read_logs("posterior", likelihood, log_likelihood)
+    joint = _add_priors("posterior", logs, priors)
     evidence = logsumexp(joint, axis=-1)
     if not np.isfinite(evidence).all():
         row = int(np.argmin(np.isfinite(np.atleast_1d(evidence))))
         message = (
             f"posterior: row {row} must have a positive, finite density in some class that can occur; got none. "
-            f"Give logarithms with log=True, which do not underflow, or smooth the densities."
+            f"Give logarithms by log_likelihood=, which do not underflow, or smooth the densities."
         )
         raise DataError(message)
     # Divided by their own sum, not by the evidence: beyond 1e15 nats a logarithm has no digits left for the sum.
@@ -93,25 +111,31 @@ def posterior(likelihoods: Any, priors: Any, *, log: bool = False, return_eviden
 
 
 def discriminant_functions(
-    log_likelihoods: Any,
-    priors: Any,
+    likelihood: Any = None,
+    priors: Any = None,
     *,
+    log_likelihood: Any = None,
     form: str = "log_joint",
     transform: Callable[[np.ndarray], Any] | None = None,
+    log_likelihoods: Any = None,
 ) -> np.ndarray:
     """Compute discriminant functions, whose largest decides; any increasing function of the posteriors serves.
 
     Parameters
     ----------
-    log_likelihoods : array-like of shape (n, n_classes)
-        log p(x | c).
+    likelihood : array-like of shape (n, n_classes), default=None
+        p(x | c). None if their logarithms are given.
     priors : array-like of shape (n_classes,)
         P(c).
+    log_likelihood : array-like of shape (n, n_classes), default=None
+        log p(x | c), which do not underflow, in place of `likelihood`.
     form : {"posterior", "joint", "log_joint", "difference"}, default="log_joint"
         Which function; the difference of the two log-joints of two classes, whose sign decides (positive for the
         second), has one value a row.
     transform : callable or None, default=None
         A strictly increasing function to apply.
+    log_likelihoods : array-like of shape (n, n_classes), default=None
+        The old name of `log_likelihood`.
 
     Returns
     -------
@@ -119,14 +143,14 @@ def discriminant_functions(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from mercer.decision import discriminant_functions
-    >>> discriminant_functions(np.log([[0.2, 0.1], [0.1, 0.4]]), [0.5, 0.5], form="difference").round(6)
+    >>> discriminant_functions([[0.2, 0.1], [0.1, 0.4]], [0.5, 0.5], form="difference").round(6)
     array([-0.693147,  1.386294])
     """
-    joint = log_joint(log_likelihoods, priors)
+    logs = _read_logs("discriminant_functions", likelihood, log_likelihood, log_likelihoods)
+    joint = _add_priors("discriminant_functions", logs, priors)
     if form == "posterior":
-        value = posterior(log_likelihoods, priors, log=True)
+        value = posterior(log_likelihood=logs, priors=priors)
     elif form == "joint":
         value = np.exp(joint)
     elif form == "log_joint":
@@ -142,15 +166,21 @@ def discriminant_functions(
     return value if transform is None else np.asarray(transform(value))
 
 
-def bayes_decision(log_likelihoods: Any, priors: Any) -> np.ndarray:
+def bayes_decision(
+    likelihood: Any = None, priors: Any = None, *, log_likelihood: Any = None, log_likelihoods: Any = None
+) -> np.ndarray:
     """Return the class of highest posterior probability, by the log-joint; the first of equals.
 
     Parameters
     ----------
-    log_likelihoods : array-like of shape (n, n_classes)
-        log p(x | c).
+    likelihood : array-like of shape (n, n_classes), default=None
+        p(x | c). None if their logarithms are given.
     priors : array-like of shape (n_classes,)
         P(c).
+    log_likelihood : array-like of shape (n, n_classes), default=None
+        log p(x | c), which do not underflow, in place of `likelihood`.
+    log_likelihoods : array-like of shape (n, n_classes), default=None
+        The old name of `log_likelihood`.
 
     Returns
     -------
@@ -160,7 +190,42 @@ def bayes_decision(log_likelihoods: Any, priors: Any) -> np.ndarray:
     Examples
     --------
     >>> from mercer.decision import bayes_decision
-    >>> bayes_decision([[-1000.0, -1001.0], [-3.0, -2.0]], [0.5, 0.5])
+    >>> bayes_decision([[0.9, 0.1]], [0.2, 0.8])  # 0.18 against 0.08
+    array([0])
+    >>> bayes_decision(log_likelihood=[[-1000.0, -1001.0], [-3.0, -2.0]], priors=[0.5, 0.5])
     array([0, 1])
     """
-    return log_joint(log_likelihoods, priors).argmax(axis=-1)
+    logs = _read_logs("bayes_decision", likelihood, log_likelihood, log_likelihoods)
+    return _add_priors("bayes_decision", logs, priors).argmax(axis=-1)
+
+
+def _read_logs(subject: str, likelihood: Any, log_likelihood: Any, old: Any = None) -> np.ndarray:
+    """Return log p(x | c), from the densities or from their logarithms, whichever was given."""
+    if old is not None:
+        warn_of_old_argument(subject, "log_likelihoods", "log_likelihood=", stacklevel=4)
+        log_likelihood = old
+    if (likelihood is None) == (log_likelihood is None):
+        number = "neither" if likelihood is None else "both"
+        message = f"{subject}: give p(x | c) as the first argument, or log_likelihood=; got {number}."
+        raise ParameterError(message)
+    if log_likelihood is not None:
+        logs = read_numbers(subject, "log_likelihood", log_likelihood, closed="both")
+    else:
+        cure = "Logarithms are given by name: log_likelihood=."
+        with np.errstate(divide="ignore"):
+            logs = np.log(read_numbers(subject, "likelihood", likelihood, 0.0, cure=cure))
+    if logs.ndim == 0 or logs.shape[-1] == 0:
+        message = f"{subject}: the densities must have a column for each class; got shape {logs.shape}."
+        raise DataError(message)
+    return logs
+
+
+def _add_priors(subject: str, logs: np.ndarray, priors: Any) -> np.ndarray:
+    """Return log p(x | c) + log P(c)."""
+    if priors is None:
+        message = f"{subject}: priors must be the probabilities of the classes; got None. Give equal ones if unknown."
+        raise ParameterError(message)
+    with np.errstate(divide="ignore"):
+        joint = logs + np.log(read_probabilities(subject, "priors", priors, logs.shape[-1]))
+    # A density may be infinite, but not where its class cannot be: infinity times zero says nothing.
+    return np.where(np.isnan(joint), -np.inf, joint)

@@ -1,4 +1,7 @@
-"""How far apart classes are along a direction."""
+"""How far apart classes are along a direction: old functions, until their names go (see :mod:`mercer._renaming`).
+
+:mod:`mercer.discriminant_analysis` has the same measures of X and y.
+"""
 
 from typing import Any
 
@@ -26,12 +29,6 @@ def mean_direction(first: Any, second: Any) -> tuple[np.ndarray, float]:
     direction : ndarray of shape (d,)
         Of length one.
     distance : float
-
-    Examples
-    --------
-    >>> from mercer.decision import mean_direction
-    >>> mean_direction([0.0, 0.0], [3.0, 4.0])
-    (array([0.6, 0.8]), 5.0)
     """
     offset = read_numbers("mean_direction", "second", second) - read_numbers("mean_direction", "first", first)
     distance = float(np.linalg.norm(offset))
@@ -56,12 +53,6 @@ def separation_ratio(first: Any, second: Any, direction: Any = None) -> Any:
     Returns
     -------
     float, or ndarray of shape (d,)
-
-    Examples
-    --------
-    >>> from mercer.decision import separation_ratio
-    >>> separation_ratio([[0.0], [2.0]], [[4.0], [6.0]]).round(6)  # 4 / sqrt(1 + 1)
-    array([2.828427])
     """
     groups = [np.atleast_2d(read_numbers("separation_ratio", "rows", rows)) for rows in (first, second)]
     if groups[0].shape[1] != groups[1].shape[1]:

@@ -60,13 +60,28 @@ def separation_ratio(X: Any, y: Any, direction: Any = None) -> Any:
     -------
     float or ndarray of shape (n_features,)
         Second class less first. Its square is :func:`fisher_criterion`, so that it is largest along Fisher's direction.
+
+    Examples
+    --------
+    >>> from mercer.discriminant_analysis import separation_ratio
+    >>> separation_ratio([[0.0], [2.0], [4.0], [6.0]], [0, 0, 1, 1]).round(6)  # 4 / sqrt(1 + 1)
+    array([2.828427])
     """
     means, covariances = _two_classes("separation_ratio", X, y)
     step, spread = means[1] - means[0], covariances.sum(axis=0)
     if direction is None:
-        return step / np.sqrt(np.diag(spread))
+        variances = np.diag(spread)
+        if not (variances > 0).all():
+            column = int(np.argmin(variances))
+            message = f"separation_ratio: column {column} must vary within a class; got a constant. Drop it."
+            raise DataError(message)
+        return step / np.sqrt(variances)
     w = np.asarray(direction, dtype=np.float64)
-    return float(w @ step / np.sqrt(w @ spread @ w))
+    noise = float(w @ spread @ w)
+    if not noise > 0:
+        message = "separation_ratio: rows must vary along the direction; got no spread. Choose another one."
+        raise DataError(message)
+    return float(w @ step / np.sqrt(noise))
 
 
 def fisher_criterion(X: Any, y: Any, direction: Any = None) -> float:

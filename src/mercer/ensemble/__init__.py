@@ -1,10 +1,10 @@
 """Ensembles: many models whose predictions are combined."""
 
+from mercer._renaming import forward_old_names
 from mercer.ensemble._committee.bagging import BaggingClassifier, BaggingRegressor
 from mercer.ensemble._committee.combination import (
     combine_labels,
     combine_numbers,
-    member_correlation,
     variance_of_average,
 )
 from mercer.ensemble._committee.stacking import StackingClassifier
@@ -57,7 +57,8 @@ __all__ = [
     "margin_distribution",
     "margins",
     "maximize_margin",
-    "member_correlation",
     "member_labels",
     "variance_of_average",
 ]
+
+__getattr__ = forward_old_names(__name__)

@@ -5,6 +5,7 @@ evidence, for one group or a million. Around them: maximum likelihood and maximu
 posteriors on grids, Fisher information, simulated risk, model comparison and averaging, information measures.
 """
 
+from mercer._renaming import forward_old_names
 from mercer._solver.quadrature import Integral, integrate_box
 from mercer.estimation._averaging import ModelAveragingClassifier, ModelAveragingRegressor
 from mercer.estimation._comparison import (
@@ -33,7 +34,7 @@ from mercer.estimation._continuous import (
     LaplaceDensity,
     UniformDensity,
 )
-from mercer.estimation._density import Density, IndependentDensity, MixtureDensity, log_likelihood
+from mercer.estimation._density import Density, IndependentDensity, MixtureDensity, data_log_likelihood
 from mercer.estimation._discrete import (
     BernoulliDensity,
     BinomialDensity,
@@ -114,6 +115,7 @@ __all__ = [
     "compare_models",
     "cramer_rao_bound",
     "cross_entropy",
+    "data_log_likelihood",
     "description_length",
     "entropy",
     "excess_kurtosis",
@@ -125,7 +127,6 @@ __all__ = [
     "james_stein_risk",
     "kl_divergence",
     "laplace_evidence",
-    "log_likelihood",
     "maximum_a_posteriori",
     "maximum_entropy",
     "maximum_likelihood",
@@ -139,3 +140,5 @@ __all__ = [
     "simulate_risk",
     "standardised_sums",
 ]
+
+__getattr__ = forward_old_names(__name__)

@@ -17,7 +17,7 @@ from mercer._plain import plain
 from mercer.errors import DataError
 from mercer.estimation._family import Family, read_rows
 
-__all__ = ["Density", "IndependentDensity", "MixtureDensity", "NumberDensity", "log_likelihood"]
+__all__ = ["Density", "IndependentDensity", "MixtureDensity", "NumberDensity", "data_log_likelihood"]
 
 Own = TypeVar("Own", bound="NumberDensity")
 
@@ -257,7 +257,7 @@ class MixtureDensity:
         return mixed
 
 
-def log_likelihood(density: Any, X: Any, sample_weight: Any = None) -> float:
+def data_log_likelihood(density: Any, X: Any, sample_weight: Any = None) -> float:
     """Return the log-likelihood of a data set: the sum of the log-densities of its observations.
 
     Sums of logarithms do not underflow, however many observations there are.
@@ -277,12 +277,12 @@ def log_likelihood(density: Any, X: Any, sample_weight: Any = None) -> float:
 
     Examples
     --------
-    >>> from mercer.estimation import GeometricDensity, log_likelihood
-    >>> float(np.exp(log_likelihood(GeometricDensity(0.5), [0, 2])))
+    >>> from mercer.estimation import GeometricDensity, data_log_likelihood
+    >>> float(np.exp(data_log_likelihood(GeometricDensity(0.5), [0, 2])))
     0.0625
     """
     logs = np.asarray(density.logpdf(X) if hasattr(density, "logpdf") else density(X), dtype=np.float64)
-    weight = read_weight("log_likelihood", sample_weight, logs.shape[0]) if sample_weight is not None else None
+    weight = read_weight("data_log_likelihood", sample_weight, logs.shape[0]) if sample_weight is not None else None
     if weight is None:
         return float(logs.sum())
     # A row of weight zero is absent, even where its density is zero.

@@ -14,7 +14,7 @@ from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, on
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
 from mercer._objective import Logistic, Softmax
-from mercer._objective.penalties import ElasticNet
+from mercer._objective.penalties import ElasticNetPenalty
 from mercer._solver.lbfgs import lbfgs
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.newton import newton_cholesky
@@ -197,7 +197,7 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         total = hidden.total_weight()
         strength = np.full(hidden.n_features + 1, 1.0 / (self.C * total))
         strength[-1] = 0.0
-        return LinearProblem(loss, ElasticNet(0.0 * strength, strength), total, self.fit_intercept, self.tol)
+        return LinearProblem(loss, ElasticNetPenalty(0.0 * strength, strength), total, self.fit_intercept, self.tol)
 
     def _compute_coordinates(self, kernel: Any, rows: Array) -> tuple[Array, Array]:
         """Return coordinates F of the rows in feature space, and B with a = B c for coefficients c of a linear model.

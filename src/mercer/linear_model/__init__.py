@@ -1,5 +1,6 @@
 """Linear models under any loss and penalty, and what can be said of them in closed form."""
 
+from mercer._renaming import forward_old_names
 from mercer.linear_model._generalized import GeneralizedLinearEstimator
 from mercer.linear_model._huber import HuberRegressor
 from mercer.linear_model._inference.inference import Inference, inference
@@ -9,9 +10,7 @@ from mercer.linear_model._lasso.elastic_net_path import enet_path, lasso_path
 from mercer.linear_model._lasso.lasso import Lasso
 from mercer.linear_model._lasso.lasso_budget import alpha_for_l1_norm
 from mercer.linear_model._lasso.lasso_cv import LassoCV
-from mercer.linear_model._least_squares.agreement import correlation, empirical_error, population_error
 from mercer.linear_model._least_squares.bayesian_ridge import BayesianRidge
-from mercer.linear_model._least_squares.expected_error import expected_in_sample_error, expected_out_of_sample_error
 from mercer.linear_model._least_squares.gaussian_conditional import GaussianConditionalRegressor
 from mercer.linear_model._least_squares.least_squares import LinearRegression
 from mercer.linear_model._least_squares.leverage import hat_matrix, leave_one_out_residuals, leverages
@@ -58,18 +57,15 @@ __all__ = [
     "alpha_for_norm",
     "alpha_from_variances",
     "alpha_per_sample",
-    "correlation",
     "effective_degrees_of_freedom",
-    "empirical_error",
     "enet_path",
-    "expected_in_sample_error",
-    "expected_out_of_sample_error",
     "hat_matrix",
     "inference",
     "lasso_path",
     "leave_one_out_residuals",
     "leverages",
     "penalised_condition_number",
-    "population_error",
     "ridge_path",
 ]
+
+__getattr__ = forward_old_names(__name__)

@@ -15,7 +15,7 @@ from mercer._base.linear.classifier import LinearClassifier
 from mercer._base.linear.named_objectives import LOSSES, PENALTIES, find_named_loss, find_named_penalty
 from mercer._base.linear.prediction import SingleTarget, determination
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
-from mercer._objective import Exponential, Logistic, Loss, Penalty, Perceptron, Poisson, Softmax
+from mercer._objective import Exponential, Logistic, Loss, Penalty, PerceptronLoss, Poisson, Softmax
 from mercer._solver.composite.choice import choose_solver
 from mercer._solver.composite.composite_problem import CompositeProblem
 from mercer._source import Block, Source, place_of
@@ -226,7 +226,7 @@ default='l2'
         return loss, {}, source
 
     def _check_loss(self, loss: Loss) -> None:
-        if not loss.is_convex or isinstance(loss, Perceptron):
+        if not loss.is_convex or isinstance(loss, PerceptronLoss):
             why = "is not convex" if not loss.is_convex else "is least where all coefficients are zero"
             message = (
                 f"GeneralizedLinearEstimator: {type(loss).__name__} {why}, and is there to judge models or to descend "

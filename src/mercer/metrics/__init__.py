@@ -1,4 +1,4 @@
-"""Measures of clusterings: silhouettes, separation, agreement with classes, and the number of clusters."""
+"""Measures of predictions (errors, correlations) and of clusterings (silhouettes, separation, agreement, number)."""
 
 from mercer.metrics._agreement import conditional_entropy, pair_f_score, purity_score
 from mercer.metrics._centre_measures import (
@@ -8,6 +8,7 @@ from mercer.metrics._centre_measures import (
     within_scatter,
 )
 from mercer.metrics._choice import ClusterNumberChoice, choose_n_clusters, cluster_stability, gap_statistic
+from mercer.metrics._predictions import correlation, empirical_error, member_correlation, population_error
 from mercer.metrics._silhouette import SilhouetteEstimate, silhouette_interval, silhouette_samples, silhouette_score
 
 __all__ = [
@@ -17,10 +18,14 @@ __all__ = [
     "choose_n_clusters",
     "cluster_stability",
     "conditional_entropy",
+    "correlation",
     "davies_bouldin_score",
     "dunn_index",
+    "empirical_error",
     "gap_statistic",
+    "member_correlation",
     "pair_f_score",
+    "population_error",
     "purity_score",
     "silhouette_interval",
     "silhouette_samples",

@@ -1,12 +1,12 @@
 """Choose models: nested cross-validation, candidates from simple to complex, and how certain their scores are."""
 
 from mercer._base.candidate import Candidate, Shape
+from mercer._renaming import forward_old_names
 from mercer.model_selection._bias_variance import BiasVariance, bias_variance, resampled_bias_variance
 from mercer.model_selection._complexity import (
     degrees_of_freedom,
     parameter_count,
     roughness,
-    vc_dimension,
     weight_norm,
 )
 from mercer.model_selection._curves import ScoreCurve, complexity_curve, learning_curve
@@ -53,6 +53,7 @@ __all__ = [
     "score_interval",
     "search_settings",
     "simulate_selection",
-    "vc_dimension",
     "weight_norm",
 ]
+
+__getattr__ = forward_old_names(__name__)

@@ -1,6 +1,5 @@
-"""Measures of complexity: parameters, effective degrees of freedom, norm of the weights, roughness, VC dimension."""
+"""Measures of complexity: parameters, effective degrees of freedom, norm of the weights and roughness."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +8,7 @@ from sklearn.base import clone
 
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["degrees_of_freedom", "parameter_count", "roughness", "vc_dimension", "weight_norm"]
+__all__ = ["degrees_of_freedom", "parameter_count", "roughness", "weight_norm"]
 
 _WEIGHTS = ("coef_", "intercept_")
 
@@ -161,41 +160,3 @@ def roughness(function: Callable[[np.ndarray], Any], low: float, high: float, *,
     # The ends have no second difference: they take that of their neighbour. Integrate by the trapezoidal rule.
     squares = np.concatenate([bend[:1], bend, bend[-1:]]) ** 2
     return float(np.sum((squares[1:] + squares[:-1]) / 2) * width)
-
-
-def vc_dimension(model_class: str, n_features: int = 1) -> float:
-    """Return the Vapnik-Chervonenkis dimension of classes of binary classifiers for which it is known.
-
-    Parameters
-    ----------
-    model_class : {"hyperplanes", "origin hyperplanes", "thresholds", "intervals", "boxes", "balls", "sine"}
-        Halfspaces with and without an offset; one-dimensional thresholds, intervals; boxes along the axes; balls; and
-        the sign of sin(w x), which has one parameter and no finite dimension.
-    n_features : int, default=1
-        Columns.
-
-    Returns
-    -------
-    float
-        The largest number of points that the class can label in every way.
-
-    Examples
-    --------
-    >>> from mercer.model_selection import vc_dimension
-    >>> vc_dimension("hyperplanes", 2), vc_dimension("sine")
-    (3, inf)
-    """
-    # Boxes have two bounds per axis. Balls shatter d + 1 points, as halfspaces do, and no more (Dudley, 1979).
-    known = {
-        "hyperplanes": n_features + 1,
-        "origin hyperplanes": n_features,
-        "thresholds": 1,
-        "intervals": 2,
-        "boxes": 2 * n_features,
-        "balls": n_features + 1,
-        "sine": math.inf,
-    }
-    if model_class not in known:
-        message = f"vc_dimension: model_class must be one of {', '.join(known)}; got {model_class!r}."
-        raise ParameterError(message)
-    return known[model_class]

@@ -10,7 +10,7 @@ from mercer._objective import (
     L2,
     Absolute,
     Box,
-    ElasticNet,
+    ElasticNetPenalty,
     EpsilonInsensitive,
     Exponential,
     GroupL1,
@@ -22,7 +22,7 @@ from mercer._objective import (
     NonNegative,
     Penalty,
     PenaltySum,
-    Perceptron,
+    PerceptronLoss,
     Pinball,
     Poisson,
     PowerPenalty,
@@ -35,13 +35,14 @@ from mercer._objective import (
     Tukey,
     ZeroOne,
 )
+from mercer._renaming import forward_old_names
 
 __all__ = [
     "L1",
     "L2",
     "Absolute",
     "Box",
-    "ElasticNet",
+    "ElasticNetPenalty",
     "EpsilonInsensitive",
     "Exponential",
     "GroupL1",
@@ -53,7 +54,7 @@ __all__ = [
     "NonNegative",
     "Penalty",
     "PenaltySum",
-    "Perceptron",
+    "PerceptronLoss",
     "Pinball",
     "Poisson",
     "PowerPenalty",
@@ -66,3 +67,5 @@ __all__ = [
     "Tukey",
     "ZeroOne",
 ]
+
+__getattr__ = forward_old_names(__name__)

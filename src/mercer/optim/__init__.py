@@ -5,6 +5,7 @@ certificate and the reason why the run ended. Functions of NumPy arrays, and, fo
 torch tensors on any device.
 """
 
+from mercer._renaming import forward_old_names
 from mercer.optim._constraints import (
     EqualityMinimum,
     KKTReport,
@@ -35,14 +36,14 @@ from mercer.optim._root import find_root
 from mercer.optim._rows import RowObjective
 from mercer.optim._schedule import ConstantRate, ExponentialDecay, PowerDecay, Schedule, StepDecay
 from mercer.optim._stopping import (
-    EarlyStopping,
     GradientNorm,
     MaxIter,
+    MaxTime,
+    NoImprovement,
     SmallChange,
     SmallStep,
     StopRule,
     TargetValue,
-    TimeLimit,
 )
 from mercer.optim._surfaces import HIMMELBLAU, ROSENBROCK, SADDLE, SURFACES, VALLEY, Surface, compare_methods
 from mercer.optim._walk import acceptance_probability
@@ -59,7 +60,6 @@ __all__ = [
     "ConjugateGradient",
     "ConstantRate",
     "CoordinateSearch",
-    "EarlyStopping",
     "EqualityMinimum",
     "ExponentialDecay",
     "GibbsDistribution",
@@ -70,9 +70,11 @@ __all__ = [
     "KKTReport",
     "LineMinimum",
     "MaxIter",
+    "MaxTime",
     "Momentum",
     "Nesterov",
     "Newton",
+    "NoImprovement",
     "PairwiseEnergy",
     "PilotRun",
     "PowerDecay",
@@ -89,7 +91,6 @@ __all__ = [
     "StopRule",
     "Surface",
     "TargetValue",
-    "TimeLimit",
     "acceptance_probability",
     "anneal",
     "anneal_mean_field",
@@ -112,3 +113,5 @@ __all__ = [
     "solve_equality",
     "wolfe_search",
 ]
+
+__getattr__ = forward_old_names(__name__)

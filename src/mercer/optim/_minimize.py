@@ -87,7 +87,7 @@ def minimize(
     bounds : pair or None, default=None
         For ``proximal_gradient``: (low, high), numbers or arrays; None in either place is no wall.
     stop : StopRule or None, default=None
-        When to end, such as ``MaxIter(100) | GradientNorm(1e-6) | TimeLimit(5)``; None asks for a gradient below 1e-6
+        When to end, such as ``MaxIter(100) | GradientNorm(1e-6) | MaxTime(5)``; None asks for a gradient below 1e-6
         (a move below 1e-7 in coordinate search) within 1000 steps, 10000 for methods with a learning rate.
     callback : callable or None, default=None
         Called with an :class:`~mercer.optim.Iterate` after each step; True ends the run.

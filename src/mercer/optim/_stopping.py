@@ -15,14 +15,14 @@ from mercer.errors import ParameterError
 from mercer.watch.early_stopping import Patience
 
 __all__ = [
-    "EarlyStopping",
     "GradientNorm",
     "MaxIter",
+    "MaxTime",
+    "NoImprovement",
     "SmallChange",
     "SmallStep",
     "StopRule",
     "TargetValue",
-    "TimeLimit",
 ]
 
 
@@ -130,7 +130,7 @@ class MaxIter(StopRule):
         return number + 1 >= self.n
 
 
-class TimeLimit(StopRule):
+class MaxTime(StopRule):
     """End at the first step that completes after a number of seconds; the limit of :class:`mercer.watch.TimeLimit`.
 
     Parameters
@@ -234,7 +234,7 @@ class TargetValue(StopRule):
         return step.objective <= self.value
 
 
-class EarlyStopping(StopRule):
+class NoImprovement(StopRule):
     """End when the error on a validation set has not fallen for some steps; keep the parameters with the least.
 
     The same patience as :class:`mercer.watch.EarlyStopping`, for parameters instead of estimators.

@@ -1,8 +1,10 @@
 """Support vector machines."""
 
+from mercer._renaming import forward_old_names
+from mercer.svm._hyperplane import Hyperplane, slacks
 from mercer.svm._linear_svc import LinearSVC
 from mercer.svm._linear_svr import LinearSVR
-from mercer.svm._margin import fit_path, margin_bound, margin_width, signed_distances
+from mercer.svm._margin import fit_path, margin_width, signed_distances
 from mercer.svm._nu_svc import NuSVC
 from mercer.svm._nu_svr import NuSVR
 from mercer.svm._one_class import OneClassSVM
@@ -14,13 +16,16 @@ __all__ = [
     "SVC",
     "SVDD",
     "SVR",
+    "Hyperplane",
     "LinearSVC",
     "LinearSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",
     "fit_path",
-    "margin_bound",
     "margin_width",
     "signed_distances",
+    "slacks",
 ]
+
+__getattr__ = forward_old_names(__name__)

@@ -1,4 +1,4 @@
-"""The geometry of a fitted machine: distances to its hyperplane, its margin, and a bound on its VC dimension."""
+"""The geometry of a fitted machine: distances to its hyperplane, its margin, and its path over C."""
 
 import copy
 import math
@@ -12,9 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError
-from mercer.svm._svdd import SVDD
 
-__all__ = ["fit_path", "margin_bound", "margin_width", "signed_distances"]
+__all__ = ["fit_path", "margin_width", "signed_distances"]
 
 
 def _compute_norm(model: Any) -> float:
@@ -80,45 +79,6 @@ def signed_distances(model: Any, X: Any) -> Array:
     [-3.0, 0.0, 1.0]
     """
     return model.decision_function(X) / _compute_norm(model)
-
-
-def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
-    r"""Return a bound on the VC dimension of hyperplanes with a margin as wide as the model's.
-
-    .. math:: h \le \min(\lceil R^2 / \rho^2 \rceil, n) + 1
-
-    with :math:`\rho` the margin, R the radius of the smallest sphere around the rows in feature space, and n the
-    dimension of that space, where it is known: the number of columns, of the linear kernel.
-
-    Parameters
-    ----------
-    model : SVC or LinearSVC
-        Fitted to two classes.
-    X : array-like or sparse matrix of shape (n, d)
-        The rows that the sphere is to hold.
-    ceiling : bool, default=True
-        Whether to round R^2 / rho^2 up.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from mercer.svm import SVC, margin_bound
-    >>> X = [[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [4.0, 1.0]]
-    >>> model = SVC(C=1e6, kernel="linear").fit(X, [0, 0, 1, 1])
-    >>> margin_bound(model, X)
-    3.0
-    """
-    norm = _compute_norm(model)
-    linear = "support_vectors_" not in vars(model) or model.kernel == "linear"
-    kernel = "linear" if linear else model._kernel
-    radius = SVDD(1.0, kernel=kernel, tol=1e-6).fit(X).radius_
-    ratio = radius**2 * norm**2
-    # Rounding alone must not raise an integer to the next one.
-    ratio = float(math.ceil(ratio * (1 - 1e-9))) if ceiling else ratio
-    return min(ratio, float(model.n_features_in_) if linear else math.inf) + 1.0
 
 
 def fit_path(model: Any, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Any]:

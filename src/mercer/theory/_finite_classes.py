@@ -8,7 +8,12 @@ import math
 
 from mercer.errors import DataError
 
-__all__ = ["agnostic_error_bound", "consistent_error_bound", "consistent_sample_size"]
+__all__ = [
+    "agnostic_error_bound",
+    "consistent_error_bound",
+    "consistent_failure_probability",
+    "consistent_sample_size",
+]
 
 
 def consistent_error_bound(
@@ -40,14 +45,48 @@ def consistent_error_bound(
     >>> round(consistent_error_bound(10, 100), 6)
     0.099272
     """
-    if training_error != 0:
-        message = (
-            f"consistent_error_bound: training_error must be 0 for this bound; got {training_error!r}. Use "
-            f"agnostic_error_bound."
-        )
-        raise DataError(message)
+    _require_consistent("consistent_error_bound", training_error)
     # |H| (1 - e)^m <= |H| exp(-e m) bounds the probability that some bad hypothesis is consistent; equate it to delta.
     return _log_odds("consistent_error_bound", log2_size, delta) / _count("consistent_error_bound", n_samples)
+
+
+def consistent_failure_probability(
+    log2_size: float, epsilon: float, n_samples: int, *, training_error: float = 0.0
+) -> float:
+    r"""Bound the probability that a hypothesis without training errors has an error above :math:`\epsilon`.
+
+    :math:`P(\text{error} > \epsilon) \le |H| e^{-m \epsilon}`: each hypothesis with a larger error is consistent with
+    m rows with a probability of at most :math:`(1 - \epsilon)^m`, and there are at most :math:`|H|` of them.
+
+    Parameters
+    ----------
+    log2_size : float
+        :math:`\log_2 |H|`.
+    epsilon : float in (0, 1)
+        The error.
+    n_samples : int
+        m, the number of training rows.
+    training_error : float, default=0.0
+        The hypothesis's error on the training rows, which must be zero here.
+
+    Returns
+    -------
+    float
+        At most 1, where it says nothing. With ``epsilon=consistent_error_bound(log2_size, m, delta)`` it is `delta`.
+
+    Examples
+    --------
+    >>> from mercer.theory import consistent_failure_probability
+    >>> round(consistent_failure_probability(10, 0.1, 100), 6), consistent_failure_probability(10, 0.1, 50)
+    (0.04649, 1.0)
+    """
+    name = "consistent_failure_probability"
+    _require_consistent(name, training_error)
+    if not 0 < epsilon < 1:
+        message = f"{name}: epsilon must be a number in (0, 1); got {epsilon!r}."
+        raise DataError(message)
+    # In logarithms: |H| of a deep tree is beyond all floating-point numbers.
+    return math.exp(min(_log_size(name, log2_size) - _count(name, n_samples) * epsilon, 0.0))
 
 
 def consistent_sample_size(log2_size: float, epsilon: float, delta: float = 0.05) -> int:
@@ -113,17 +152,30 @@ def agnostic_error_bound(training_error: float, log2_size: float, n_samples: int
     return training_error + math.sqrt(_log_odds(name, log2_size, delta) / (2 * _count(name, n_samples)))
 
 
-def _log_odds(name: str, log2_size: float, delta: float) -> float:
-    """Check the arguments, and return ln |H| + ln (1 / delta)."""
+def _require_consistent(name: str, training_error: float) -> None:
+    """Raise if there is a training error."""
+    if training_error != 0:
+        message = f"{name}: training_error must be 0 for this bound; got {training_error!r}. Use agnostic_error_bound."
+        raise DataError(message)
+
+
+def _log_size(name: str, log2_size: float) -> float:
+    """Check that there is a hypothesis, and return ln |H|."""
     if not log2_size >= 0:
         message = (
             f"{name}: log2_size must be a number in [0, inf); got {log2_size!r}. A class has a hypothesis at least."
         )
         raise DataError(message)
+    return log2_size * math.log(2.0)
+
+
+def _log_odds(name: str, log2_size: float, delta: float) -> float:
+    """Check the arguments, and return ln |H| + ln (1 / delta)."""
+    size = _log_size(name, log2_size)
     if not 0 < delta < 1:
         message = f"{name}: delta must be a number in (0, 1); got {delta!r}. It is the probability of failure."
         raise DataError(message)
-    return log2_size * math.log(2.0) - math.log(delta)
+    return size - math.log(delta)
 
 
 def _count(name: str, n_samples: int) -> int:

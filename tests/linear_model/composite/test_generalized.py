@@ -20,7 +20,7 @@ from mercer.objectives import (
     Huber,
     Monotonicity,
     NonNegative,
-    Perceptron,
+    PerceptronLoss,
     PowerPenalty,
     Smoothness,
     Squared,
@@ -212,7 +212,7 @@ def test_class_weights_are_weights_of_rows():
     ("given", "words"),
     [
         ({"loss": Tukey()}, "Tukey is not convex"),
-        ({"loss": Perceptron()}, "Perceptron is least where all coefficients are zero"),
+        ({"loss": PerceptronLoss()}, "PerceptronLoss is least where all coefficients are zero"),
         ({"penalty": GroupL1([0, 1]), "alpha": 1.0}, "GroupL1: groups must have one number for each of 5 columns"),
         ({"penalty": NonNegative(), "solver": "irls"}, "solver='irls' takes l1, l2, elastic net and smooth penalties"),
         ({"class_weight": "balanced"}, "class_weight is for losses of labels"),

@@ -5,8 +5,9 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import Perceptron as TheirPerceptron
 
-from mercer.linear_model import Perceptron, empirical_error
-from mercer.objectives import Perceptron as PerceptronLoss
+from mercer.linear_model import Perceptron
+from mercer.metrics import empirical_error
+from mercer.objectives import PerceptronLoss
 
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 

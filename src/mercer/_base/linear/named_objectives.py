@@ -7,7 +7,7 @@ from mercer._objective import (
     L2,
     Absolute,
     Box,
-    ElasticNet,
+    ElasticNetPenalty,
     EpsilonInsensitive,
     Exponential,
     Hinge,
@@ -43,7 +43,7 @@ LOSSES: dict[str, Loss] = {
 PENALTIES: dict[str, Penalty] = {
     "l2": L2(),
     "l1": L1(),
-    "elasticnet": ElasticNet(0.5, 0.5),
+    "elasticnet": ElasticNetPenalty(0.5, 0.5),
     "nonnegative": NonNegative(),
     "smoothness": Smoothness(),
 }

@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mercer._objective import ElasticNet, Loss, Penalty, PenaltySum, PiecewiseLoss
+from mercer._objective import ElasticNetPenalty, Loss, Penalty, PenaltySum, PiecewiseLoss
 from mercer._solver.step import Certificate
 from mercer._source import Block
 from mercer._statistic import Statistic
@@ -132,17 +132,17 @@ class CompositeProblem:
         return None if self.smooth_penalty is not None else self.penalty
 
     @cached_property
-    def elastic(self) -> ElasticNet | None:
+    def elastic(self) -> ElasticNetPenalty | None:
         """The elastic net in the penalty: none at all is one of strength zero; None if there are other corners."""
         cornered = self.cornered_penalty
-        net = ElasticNet(0.0, 0.0) if cornered is None else cornered.elastic
+        net = ElasticNetPenalty(0.0, 0.0) if cornered is None else cornered.elastic
         if net is None:
             return None
         columns = np.ones(self.n_features)
-        return ElasticNet(columns * net.l1, columns * net.l2)
+        return ElasticNetPenalty(columns * net.l1, columns * net.l2)
 
     @property
-    def net(self) -> ElasticNet:
+    def net(self) -> ElasticNetPenalty:
         """The elastic net of the penalty, for solvers that are chosen only if `elastic` is not None."""
         net = self.elastic
         assert net is not None

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.errors import DataError
 
-__all__ = ["combine_labels", "combine_numbers", "member_correlation", "variance_of_average"]
+__all__ = ["combine_labels", "combine_numbers", "variance_of_average"]
 
 
 def combine_labels(labels: Any, weights: Any = None) -> np.ndarray:
@@ -113,39 +113,3 @@ def variance_of_average(variance: float, correlation: float, n_members: int) -> 
         )
         raise DataError(message)
     return correlation * variance + (1 - correlation) * variance / n_members
-
-
-def member_correlation(predictions: Any) -> tuple[float, float]:
-    """Return the mean variance of members and their mean pairwise correlation over repeated experiments.
-
-    Parameters
-    ----------
-    predictions : array-like of shape (n_repeats, n_members)
-        What each member predicts for one row, in experiments that differ by their training rows; or for many rows,
-        less the truth.
-
-    Returns
-    -------
-    variance, correlation : float
-        Such that :func:`variance_of_average` gives the variance of the members' mean exactly: the correlation is the
-        mean covariance of two members over the mean variance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.ensemble import member_correlation, variance_of_average
-    >>> table = np.random.default_rng(0).normal(size=(500, 4)) + np.random.default_rng(1).normal(size=(500, 1))
-    >>> variance, correlation = member_correlation(table)
-    >>> bool(np.isclose(variance_of_average(variance, correlation, 4), table.mean(axis=1).var(ddof=1)))
-    True
-    """
-    table = np.asarray(predictions, dtype=np.float64)
-    if table.ndim != 2 or min(table.shape) < 2:
-        message = f"member_correlation: predictions must be a table of at least 2 x 2; got shape {table.shape}."
-        raise DataError(message)
-    covariance = np.cov(table, rowvar=False)
-    m = table.shape[1]
-    variance = float(np.trace(covariance) / m)
-    # The mean of the m (m - 1) entries off the diagonal.
-    between = float((covariance.sum() - np.trace(covariance)) / (m * (m - 1)))
-    return variance, between / variance if variance > 0 else 0.0

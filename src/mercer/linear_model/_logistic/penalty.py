@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._objective import ElasticNet
+from mercer._objective import ElasticNetPenalty
 from mercer.errors import ParameterError
 
 __all__ = ["check_solver", "read_penalty", "strengths"]
@@ -68,7 +68,7 @@ def check_solver(estimator: Any, C: float, ratio: float) -> None:
         raise ParameterError(message)
 
 
-def strengths(estimator: Any, C: float, ratio: float, n_features: int, total_weight: float) -> ElasticNet:
+def strengths(estimator: Any, C: float, ratio: float, n_features: int, total_weight: float) -> ElasticNetPenalty:
     """Return penalty strengths on the scale of the mean loss: 1 / (C S) a column; the intercept's as in liblinear."""
     strength = 0.0 if math.isinf(C) else 1.0 / (C * total_weight)
     columns = np.ones(n_features + 1)
@@ -78,4 +78,4 @@ def strengths(estimator: Any, C: float, ratio: float, n_features: int, total_wei
         # liblinear's intercept is s v, with v the weight of a column of constant s, under penalty like any other.
         l1[-1] = strength * ratio / estimator.intercept_scaling
         l2[-1] = strength * (1.0 - ratio) / estimator.intercept_scaling**2
-    return ElasticNet(l1, l2)
+    return ElasticNetPenalty(l1, l2)

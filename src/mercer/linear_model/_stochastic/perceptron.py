@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mercer._base.parameter import Choice, Instance, Nothing, Real, Rule
-from mercer._objective import Perceptron as PerceptronLoss
+from mercer._objective import PerceptronLoss
 from mercer._solver import Certificate, Outcome
 from mercer._source import Block, Source
 from mercer._statistic import Statistic

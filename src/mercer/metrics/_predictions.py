@@ -1,4 +1,4 @@
-"""Measures of agreement: the correlation of values, and the error of labels."""
+"""Measures of predictions: the correlation of values and of members of an ensemble, and the error of labels."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["correlation", "empirical_error", "population_error"]
+__all__ = ["correlation", "empirical_error", "member_correlation", "population_error"]
 
 
 def correlation(x: Any, y: Any = None) -> Any:
@@ -31,7 +31,7 @@ def correlation(x: Any, y: Any = None) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.linear_model import correlation
+    >>> from mercer.metrics import correlation
     >>> float(correlation([1, 2, 3, 4], [1, 3, 2, 4]))
     0.8
     """
@@ -62,7 +62,7 @@ def empirical_error(y_true: Any, y_pred: Any, sample_weight: Any = None) -> floa
 
     Examples
     --------
-    >>> from mercer.linear_model import empirical_error
+    >>> from mercer.metrics import empirical_error
     >>> empirical_error(["a", "b", "b", "a"], ["a", "b", "a", "a"])
     0.25
     """
@@ -90,7 +90,7 @@ def population_error(joint: Any, decisions: Any) -> float:
 
     Examples
     --------
-    >>> from mercer.linear_model import population_error
+    >>> from mercer.metrics import population_error
     >>> round(population_error([[0.3, 0.1], [0.2, 0.4]], [0, 1]), 6)
     0.3
     """
@@ -101,6 +101,43 @@ def population_error(joint: Any, decisions: Any) -> float:
     chosen = column_or_1d(decisions).astype(np.int64)
     check_consistent_length(joint, chosen)
     return float(1.0 - joint[np.arange(len(joint)), chosen].sum())
+
+
+def member_correlation(predictions: Any) -> tuple[float, float]:
+    """Return the mean variance of members and their mean pairwise correlation over repeated experiments.
+
+    Parameters
+    ----------
+    predictions : array-like of shape (n_repeats, n_members)
+        What each member predicts for one row, in experiments that differ by their training rows; or for many rows,
+        less the truth.
+
+    Returns
+    -------
+    variance, correlation : float
+        Such that :func:`mercer.ensemble.variance_of_average` gives the variance of the members' mean exactly: the
+        correlation is the mean covariance of two members over the mean variance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.ensemble import variance_of_average
+    >>> from mercer.metrics import member_correlation
+    >>> table = np.random.default_rng(0).normal(size=(500, 4)) + np.random.default_rng(1).normal(size=(500, 1))
+    >>> variance, correlation = member_correlation(table)
+    >>> bool(np.isclose(variance_of_average(variance, correlation, 4), table.mean(axis=1).var(ddof=1)))
+    True
+    """
+    table = np.asarray(predictions, dtype=np.float64)
+    if table.ndim != 2 or min(table.shape) < 2:
+        message = f"member_correlation: predictions must be a table of at least 2 x 2; got shape {table.shape}."
+        raise DataError(message)
+    covariance = np.cov(table, rowvar=False)
+    m = table.shape[1]
+    variance = float(np.trace(covariance) / m)
+    # The mean of the m (m - 1) entries off the diagonal.
+    between = float((covariance.sum() - np.trace(covariance)) / (m * (m - 1)))
+    return variance, between / variance if variance > 0 else 0.0
 
 
 def _directions(values: np.ndarray) -> np.ndarray:

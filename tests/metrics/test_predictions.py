@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
 
-from mercer.linear_model import LogisticRegression, correlation, empirical_error, population_error
+from mercer.linear_model import LogisticRegression
+from mercer.metrics import correlation, empirical_error, population_error
 
 
 @pytest.mark.catalogue("LM-20")

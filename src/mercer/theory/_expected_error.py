@@ -21,7 +21,7 @@ def expected_in_sample_error(n_samples: int, n_features: int, noise_variance: fl
 
     Examples
     --------
-    >>> from mercer.linear_model import expected_in_sample_error
+    >>> from mercer.theory import expected_in_sample_error
     >>> expected_in_sample_error(40, 8, 1.0)
     0.8
     """
@@ -50,7 +50,7 @@ def expected_out_of_sample_error(
 
     Examples
     --------
-    >>> from mercer.linear_model import expected_out_of_sample_error
+    >>> from mercer.theory import expected_out_of_sample_error
     >>> expected_out_of_sample_error(40, 8, 1.0)
     1.2
     >>> round(expected_out_of_sample_error(40, 8, 1.0, design="gaussian"), 3)

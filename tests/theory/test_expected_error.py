@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mercer.errors import ParameterError
-from mercer.linear_model import LinearRegression, expected_in_sample_error, expected_out_of_sample_error
+from mercer.linear_model import LinearRegression
+from mercer.theory import expected_in_sample_error, expected_out_of_sample_error
 
 RNG = np.random.default_rng(0)
 

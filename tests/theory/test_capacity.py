@@ -1,0 +1,124 @@
+"""VC dimensions and the bound from a margin, against enumeration and closed forms."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from mercer.errors import ParameterError
+from mercer.kernels import Linear, Polynomial
+from mercer.svm import SVC, LinearSVC
+from mercer.theory import margin_bound, vc_dimension
+
+RECTANGLE = np.array([[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [4.0, 1.0]])
+SIDES = [-1, -1, 1, 1]
+
+
+def enclose(points):
+    """Return the squared radius of the smallest circle around points of the plane, over all pairs and triples."""
+    best = np.inf
+    for corners in [*combinations(points, 2), *combinations(points, 3)]:
+        # The centre is at one distance from all corners, and in their span.
+        steps = np.array([corner - corners[0] for corner in corners[1:]])
+        centre = corners[0] + np.linalg.lstsq(steps, (steps**2).sum(axis=1) / 2, rcond=None)[0]
+        radius = ((corners[0] - centre) ** 2).sum()
+        if ((points - centre) ** 2).sum(axis=1).max() <= radius * (1 + 1e-9):
+            best = min(best, radius)
+    return best
+
+
+def can_split(points, labels, offset):
+    """Return whether a hyperplane gives these labels, by a linear program: y (w x + b) >= 1."""
+    rows = np.column_stack([points, np.ones(len(points))]) if offset else points
+    constraints = -np.asarray(labels)[:, None] * rows
+    return linprog(np.zeros(rows.shape[1]), constraints, -np.ones(len(points)), bounds=(None, None)).status == 0
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 3])
+@pytest.mark.parametrize(("name", "offset"), [("hyperplanes", True), ("origin hyperplanes", False)])
+def test_hyperplanes_shatter_their_dimension_and_not_one_point_more(name, offset, n_features):
+    dimension = vc_dimension(name, n_features)
+    random = np.random.default_rng(0)
+    for size, shattered in ((dimension, True), (dimension + 1, False)):
+        points = random.normal(size=(size, n_features))
+        assert all(can_split(points, labels, offset) for labels in product([-1, 1], repeat=size)) == shattered
+
+
+def test_boxes_shatter_two_points_a_column():
+    points = np.concatenate([np.eye(3), -np.eye(3)])
+    assert vc_dimension("boxes", 3) == len(points)
+    for labels in product([False, True], repeat=6):
+        inside = points[list(labels)]
+        low, high = (inside.min(axis=0), inside.max(axis=0)) if len(inside) else (np.ones(3), -np.ones(3))
+        np.testing.assert_array_equal(((points >= low) & (points <= high)).all(axis=1), labels)
+    assert vc_dimension("balls", 3) == 4
+    assert (vc_dimension("thresholds"), vc_dimension("intervals"), vc_dimension("sine")) == (1, 2, np.inf)
+
+
+@pytest.mark.parametrize("n_features", [0, -1, 2.5, True, "3"])
+def test_columns_are_counted_by_whole_numbers(n_features):
+    with pytest.raises(ParameterError, match=r"vc_dimension: n_features must be an integer in \[1, inf\); got "):
+        vc_dimension("boxes", n_features)
+    with pytest.raises(ParameterError, match="vc_dimension: model_class must be one of hyperplanes, "):
+        vc_dimension("trees")
+
+
+@pytest.mark.catalogue("LT-12")
+def test_the_margin_bound_counts_columns_or_margins():
+    model = SVC(C=1e6, kernel="linear", tol=1e-9).fit(RECTANGLE, SIDES)
+    # The margin is 2 and the sphere around the rectangle has the squared radius 4.25.
+    assert margin_bound(model, RECTANGLE, ceiling=False) == pytest.approx(4.25 / 4 + 1, rel=1e-4)
+    assert margin_bound(model, RECTANGLE) == 3.0
+    near = RECTANGLE * [0.025, 1.0]
+    assert margin_bound(SVC(C=1e6, kernel="linear", tol=1e-9).fit(near, SIDES), near) == 3.0
+
+
+@pytest.mark.catalogue("LT-12")
+@pytest.mark.parametrize("seed", range(4))
+def test_the_bound_is_the_squared_radius_over_the_squared_margin_and_falls_with_the_margin(seed):
+    random = np.random.default_rng(seed)
+    cloud = random.normal(size=(12, 2))
+    bounds = []
+    for gap in (8.0, 20.0, 60.0):
+        X = cloud + gap * np.outer(np.arange(12) % 2, [0.6, 0.8])
+        y = np.where(np.arange(12) % 2, 1, -1)
+        # Half the smallest distance of the convex hulls is the margin; here by the dual, on a fine grid of directions.
+        turns = np.linspace(0, np.pi, 20001)
+        shadows = X @ np.array([np.cos(turns), np.sin(turns)])
+        margin = (shadows[y > 0].min(axis=0) - shadows[y < 0].max(axis=0)).max() / 2
+        model = SVC(C=1e8, kernel="linear", tol=1e-8).fit(X, y)
+        # Columns of zeros change neither radius nor margin, so that the bound is that of any larger space.
+        wide = np.column_stack([X, np.zeros((12, 30))])
+        flat = SVC(C=1e8, kernel="linear", tol=1e-8).fit(wide, y)
+        bounds.append(margin_bound(flat, wide, ceiling=False))
+        assert bounds[-1] == pytest.approx(enclose(X) / margin**2 + 1, rel=1e-3)
+        assert margin_bound(flat, wide) == np.ceil(enclose(X) / margin**2 * (1 - 1e-4)) + 1
+        assert margin_bound(model, X) <= 3.0
+    assert bounds == sorted(bounds, reverse=True)
+
+
+@pytest.mark.catalogue("LT-12")
+def test_a_kernel_object_has_the_dimension_of_its_name():
+    near = RECTANGLE * [0.02, 1.0]
+    for kernel in ("linear", Linear()):
+        assert margin_bound(SVC(C=1e8, kernel=kernel, tol=1e-9).fit(near, SIDES), near) == 3.0
+    # Products of up to two of two columns: 1, x, y, x^2, xy, y^2; without the constant only the last three.
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    inside = (rows**2).sum(axis=1) < 1
+    for kernel, dimension in ((Polynomial(2, 1.0, 1.0), 6), (Polynomial(2, 1.0, 0.0), 3)):
+        model = SVC(C=1e8, kernel=kernel, tol=1e-6, max_iter=200_000).fit(rows, inside)
+        assert margin_bound(model, rows) == dimension + 1
+    line = LinearSVC(C=1e6, loss="hinge", tol=1e-8, max_iter=100_000).fit(near, SIDES)
+    assert margin_bound(line, near) == 3.0
+
+
+@pytest.mark.catalogue("LT-12")
+@pytest.mark.parametrize("gamma", [0.1, 0.5, 2.0])
+def test_the_bound_of_a_gaussian_kernel_on_the_corners_of_a_square_is_in_closed_form(gamma):
+    """By symmetry the centre is the mean, R^2 = 1 - mean K, and all coefficients are equal, |w|^2 = 4 / (1 - e)^2."""
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    model = SVC(C=1e8, gamma=gamma, tol=1e-9).fit(X, [-1, -1, 1, 1])
+    e = np.exp(-gamma)
+    radius, norm = 1 - (1 + 2 * e + e**2) / 4, 4 / (1 - e) ** 2
+    assert margin_bound(model, X, ceiling=False) == pytest.approx(radius * norm + 1, rel=1e-3)
