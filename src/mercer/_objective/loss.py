@@ -109,7 +109,7 @@ class Loss:
 
         Other arguments are those of :meth:`value`.
         """
-        return self._apply(lambda *arguments: self._prox(*arguments[:2], step, arguments[2]), scores, y, xp, checked)
+        return self._apply(lambda z, t, space: self._prox(z, t, step, space), scores, y, xp, checked)
 
     def mean(self, scores: Any, xp: Any = None) -> Array:
         """Return the expected targets that the scores stand for, in their shape: the probabilities of the classes."""

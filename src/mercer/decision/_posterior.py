@@ -62,7 +62,8 @@ def posterior(likelihoods: Any, priors: Any, *, log: bool = False, return_eviden
     Returns
     -------
     posteriors : ndarray of shape (n, n_classes)
-        Rows sum to one.
+        Rows sum to one. A row that no class can have, whose logarithms are all minus infinity, gets the priors; of
+        likelihoods that are zero in all classes, which may have underflowed, it is an error.
     log_evidence : ndarray of shape (n,)
         With ``return_evidence=True``.
 
@@ -79,17 +80,28 @@ def posterior(likelihoods: Any, priors: Any, *, log: bool = False, return_eviden
             logs = np.log(read_numbers("posterior", "likelihoods", likelihoods, 0.0))
     joint = log_joint(logs, priors)
     evidence = logsumexp(joint, axis=-1)
-    if not np.isfinite(evidence).all():
-        row = int(np.argmin(np.isfinite(np.atleast_1d(evidence))))
+    wrong = np.atleast_1d(evidence == np.inf if log else ~np.isfinite(evidence))
+    if wrong.any():
+        cure = "Smooth the densities." if log else "Give logarithms with log=True, which do not underflow."
         message = (
-            f"posterior: row {row} must have a positive, finite density in some class that can occur; got none. "
-            f"Give logarithms with log=True, which do not underflow, or smooth the densities."
+            f"posterior: row {int(np.argmax(wrong))} must have a {'' if log else 'positive, '}finite density in each "
+            f"class that can occur, and not zero in all; got none. {cure}"
         )
         raise DataError(message)
+    joint = replace_impossible(joint, priors)
     # Divided by their own sum, not by the evidence: beyond 1e15 nats a logarithm has no digits left for the sum.
     shares = np.exp(joint - joint.max(axis=-1, keepdims=True))
     shares /= shares.sum(axis=-1, keepdims=True)
     return (shares, evidence) if return_evidence else shares
+
+
+def replace_impossible(joint: np.ndarray, priors: Any) -> np.ndarray:
+    """Return log-joints with the log-priors in rows that no class can have: those say nothing about the class."""
+    impossible = joint.max(axis=-1, keepdims=True) == -np.inf
+    if not impossible.any():
+        return joint
+    with np.errstate(divide="ignore"):
+        return np.where(impossible, np.log(np.asarray(priors, dtype=np.float64)), joint)
 
 
 def discriminant_functions(
@@ -132,7 +144,8 @@ def discriminant_functions(
     elif form == "log_joint":
         value = joint
     elif form == "difference" and joint.shape[-1] == 2:
-        value = joint[..., 1] - joint[..., 0]
+        possible = replace_impossible(joint, priors)
+        value = possible[..., 1] - possible[..., 0]
     else:
         message = (
             f"discriminant_functions: form must be one of {', '.join(map(repr, _FORMS))}, the last for two classes; "
@@ -144,6 +157,8 @@ def discriminant_functions(
 
 def bayes_decision(log_likelihoods: Any, priors: Any) -> np.ndarray:
     """Return the class of highest posterior probability, by the log-joint; the first of equals.
+
+    A row that no class can have gets the class of the largest prior.
 
     Parameters
     ----------
@@ -163,4 +178,4 @@ def bayes_decision(log_likelihoods: Any, priors: Any) -> np.ndarray:
     >>> bayes_decision([[-1000.0, -1001.0], [-3.0, -2.0]], [0.5, 0.5])
     array([0, 1])
     """
-    return log_joint(log_likelihoods, priors).argmax(axis=-1)
+    return replace_impossible(log_joint(log_likelihoods, priors), priors).argmax(axis=-1)
