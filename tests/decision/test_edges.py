@@ -98,5 +98,6 @@ def test_class_densities_decide_for_the_larger_joint_density():
     x = np.linspace(-4, 6, 41)
     joint = [np.log(p) + density.logpdf(x) for p, density in zip([0.7, 0.3], classes.densities, strict=True)]
     np.testing.assert_allclose(classes.log_joint(x), np.transpose(joint), rtol=1e-12)
-    decided = bayes_decision(np.stack([density.logpdf(x) for density in classes.densities], axis=-1), [0.7, 0.3])
+    logs = np.stack([density.logpdf(x) for density in classes.densities], axis=-1)
+    decided = bayes_decision(log_likelihood=logs, priors=[0.7, 0.3])
     assert decided.tolist() == np.argmax(joint, axis=0).tolist()

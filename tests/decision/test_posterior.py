@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.decision import bayes_decision, discriminant_functions, log_joint, posterior
+from mercer.decision import ClassDensities, bayes_decision, discriminant_functions, log_joint, posterior
 from mercer.errors import DataError, ParameterError
-from mercer.estimation import BernoulliDensity, IndependentDensity
+from mercer.estimation import BernoulliDensity, IndependentDensity, UniformDensity
 
 RANDOM = np.random.default_rng(0)
 
@@ -98,11 +98,26 @@ def test_posteriors_of_the_most_improbable_rows_still_sum_to_one():
     np.testing.assert_allclose(posterior(log_likelihood=[[-1e308, -1e308]], priors=[0.5, 0.5]), [[0.5, 0.5]])
 
 
-def test_impossible_rows_are_refused_with_the_cure():
-    with pytest.raises(
-        DataError, match=r"posterior: row 1 must have a positive, finite density .* by log_likelihood=, which"
-    ):
+def test_likelihoods_that_may_have_underflowed_are_refused_with_the_cure():
+    with pytest.raises(DataError, match=r"row 1 must have a positive, finite density .* log_likelihood=, which"):
         posterior([[0.1, 0.2], [0.0, 0.0]], [0.5, 0.5])
+    with pytest.raises(DataError, match=r"posterior: row 0 must have a finite density .* Smooth the densities"):
+        posterior(log_likelihood=[[np.inf, 0.0]], priors=[0.5, 0.5])
+
+
+def test_a_row_that_no_class_can_have_leaves_the_priors():
+    priors = [0.2, 0.5, 0.3]
+    logs = [[-np.inf, -np.inf, -np.inf], [-1.0, -np.inf, -2.0]]
+    shares, evidence = posterior(log_likelihood=logs, priors=priors, return_evidence=True)
+    np.testing.assert_allclose(shares[0], priors)
+    assert evidence[0] == -np.inf
+    assert bayes_decision(log_likelihood=logs, priors=priors).tolist() == [1, 0]
+    np.testing.assert_allclose(
+        discriminant_functions(log_likelihood=[[-np.inf] * 2], priors=[0.2, 0.8], form="difference"), [np.log(4.0)]
+    )
+    world = ClassDensities([UniformDensity(0.0, 1.0), UniformDensity(1.0, 2.0), UniformDensity(2.0, 3.0)], priors)
+    np.testing.assert_allclose(world.posterior([0.5, 9.0]), [[1.0, 0.0, 0.0], priors])
+    assert world.decide([0.5, 9.0]).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from sklearn.neighbors import KernelDensity
 from mercer.covariance import EmpiricalCovariance
 from mercer.discriminant_analysis import ClassConditionalClassifier, QuadraticDiscriminantAnalysis
 from mercer.errors import DataError, ParameterError
+from mercer.neighbors import HistogramDensity
 
 
 class Geometric:
@@ -167,3 +168,14 @@ def test_parts_that_cannot_be_learnt_from_are_refused():
     with pytest.raises(AttributeError) as raised:
         _ = ClassConditionalClassifier(KernelDensity()).partial_fit
     assert "partial_fit needs densities that have it; KernelDensity has not" in str(raised.value.__cause__)
+
+
+def test_a_row_that_no_class_can_have_gets_the_priors():
+    X = np.r_[np.linspace(0, 1, 10), np.linspace(3, 4, 30)][:, None]
+    y = np.repeat(["few", "many"], [10, 30])
+    model = ClassConditionalClassifier(HistogramDensity(bins=4)).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba([[9.0], [0.5]]), [[0.25, 0.75], [1.0, 0.0]])
+    assert model.predict([[9.0]]) == ["many"]
+    assert model.decision_function([[9.0]]) == pytest.approx(np.log(3.0))
+    given = ClassConditionalClassifier(HistogramDensity(bins=4), priors=[0.9, 0.1]).fit(X, y)
+    assert given.predict([[9.0]]) == ["few"]

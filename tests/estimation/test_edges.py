@@ -25,9 +25,9 @@ from mercer.estimation import (
     MultivariateGaussianDensity,
     UniformDensity,
     cramer_rao_bound,
+    data_log_likelihood,
     grid_posterior,
     james_stein,
-    log_likelihood,
     maximum_entropy,
     maximum_likelihood,
     monte_carlo_evidence,
@@ -73,8 +73,8 @@ def test_a_beta_density_has_a_mode_inside_only_if_both_exponents_are_above_one(a
 
 def test_rows_of_weight_zero_are_absent_even_where_they_are_impossible():
     density = UniformDensity(0.0, 2.0)
-    assert log_likelihood(density, [1.0, 5.0, 0.5], [2.0, 0.0, 1.0]) == -3 * np.log(2)
-    assert log_likelihood(density, [1.0, 5.0], [1.0, 0.5]) == -np.inf
+    assert data_log_likelihood(density, [1.0, 5.0, 0.5], [2.0, 0.0, 1.0]) == -3 * np.log(2)
+    assert data_log_likelihood(density, [1.0, 5.0], [1.0, 0.5]) == -np.inf
 
 
 def test_defaults_are_one_trial_and_uniform_priors():

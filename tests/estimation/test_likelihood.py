@@ -1,13 +1,18 @@
 """Maximum likelihood, maximum a posteriori and posteriors on grids, for any log-density."""
 
+import warnings
+
 import numpy as np
 import pytest
+import scipy.stats
 from scipy.stats import beta
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer.errors import DataError
 from mercer.estimation import (
     BetaDensity,
     BetaGeometric,
+    ExponentialDensity,
     GaussianDensity,
     GaussianMean,
     GeometricDensity,
@@ -18,7 +23,7 @@ from mercer.estimation import (
     maximum_likelihood,
 )
 from mercer.linear_model import GeneralizedLinearEstimator, Ridge
-from mercer.optim import GradientNorm, MaxIter
+from mercer.optim import ROSENBROCK, GradientNorm, MaxIter, minimize
 
 
 def geometric(x, theta):
@@ -83,6 +88,53 @@ def test_gaussian_priors_give_ridge_and_laplace_priors_the_lasso():
 
     for shift in 1e-3 * np.vstack([np.eye(3), -np.eye(3)]):
         assert posterior(coefficients) >= posterior(coefficients + shift)
+
+
+@pytest.mark.catalogue("PE-12")
+@pytest.mark.parametrize("prior", [
+    LaplaceDensity(0.0, 0.5),
+    LaplaceDensity(np.zeros(3), 0.5),
+    scipy.stats.laplace(0.0, 0.5),
+    lambda w: -2.0 * np.abs(w).sum(),
+], ids=["numbers", "vector", "scipy", "function"])  # fmt: skip
+def test_a_laplace_prior_gives_the_soft_threshold_of_orthogonal_columns_exactly(prior):
+    # Columns of length 2 that are orthogonal: the minimum of |y - X w|^2 / 2 + 2 |w|_1 is S(X'y, 2) / 4, by hand.
+    X = np.array([[1.0, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    y = X @ [1.0, 0.3, -1.5]
+    rows = np.column_stack([X, y])
+    found = maximum_a_posteriori(
+        lambda rows, w: GaussianDensity(rows[:, :3] @ w, 1.0).logpdf(rows[:, 3]), prior, rows, np.full(3, 0.2)
+    )
+    assert found.result.converged
+    assert found.parameters == pytest.approx([0.5, 0.0, -1.0], abs=2e-6)
+    if hasattr(prior, "prox") or hasattr(prior, "dist"):
+        assert found.parameters[1] == 0.0
+        np.testing.assert_allclose(found.information, 4 * np.eye(3), atol=1e-3)
+
+
+def test_an_exponential_prior_keeps_to_its_side_and_ends_at_its_wall():
+    def gaussian_mean(x, theta):
+        return GaussianDensity(theta[0], 1.0).logpdf(x)
+
+    # The minimum of (m - 1/4)^2 / 2 * 4 + 2 m is at 1/4 - 2/4 < 0, hence at the wall; that of (m - 2)^2 ... at 3/2.
+    wall = maximum_a_posteriori(gaussian_mean, ExponentialDensity(2.0), [0.0, 0.5, 0.25, 0.25], [1.0])
+    assert (wall.parameters[0], wall.result.converged) == (0.0, True)
+    inside = maximum_a_posteriori(gaussian_mean, ExponentialDensity(2.0), [1.0, 3.0, 2.0, 2.0], [1.0])
+    assert inside.parameters[0] == pytest.approx(1.5, abs=1e-6)
+
+
+def test_a_search_that_does_not_converge_warns():
+    stop = GradientNorm(1e-12) | MaxIter(1)
+    with pytest.warns(ConvergenceWarning, match="maximum_likelihood: the search did not converge") as caught:
+        found = maximum_likelihood(gaussian, [1.0, 2.0, 6.0], [0.0, 1.0], stop=stop)
+    assert len(caught) == 1
+    assert not found.result.converged
+    with pytest.warns(ConvergenceWarning, match="It did not converge: allow more steps"):
+        minimize(ROSENBROCK, [-1.2, 1.0], stop=stop)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # A number of steps and nothing else is what the user asked for.
+        assert minimize(ROSENBROCK, [-1.2, 1.0], stop=MaxIter(3)).n_iter == 3
 
 
 @pytest.mark.catalogue("PE-12")

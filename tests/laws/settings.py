@@ -117,6 +117,7 @@ SETTINGS = {
     "KernelDensity": [
         {},
         {"bandwidth": "cross_validation", "n_held_out": 600},
+        {"bandwidth": "normal_reference"},
         {"bandwidth": "scott", "kernel": "exponential", "algorithm": "brute"},
         {"bandwidth": 9.0, "kernel": "cosine", "rtol": 1e-8},
         {"bandwidth": 3.0, "metric": "manhattan"},

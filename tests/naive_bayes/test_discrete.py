@@ -35,13 +35,28 @@ def test_impossible_rows_score_minus_infinity_and_never_nan():
     scores = model.predict_joint_log_proba([[1.0, 0.0], [0.0, 1.0]])
     assert np.isneginf(scores).tolist() == [[True, False, False], [False, True, False]]
     assert np.isfinite(model.predict_proba([[1.0, 0.0]])).all()
-    hard = BernoulliNB.from_parameters([[0.0], [0.0]], [0.5, 0.5])
-    np.testing.assert_allclose(hard.predict_proba([[1.0]]), [[0.5, 0.5]])
+    hard = BernoulliNB.from_parameters([[0.0], [0.0]], [0.3, 0.7])
+    np.testing.assert_allclose(hard.predict_proba([[1.0]]), [[0.3, 0.7]])
+    np.testing.assert_allclose(hard.predict_log_proba([[1.0]]), np.log([[0.3, 0.7]]))
+    assert hard.predict([[1.0]]) == [1]
     fitted = BernoulliNB(alpha=0).fit([[0, 1], [0, 0], [1, 1], [1, 0]], [0, 0, 1, 1])
     assert fitted.predict_proba([[1, 1]]).tolist() == [[0.0, 1.0]]
     words = MultinomialNB(alpha=0).fit([[2, 0, 1], [0, 3, 1]], [0, 1])
     assert words.predict_proba([[1, 0, 0], [0, 0, 1]])[0].tolist() == [1.0, 0.0]
     assert np.isfinite(words.predict_proba([[1, 1, 0]])).all()
+
+
+@pytest.mark.parametrize("model", [
+    BernoulliNB(alpha=0), MultinomialNB(alpha=0), CategoricalNB(alpha=0),
+])  # fmt: skip
+def test_rows_that_no_class_can_have_get_the_priors_for_few_rows_and_many(model):
+    X, y = np.array([[1, 0, 1]] * 2 + [[0, 1, 0]] * 4), np.array(["a"] * 2 + ["b"] * 4)
+    impossible = np.tile([[1, 1, 1]], (3000, 1))
+    fitted = model.fit(X, y)
+    for rows in (impossible[:1], impossible):
+        np.testing.assert_allclose(fitted.predict_proba(rows), np.tile([1 / 3, 2 / 3], (len(rows), 1)))
+        assert set(fitted.predict(rows)) == {"b"}
+    assert fitted.score(impossible, ["b"] * 3000) == 1.0
 
 
 @pytest.mark.catalogue("DT-10")

@@ -1,12 +1,14 @@
 """Bandwidths by rule and by the likelihood of rows left out."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KernelDensity as TheirDensity
 
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 from mercer.neighbors import KernelDensity
 from mercer.neighbors._cell_grid import GridPlan
 from mercer.neighbors._density_method import Method
@@ -35,6 +37,51 @@ def test_rules_are_their_formulas_and_count_repetitions(rule, expected):
     assert KernelDensity(bandwidth=rule).fit(rows(256, 4)).bandwidth_ == pytest.approx(expected, rel=1e-15)
     weighted = KernelDensity(bandwidth=rule).fit(rows(128, 4), sample_weight=np.full(128, 2.0))
     assert weighted.bandwidth_ == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.catalogue("DE-03")
+def test_the_normal_reference_follows_the_scale_of_each_column():
+    X = rows(400, 2)
+    plain = KernelDensity(bandwidth="normal_reference").fit(X)
+    np.testing.assert_allclose(plain.bandwidth_, X.std(axis=0) * 400 ** (-1 / 6))
+    scale = np.array([100.0, 0.01])
+    scaled = KernelDensity(bandwidth="normal_reference").fit(X * scale)
+    np.testing.assert_allclose(scaled.bandwidth_, plain.bandwidth_ * scale)
+    # The density of scaled rows is the scaled density: what a rule that ignores the scale breaks.
+    np.testing.assert_allclose(
+        scaled.score_samples(X[:9] * scale), plain.score_samples(X[:9]) - np.log(scale).sum(), rtol=1e-9
+    )
+    heavy = KernelDensity(bandwidth="normal_reference").fit(X[:50], sample_weight=np.full(50, 3.0))
+    np.testing.assert_allclose(
+        heavy.bandwidth_, KernelDensity(bandwidth="normal_reference").fit(X[:50].repeat(3, axis=0)).bandwidth_
+    )
+
+
+def test_the_normal_reference_of_one_wide_column_is_near_its_best_bandwidth():
+    # 1.06 s n^(-1/5): with s = 100 and 256 rows some 35, where Scott's factor alone is 0.33.
+    X = 100.0 * np.random.default_rng(3).normal(size=(256, 1))
+    rule = KernelDensity(bandwidth="normal_reference").fit(X).bandwidth_[0]
+    assert rule == pytest.approx(1.06 * X.std() * 256 ** (-1 / 5), rel=2e-3)
+    best = KernelDensity(bandwidth="cross_validation").fit(X).bandwidth_
+    assert 0.5 < rule / best < 2
+
+
+@pytest.mark.parametrize("rule", ["scott", "silverman"])
+def test_rules_that_ignore_the_scale_say_so(rule):
+    with pytest.warns(UserWarning, match=r"standard deviation 1; that of column 1 is .*normal_reference"):
+        KernelDensity(bandwidth=rule).fit(rows(64, 2) * [1.0, 100.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelDensity(bandwidth=rule).fit(rows(64, 2))
+
+
+def test_a_normal_reference_needs_two_different_rows_and_the_euclidean_metric():
+    flat = KernelDensity(bandwidth="normal_reference").fit(np.c_[np.arange(9.0), np.ones(9)])
+    assert flat.bandwidth_[1] == pytest.approx(flat.bandwidth_[0] / np.sqrt(2))
+    with pytest.raises(DataError, match="needs two different rows; got one row, repeated"):
+        KernelDensity(bandwidth="normal_reference").fit(np.ones((9, 2)))
+    with pytest.raises(ParameterError, match="needs the Euclidean metric"):
+        KernelDensity(bandwidth="normal_reference", metric="manhattan").fit(rows(9, 2))
 
 
 @pytest.mark.catalogue("DE-03")

@@ -22,6 +22,7 @@ from mercer._objective import (
     Tukey,
     ZeroOne,
 )
+from mercer.errors import DataError
 
 REGRESSION = [
     *(Squared(), Absolute(), Huber(0.8), EpsilonInsensitive(0.3), SquaredEpsilonInsensitive(0.3), Pinball(0.8)),
@@ -204,3 +205,63 @@ def test_balancing_makes_dual_points_sum_to_zero_at_a_price_that_convexity_cover
         assert (1 - mix) * dual.mean(axis=0) + mix * other.mean(axis=0) == pytest.approx(0.0, abs=1e-12)
         # A hair inside the slopes: at their ends rounding decides between finite and infinite.
         assert loss.conjugate((1 - 1e-9) * other, y, np).mean() <= conjugate + 1e-6, loss
+
+
+@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge(), PerceptronLoss(), Exponential(), Logistic(), ZeroOne()])
+def test_labels_minus_one_and_one_are_zero_and_one(loss):
+    scores, y = example(loss)
+    signs = 2 * y - 1
+    assert len(np.unique(y)) == 2
+    for name in ("value", "residual", "curvature"):
+        try:
+            wanted = getattr(loss, name)(scores, y, np, checked=True)
+        except NotImplementedError:
+            continue
+        for given in (y, signs, y.astype(bool), signs.astype(int), y.tolist()):
+            np.testing.assert_array_equal(getattr(loss, name)(scores, given), wanted)
+    np.testing.assert_array_equal(loss.value(scores, signs), loss.value(scores, y))
+    # One score and one label: the margin of -1 at 2 is -2.
+    by_hand = {
+        Hinge: 3,
+        SquaredHinge: 9,
+        PerceptronLoss: 2,
+        Exponential: np.e**2,
+        Logistic: np.log1p(np.e**2),
+        ZeroOne: 1,
+    }
+    assert loss.value([[2.0]], [-1.0])[0] == pytest.approx(by_hand[type(loss)])
+    assert loss.value([[2.0]], [0])[0] == pytest.approx(by_hand[type(loss)])
+
+
+@pytest.mark.parametrize("loss", [*REGRESSION, *MARGIN], ids=_named)
+def test_scores_of_one_dimension_are_one_column(loss):
+    scores, y = example(loss)
+    np.testing.assert_array_equal(loss.value(scores[:, 0], y), loss.value(scores, y, np))
+    for name in ("residual", "curvature"):
+        flat = getattr(loss, name)(scores[:, 0], y)
+        assert flat.shape == (60,)
+        np.testing.assert_array_equal(flat, getattr(loss, name)(scores, y)[:, 0])
+    assert loss.prox(scores[:, 0], y, 0.5).shape == (60,)
+    if loss.is_convex:
+        dual = loss.residual(scores, y)
+        np.testing.assert_array_equal(loss.conjugate(dual[:, 0], y), loss.conjugate(dual, y))
+
+
+@pytest.mark.parametrize(("loss", "scores", "y", "words"), [
+    (Hinge(), [[1.0]], [2.0], "labels of 2 classes must be 0 and 1, or -1 and 1; got [2.0]"),
+    (Logistic(), [1.0, 2.0, 3.0], [-1, 0, 1], "labels of 2 classes must be 0 and 1, or -1 and 1; got [-1.0, 0.0, 1.0]"),
+    (Hinge(3), np.zeros((1, 3)), [3], "labels of 3 classes must be whole numbers in [0, 2]; got [3]"),
+    (Softmax(3), np.zeros((1, 3)), [-1], "must be whole numbers in [0, 2]; got [-1]"),
+    (Softmax(3), np.zeros((1, 3)), [0.5], "must be whole numbers in [0, 2]; got [0.5]"),
+    (Logistic(), [1.0], ["yes"], "targets must be numbers; got str96. Encode labels"),
+    (Squared(), [1.0, 2.0], [1.0], "targets must be one for each of 2 rows of scores; got shape (1,)"),
+    (Squared(), np.zeros((2, 2)), [1.0, 2.0], "scores must have shape (n, 1), one column for each score; got shape"),
+    (Softmax(3), [1.0, 2.0], [1, 2], "scores must have shape (n, 3)"),
+    (Poisson(), [1.0], [-1.0], "targets must be numbers in [0, inf); got -1."),
+    (Absolute(), [["a"]], [1.0], "scores must be numbers"),
+])  # fmt: skip
+def test_what_a_loss_is_not_defined_for_is_refused(loss, scores, y, words):
+    with pytest.raises(DataError) as caught:
+        loss.value(scores, y)
+    assert words in str(caught.value)
+    assert str(caught.value).startswith(type(loss).__name__)

@@ -1,10 +1,12 @@
 """Trees as rules, boxes, text, Graphviz and SVG, and the paths of single rows."""
 
+import re
 import xml.etree.ElementTree
 
 import numpy as np
 import pytest
 import sklearn.tree
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -14,6 +16,7 @@ from mercer.tree import (
     DecisionStump,
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ExtraTreeClassifier,
     MultiwayTreeClassifier,
     explain_rows,
     export_graphviz,
@@ -60,6 +63,53 @@ def test_every_row_meets_one_rule(days):
     assert sum(rule.weight for rule in found) == 14
     with pytest.raises(DataError, match="row 0 meets no rule"):
         found.predict(days.data.assign(outlook="fog"))
+
+
+@pytest.mark.catalogue("TE-10")
+@pytest.mark.parametrize("kind", ["frame", "array"])
+@pytest.mark.parametrize("model", [DecisionTreeClassifier(), ExtraTreeClassifier(random_state=0)])
+def test_rules_of_text_categories_name_them_and_predict_from_text(days, kind, model):
+    table = days.data.astype(object) if kind == "frame" else days.data.astype(str).to_numpy()
+    model = clone(model).set_params(categorical_features=[0, 1, 2, 3]).fit(table, days.target)
+    found = rules(model, feature_names=list(days.data))
+    text = str(found)
+    forms = [text, export_text(model), tree_svg(model), *map(str, explain_rows(model, table))]
+    written = "\n".join(forms)
+    assert any(name in written for name in ("sunny", "overcast", "rain"))
+    assert not re.search(r"in \[\d", written)
+    for again in (found, parse_rules(text)):
+        assert str(again) == text
+        np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    # A category that the fit has not seen goes where the tree sends it.
+    strange = table.copy()
+    if kind == "frame":
+        strange["outlook"] = "fog"
+    else:
+        strange[:, 0] = "fog"
+    np.testing.assert_array_equal(found.predict(strange), model.predict(strange))
+
+
+def test_categories_that_read_like_parts_of_a_rule_survive_the_round_trip():
+    words = ['rock and "roll"', " and ", "x then 1 (2.0)", "a or missing", "is missing", "]", "or"]
+    X = np.array([[word] for word in words * 4], dtype=object)
+    y = np.array([f"{word} then no (3.0)" for word in words * 4])
+    model = DecisionTreeClassifier(categorical_features=[0]).fit(X, y)
+    text = str(rules(model, feature_names=['b and "c" in [1] or missing']))
+    assert str(parse_rules(text)) == text
+    np.testing.assert_array_equal(parse_rules(text).predict(X), y)
+
+
+def test_categories_that_are_numbers_keep_their_meaning_in_rules():
+    random = np.random.default_rng(0)
+    codes = random.choice([2.0, 5.0, 40.0], 60)
+    X = np.column_stack([codes, random.normal(size=60)])
+    model = DecisionTreeClassifier(categorical_features=[0]).fit(X, (codes == 5.0) * 1)
+    text = str(rules(model))
+    assert "[5]" in text or "[2, 40]" in text
+    np.testing.assert_array_equal(parse_rules(text).predict(X), model.predict(X))
+    holes = X.copy()
+    holes[::7, 0] = np.nan
+    np.testing.assert_array_equal(parse_rules(text).predict(holes), model.predict(holes))
 
 
 def test_rules_tell_where_missing_values_go():

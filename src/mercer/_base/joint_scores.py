@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,7 +14,7 @@ from mercer._source.block import DenseBlock
 from mercer._source.namespace import namespace_of
 from mercer._statistic import Statistic
 
-__all__ = ["Hits", "JointScores", "LargestScore", "ScoredRows", "as_scores", "log_posteriors"]
+__all__ = ["Hits", "JointScores", "LargestScore", "ScoredRows", "as_scores", "replace_impossible"]
 
 
 class JointScores(ClassifierMixin):
@@ -26,12 +27,16 @@ class JointScores(ClassifierMixin):
         """Return a picklable function from a block to scores of shape (n, n_classes)."""
         raise NotImplementedError  # each model has its own
 
+    def _log_priors(self) -> Any:
+        """Return log P(class): the log-posterior of a row that no class can have."""
+        raise NotImplementedError  # each model has its own
+
     def _judge(self) -> Any:
         """Return the function whose largest score decides."""
         return self._scorer()
 
     def predict(self, X: Any) -> Any:
-        """Predict the most probable class of each row; among equals the first.
+        """Predict the most probable class of each row; among equals the first. Impossible rows get the largest prior.
 
         Parameters
         ----------
@@ -44,7 +49,7 @@ class JointScores(ClassifierMixin):
             Labels out of ``classes_``.
         """
         self._check_fitted()
-        return self._map(X, LargestScore(self.classes_), self._judge())
+        return self._map(X, LargestScore(self.classes_, self._log_priors()), self._judge())
 
     def predict_proba(self, X: Any) -> Any:
         """Compute the posterior probability of each class for each row.
@@ -57,10 +62,11 @@ class JointScores(ClassifierMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of ``classes_``; each row sums to one. A row that no class can have gets equal
-            ones.
+            Probabilities, in the order of ``classes_``; each row sums to one. A row that no class can have gets the
+            priors.
         """
-        return self._map(X, _posteriors)
+        self._check_fitted()
+        return self._map(X, _Posteriors(self._log_priors()))
 
     def predict_log_proba(self, X: Any) -> Any:
         """Compute the logarithm of the posterior probability of each class for each row.
@@ -75,7 +81,8 @@ class JointScores(ClassifierMixin):
         ndarray of shape (n_samples, n_classes)
             Log-probabilities, made of the scores and not of the probabilities.
         """
-        return self._map(X, log_posteriors)
+        self._check_fitted()
+        return self._map(X, _LogPosteriors(self._log_priors()))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy: the share of rows whose predicted class is their own.
@@ -99,7 +106,8 @@ class JointScores(ClassifierMixin):
         self._check_fitted()
         options = {"accept_sparse": self._accepts_sparse}
         source = self._open(X, y, sample_weight, targets="labels", reset=False, **options)  # type: ignore[attr-defined]
-        return source.reduce(Hits(ScoredRows(self._judge(), LargestScore(self.classes_)))) / source.total_weight()
+        predicted = ScoredRows(self._judge(), LargestScore(self.classes_, self._log_priors()))
+        return source.reduce(Hits(predicted)) / source.total_weight()
 
     def _check_fitted(self) -> None:
         # One attribute is enough; scikit-learn's check, which raises the error, takes a tenth of a one-row prediction.
@@ -130,31 +138,52 @@ class ScoredRows:
 
 @dataclass(frozen=True, eq=False)
 class LargestScore:
-    """Gives the label of the largest score in each row; one score of two classes decides by its sign."""
+    """Gives the label of the largest score in each row; one score of two classes decides by its sign.
+
+    With `log_priors`, a row whose scores are all minus infinity gets the class of the largest prior.
+    """
 
     classes: Any
+    log_priors: Any = None
 
     def __call__(self, scores: Any, dtype: Any) -> Any:
         xp = namespace_of(scores)
         if scores.shape[1] == 1 and self.classes.shape[0] == 2:
             return xp.take(self.classes, xp.astype(scores[:, 0] > 0, xp.int64))
-        return xp.take(self.classes, xp.argmax(scores, axis=1))
+        return xp.take(self.classes, xp.argmax(replace_impossible(scores, self.log_priors), axis=1))
 
 
-def log_posteriors(scores: Any, dtype: Any) -> Any:
-    """Return scores less the logarithm of their summed exponentials, in the type of the rows."""
+def replace_impossible(scores: Any, log_priors: Any) -> Any:
+    """Return scores with `log_priors` in rows that no class can have, whose scores are all minus infinity."""
+    if log_priors is None:
+        return scores
     xp = namespace_of(scores)
-    most = xp.max(scores, axis=1, keepdims=True)
-    # If all scores are minus infinity, no class can produce the row, and all are equally likely.
-    possible = most > -xp.inf
-    level = xp.where(possible, most, xp.zeros_like(most))
-    # Subtract the largest score in full precision; the differences fit the precision of the rows.
-    shifted = xp.astype(xp.where(possible, scores - level, xp.zeros_like(scores)), dtype, copy=False)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+    possible = xp.max(scores, axis=1, keepdims=True) > -xp.inf
+    if xp is np:
+        return scores if possible.all() else np.where(possible, scores, log_priors)
+    return xp.where(possible, scores, xp.asarray(log_priors, dtype=scores.dtype, device=scores.device))
 
 
-def _posteriors(scores: Any, dtype: Any) -> Any:
-    return namespace_of(scores).exp(log_posteriors(scores, dtype))
+@dataclass(frozen=True, eq=False)
+class _LogPosteriors:
+    """Scores less the logarithm of their summed exponentials, in the type of the rows."""
+
+    log_priors: Any
+
+    def __call__(self, scores: Any, dtype: Any) -> Any:
+        xp = namespace_of(scores)
+        scores = replace_impossible(scores, self.log_priors)
+        # Subtract the largest score in full precision; the differences fit the precision of the rows.
+        shifted = xp.astype(scores - xp.max(scores, axis=1, keepdims=True), dtype, copy=False)
+        return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Posteriors:
+    log_priors: Any
+
+    def __call__(self, scores: Any, dtype: Any) -> Any:
+        return namespace_of(scores).exp(_LogPosteriors(self.log_priors)(scores, dtype))
 
 
 def as_scores(scores: Any, dtype: Any) -> Any:

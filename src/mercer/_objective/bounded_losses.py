@@ -25,7 +25,7 @@ class ZeroOne(LabelLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import ZeroOne
-    >>> ZeroOne().value(np.array([[2.0], [0.5], [-1.0]]), np.ones(3), np)
+    >>> ZeroOne().value(np.array([[2.0], [0.5], [-1.0]]), np.ones(3))
     array([0., 0., 1.])
     """
 
@@ -36,15 +36,15 @@ class ZeroOne(LabelLoss):
     def is_smooth(self) -> bool:
         return False
 
-    def value(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         if self.n_classes == 2:
             return xp.astype((self.signs(y, xp, scores.dtype) * scores)[:, 0] <= 0, scores.dtype)
         return xp.astype(xp.argmax(scores, axis=1) != xp.astype(y, xp.int64), scores.dtype)
 
-    def residual(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
         return xp.zeros_like(scores)
 
-    def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _curvature(self, scores: Array, y: Array, xp: Any) -> Array:
         return xp.zeros_like(scores)
 
 
@@ -64,7 +64,7 @@ class Tukey(Loss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import Tukey
-    >>> Tukey(3.0).value(np.array([[3.0], [300.0]]), np.zeros(2), np)
+    >>> Tukey(3.0).value(np.array([[3.0], [300.0]]), np.zeros(2))
     array([1.5, 1.5])
     """
 
@@ -80,14 +80,14 @@ class Tukey(Loss):
     def smoothness(self) -> float:
         return 1.0
 
-    def value(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         return self.cutoff**2 / 6.0 * (1.0 - self._share(scores, y, xp)[1][:, 0] ** 3)
 
-    def residual(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
         above, share = self._share(scores, y, xp)
         return xp.clip(above, -self.cutoff, self.cutoff) * share**2
 
-    def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _curvature(self, scores: Array, y: Array, xp: Any) -> Array:
         """Return the second derivative, which may be negative: the loss is not convex."""
         _, share = self._share(scores, y, xp)
         return share * (5.0 * share - 4.0)

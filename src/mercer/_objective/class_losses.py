@@ -26,17 +26,17 @@ class _ClassLoss(LabelLoss):
 
     has_native = True
 
-    def mean(self, scores: Array, xp: Any) -> Array:
+    def _mean(self, scores: Array, xp: Any) -> Array:
         """Return the expected target given the scores, of the shape of the scores; residuals are mean minus target."""
         raise NotImplementedError  # both losses below define their own
 
-    def residual(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
         """Return the derivative of the loss by the scores: mean minus target."""
-        return self.mean(scores, xp) - self.targets(y, xp, scores.dtype)
+        return self._mean(scores, xp) - self.targets(y, xp, scores.dtype)
 
-    def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _curvature(self, scores: Array, y: Array, xp: Any) -> Array:
         """Return p (1 - p), which is at most 1/4 (Boehning and Lindsay, 1988); of softmax, the diagonal."""
-        p = self.mean(scores, xp)
+        p = self._mean(scores, xp)
         return p * (1.0 - p)
 
 
@@ -52,7 +52,7 @@ class Logistic(_ClassLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import Logistic
-    >>> Logistic().value(np.array([[0.0]]), np.array([1.0]), np).round(4)
+    >>> Logistic().value(np.array([[0.0]]), np.array([1.0])).round(4)
     array([0.6931])
     """
 
@@ -64,15 +64,15 @@ class Logistic(_ClassLoss):
     def smoothness(self) -> float:
         return 0.25
 
-    def value(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         z = scores[:, 0]
         return xp.maximum(z, xp.zeros_like(z)) + xp.log1p(xp.exp(-xp.abs(z))) - y * z
 
-    def mean(self, scores: Array, xp: Any) -> Array:
+    def _mean(self, scores: Array, xp: Any) -> Array:
         small = xp.exp(-xp.abs(scores))
         return xp.where(scores < 0, small, xp.ones_like(small)) / (1.0 + small)
 
-    def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
+    def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return p log p + (1 - p) log(1 - p) at p = dual + y, for p in [0, 1]."""
         p = dual[:, 0] + self.targets(y, xp, dual.dtype)[:, 0]
         inside = _negative_entropy(p, xp) + _negative_entropy(1.0 - p, xp)
@@ -123,7 +123,7 @@ class Softmax(_ClassLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import Softmax
-    >>> Softmax(3).value(np.zeros((1, 3)), np.array([1]), np).round(4)
+    >>> Softmax(3).value(np.zeros((1, 3)), np.array([1])).round(4)
     array([1.0986])
     """
 
@@ -143,13 +143,13 @@ class Softmax(_ClassLoss):
         """1 / K: at z = 0 the second derivative is (I - 11^T / K) / K."""
         return 1.0 / self.n_classes
 
-    def value(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         most = xp.max(scores, axis=1, keepdims=True)
         shifted = scores - most
         chosen = xp.sum(shifted * self.targets(y, xp, scores.dtype), axis=1)
         return xp.log(xp.sum(xp.exp(shifted), axis=1)) - chosen
 
-    def mean(self, scores: Array, xp: Any) -> Array:
+    def _mean(self, scores: Array, xp: Any) -> Array:
         parts = xp.exp(scores - xp.max(scores, axis=1, keepdims=True))
         return parts / xp.sum(parts, axis=1, keepdims=True)
 
@@ -157,14 +157,14 @@ class Softmax(_ClassLoss):
         classes = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
         return xp.astype(y[:, None] == classes[None, :], xp.float64 if dtype is None else dtype)
 
-    def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
+    def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return sum_j p_j log p_j at p = dual + onehot(y), for p in the simplex."""
         p = dual + self.targets(y, xp, dual.dtype)
         outside = xp.any(p < 0, axis=1) | (xp.abs(xp.sum(p, axis=1) - 1.0) > 1e-9)
         inside = xp.sum(_negative_entropy(p, xp), axis=1)
         return xp.where(outside, xp.full_like(inside, xp.inf), inside)
 
-    def prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
+    def _prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
         """Raise: the scores of a row do not separate, and no closed form is known."""
         message = "Softmax: the proximal map of the cross-entropy has no closed form; use its gradient."
         raise NotImplementedError(message)

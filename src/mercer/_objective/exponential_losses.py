@@ -21,22 +21,24 @@ class Poisson(Loss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import Poisson
-    >>> Poisson().value(np.array([[0.0]]), np.array([2.0]), np)
+    >>> Poisson().value(np.array([[0.0]]), np.array([2.0]))
     array([1.])
     """
 
     rests_at_zero: ClassVar[bool] = False
 
-    def value(self, scores: Array, y: Array, xp: Any) -> Array:
+    least_target: ClassVar[float] = 0.0
+
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         return xp.exp(scores[:, 0]) - self.targets(y, xp, scores.dtype)[:, 0] * scores[:, 0]
 
-    def residual(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
         return xp.exp(scores) - self.targets(y, xp, scores.dtype)
 
-    def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _curvature(self, scores: Array, y: Array, xp: Any) -> Array:
         return xp.exp(scores)
 
-    def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
+    def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return m log m - m at m = dual + y, for m >= 0."""
         mean = dual[:, 0] + self.targets(y, xp, dual.dtype)[:, 0]
         inside = mean * xp.log(xp.where(mean > 0, mean, xp.ones_like(mean))) - mean
@@ -69,22 +71,22 @@ class Exponential(LabelLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import Exponential
-    >>> Exponential().value(np.array([[0.0], [2.0]]), np.ones(2), np).round(4)
+    >>> Exponential().value(np.array([[0.0], [2.0]]), np.ones(2)).round(4)
     array([1.    , 0.1353])
     """
 
     n_classes: int = 2
 
-    def value(self, scores: Array, y: Array, xp: Any) -> Array:
-        return xp.sum(self.curvature(scores, y, xp), axis=1)
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
+        return xp.sum(self._curvature(scores, y, xp), axis=1)
 
-    def residual(self, scores: Array, y: Array, xp: Any) -> Array:
-        return -self.signs(y, xp, scores.dtype) * self.curvature(scores, y, xp)
+    def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
+        return -self.signs(y, xp, scores.dtype) * self._curvature(scores, y, xp)
 
-    def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _curvature(self, scores: Array, y: Array, xp: Any) -> Array:
         return xp.exp(-self.signs(y, xp, scores.dtype) * scores)
 
-    def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
+    def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return a log a - a at a = -t dual, for a >= 0."""
         size = -self.signs(y, xp, dual.dtype) * dual
         inside = size * xp.log(xp.where(size > 0, size, xp.ones_like(size))) - size

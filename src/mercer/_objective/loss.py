@@ -3,12 +3,16 @@
 Scores have shape (n, k). A loss gives its value per row, its residual (the derivative by the scores, a subgradient at
 corners), its curvature (the second derivative), its convex conjugate and its proximal map. Everything is written in
 array-API operations and takes the namespace `xp`; losses with compiled twins of the sums that every pass needs say so.
+Public methods check what they are given and call the formula of the same name, which begins with an underscore and
+which subclasses define; solvers, whose arrays were checked when the fit began, pass ``checked=True``.
 """
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._objective.loss_arguments import read_arguments, read_scores
 from mercer._types import Array
 
 __all__ = ["LabelLoss", "Loss"]
@@ -41,6 +45,8 @@ class Loss:
     rests_at_zero: ClassVar[bool] = True
     # Whether sum_with_residual and add_gradients exist.
     has_native: ClassVar[bool] = False
+    # The least number that a target may be.
+    least_target: ClassVar[float] = -np.inf
     n_scores: Any = 1
 
     @property
@@ -51,30 +57,91 @@ class Loss:
     def smoothness(self) -> float:
         return np.inf
 
-    def value(self, scores: Array, y: Array, xp: Any) -> Array:
-        """Return the loss of each row."""
+    def value(self, scores: Any, y: Any, xp: Any = None, *, checked: bool = False) -> Array:
+        """Return the loss of each row.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n, n_scores), or (n,) for a loss of one score
+            What a model says of each row.
+        y : array-like of shape (n,)
+            Targets. Of two classes 0 and 1, or -1 and 1; of more 0, 1, 2...
+        xp : namespace or None, default=None
+            The array library to compute with; None takes that of the scores.
+        checked : bool, default=False
+            Whether arrays of the right shapes and targets are known to be given, as solvers do; nothing is checked.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        if checked:
+            return self._value(scores, y, xp)
+        scores, y, xp, _ = read_arguments(self, scores, y, xp)
+        return self._value(scores, y, xp)
+
+    def residual(self, scores: Any, y: Any, xp: Any = None, *, checked: bool = False) -> Array:
+        """Return the derivative of the loss by the scores, in their shape; at a corner, between the slopes beside it.
+
+        Arguments are those of :meth:`value`.
+        """
+        return self._apply(self._residual, scores, y, xp, checked)
+
+    def curvature(self, scores: Any, y: Any, xp: Any = None, *, checked: bool = False) -> Array:
+        """Return the second derivative by each score, in their shape, where there is one; zero on straight pieces.
+
+        Arguments are those of :meth:`value`.
+        """
+        return self._apply(self._curvature, scores, y, xp, checked)
+
+    def conjugate(self, dual: Any, y: Any, xp: Any = None, *, checked: bool = False) -> Array:
+        """Return sup_z <dual, z> - loss(z, y) for each row of `dual`; infinite where nothing bounds it.
+
+        Arguments are those of :meth:`value`, `dual` in place of the scores.
+        """
+        if checked:
+            return self._conjugate(dual, y, xp)
+        dual, y, xp, _ = read_arguments(self, dual, y, xp)
+        return self._conjugate(dual, y, xp)
+
+    def prox(self, scores: Any, y: Any, step: float, xp: Any = None, *, checked: bool = False) -> Array:
+        """Return argmin_u |u - scores|^2 / (2 step) + loss(u, y), in the shape of the scores.
+
+        Other arguments are those of :meth:`value`.
+        """
+        return self._apply(lambda z, t, space: self._prox(z, t, step, space), scores, y, xp, checked)
+
+    def mean(self, scores: Any, xp: Any = None) -> Array:
+        """Return the expected targets that the scores stand for, in their shape: the probabilities of the classes."""
+        scores, xp, flat = read_scores(self, scores, xp)
+        value = self._mean(scores, xp)
+        return value[:, 0] if flat else value
+
+    def _apply(self, formula: Callable[[Any, Any, Any], Array], scores: Any, y: Any, xp: Any, checked: bool) -> Array:
+        """Return a formula of scores and targets, in the shape that the scores came in."""
+        if checked:
+            return formula(scores, y, xp)
+        scores, y, xp, flat = read_arguments(self, scores, y, xp)
+        value = formula(scores, y, xp)
+        return value[:, 0] if flat else value
+
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         raise NotImplementedError  # each loss defines its own
 
-    def residual(self, scores: Array, y: Array, xp: Any) -> Array:
-        """Return the derivative of the loss by the scores (n, k); at a corner, a value between the slopes beside it."""
+    def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
         raise NotImplementedError  # each loss defines its own
 
-    def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
-        """Return the second derivative by each score (n, k), where there is one; zero on straight pieces."""
+    def _curvature(self, scores: Array, y: Array, xp: Any) -> Array:
         raise NotImplementedError  # each loss that solvers by curvature take defines its own
 
-    def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
-        """Return sup_z <dual, z> - loss(z, y) for each row of `dual` (n, k); infinite where nothing bounds it."""
+    def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         raise NotImplementedError  # each convex loss defines its own
 
-    def prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
-        """Return argmin_u |u - scores|^2 / (2 step) + loss(u, y), by bisection of the interval that the derivative
-        spans.
-        """
+    def _prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
+        # By bisection of the interval that the derivative spans.
         return _proximal(self, scores, y, step, xp)
 
-    def mean(self, scores: Array, xp: Any) -> Array:
-        """Return the expected targets (n, k) that the scores stand for, such as the probabilities of the classes."""
+    def _mean(self, scores: Array, xp: Any) -> Array:
         raise NotImplementedError  # each loss with a likelihood defines its own, and each that is not separable
 
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
@@ -190,10 +257,10 @@ class LabelLoss(Loss):
 
 def _proximal(loss: Loss, scores: Array, y: Array, step: float, xp: Any) -> Array:
     """Return the root of u - scores + step residual(u), which lies between the scores and a gradient step from them."""
-    far = scores - step * loss.residual(scores, y, xp)
+    far = scores - step * loss._residual(scores, y, xp)
     low, high = xp.minimum(scores, far), xp.maximum(scores, far)
     for _ in range(_HALVINGS):
         middle = low + 0.5 * (high - low)
-        beyond = middle - scores + step * loss.residual(middle, y, xp) > 0
+        beyond = middle - scores + step * loss._residual(middle, y, xp) > 0
         low, high = xp.where(beyond, low, middle), xp.where(beyond, middle, high)
     return low + 0.5 * (high - low)

@@ -56,10 +56,10 @@ class PiecewiseLoss(Loss):
         above = scores - self.targets(y, xp, scores.dtype)
         return above + self.tube, above - self.tube, 1.0
 
-    def value(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         return self.height(scores, y, self.width, xp)
 
-    def residual(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
         return self.slope(scores, y, self.width, xp)
 
     def height(self, scores: Array, y: Array, width: float, xp: Any) -> Array:
@@ -77,7 +77,7 @@ class PiecewiseLoss(Loss):
             return sign * (xp.where(lower < 0, flat + low, flat) + xp.where(upper > 0, flat + high, flat))
         return sign * (xp.clip(lower / width, low, 0.0) + xp.clip(upper / width, 0.0, high))
 
-    def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _curvature(self, scores: Array, y: Array, xp: Any) -> Array:
         lower, upper, _ = self.distances(scores, y, xp)
         if self.width == 0:
             return xp.zeros_like(lower)
@@ -86,7 +86,7 @@ class PiecewiseLoss(Loss):
         bent = ((lower <= 0) & (lower > self.width * low)) | ((upper > 0) & (upper < self.width * high))
         return xp.astype(bent, lower.dtype) / self.width
 
-    def conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
+    def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return dual * corner + width dual^2 / 2 between the limits; the sign of dual selects the corner."""
         lower, upper, sign = self.distances(xp.zeros_like(dual), y, xp)
         slope = sign * dual
@@ -95,7 +95,7 @@ class PiecewiseLoss(Loss):
         outside = (slope < self.limits[0]) | (slope > self.limits[1])
         return xp.sum(xp.where(outside, xp.full_like(inside, xp.inf), inside), axis=1)
 
-    def prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
+    def _prox(self, scores: Array, y: Array, step: float, xp: Any) -> Array:
         """Return argmin_u |u - scores|^2 / (2 step) + loss(u, y), in closed form."""
         # A step along the slope of the Moreau envelope, which is the loss with parabolas wider by `step`.
         return scores - step * self.slope(scores, y, self.width + step, xp)
@@ -121,7 +121,7 @@ class Squared(PiecewiseLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import Squared
-    >>> Squared().value(np.array([[3.0]]), np.array([1.0]), np)
+    >>> Squared().value(np.array([[3.0]]), np.array([1.0]))
     array([2.])
     """
 
@@ -135,7 +135,7 @@ class Absolute(PiecewiseLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import Absolute
-    >>> Absolute().prox(np.array([[3.0], [0.4]]), np.array([0.0, 0.0]), 1.0, np).ravel()
+    >>> Absolute().prox(np.array([[3.0], [0.4]]), np.array([0.0, 0.0]), 1.0).ravel()
     array([2., 0.])
     """
 
@@ -159,7 +159,7 @@ class Huber(PiecewiseLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import Huber
-    >>> Huber(1.0).value(np.array([[0.5], [3.0]]), np.zeros(2), np)
+    >>> Huber(1.0).value(np.array([[0.5], [3.0]]), np.zeros(2))
     array([0.125, 2.5  ])
     """
 
@@ -184,7 +184,7 @@ class EpsilonInsensitive(PiecewiseLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import EpsilonInsensitive
-    >>> EpsilonInsensitive(0.5).value(np.array([[0.3], [2.0]]), np.zeros(2), np)
+    >>> EpsilonInsensitive(0.5).value(np.array([[0.3], [2.0]]), np.zeros(2))
     array([0. , 1.5])
     """
 
@@ -211,7 +211,7 @@ class SquaredEpsilonInsensitive(PiecewiseLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import SquaredEpsilonInsensitive
-    >>> SquaredEpsilonInsensitive(0.5).value(np.array([[0.3], [2.5]]), np.zeros(2), np)
+    >>> SquaredEpsilonInsensitive(0.5).value(np.array([[0.3], [2.5]]), np.zeros(2))
     array([0., 4.])
     """
 
@@ -237,7 +237,7 @@ class Pinball(PiecewiseLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import Pinball
-    >>> Pinball(0.9).value(np.array([[-1.0], [1.0]]), np.zeros(2), np).round(6)
+    >>> Pinball(0.9).value(np.array([[-1.0], [1.0]]), np.zeros(2)).round(6)
     array([0.9, 0.1])
     """
 
@@ -287,7 +287,7 @@ class Hinge(_MarginLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import Hinge
-    >>> Hinge().value(np.array([[2.0], [0.5], [-1.0]]), np.ones(3), np)
+    >>> Hinge().value(np.array([[2.0], [0.5], [-1.0]]), np.ones(3))
     array([0. , 0.5, 2. ])
     """
 
@@ -309,7 +309,7 @@ class SquaredHinge(_MarginLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import SquaredHinge
-    >>> SquaredHinge().value(np.array([[2.0], [0.5], [-1.0]]), np.ones(3), np)
+    >>> SquaredHinge().value(np.array([[2.0], [0.5], [-1.0]]), np.ones(3))
     array([0.  , 0.25, 4.  ])
     """
 
@@ -334,7 +334,7 @@ class PerceptronLoss(_MarginLoss):
     --------
     >>> import numpy as np
     >>> from mercer.objectives import PerceptronLoss
-    >>> PerceptronLoss().value(np.array([[2.0], [0.5], [-1.0]]), np.ones(3), np)
+    >>> PerceptronLoss().value(np.array([[2.0], [0.5], [-1.0]]), np.ones(3))
     array([0., 0., 1.])
     """
 

@@ -56,13 +56,13 @@ class Smoothed(Loss):
             value, slope, bend = value + other[0], slope + other[1], bend + other[2]
         return xp.sum(value, axis=1), sign * slope, bend
 
-    def value(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _value(self, scores: Array, y: Array, xp: Any) -> Array:
         return self.round_corners(scores, y, xp)[0]
 
-    def residual(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _residual(self, scores: Array, y: Array, xp: Any) -> Array:
         return self.round_corners(scores, y, xp)[1]
 
-    def curvature(self, scores: Array, y: Array, xp: Any) -> Array:
+    def _curvature(self, scores: Array, y: Array, xp: Any) -> Array:
         return self.round_corners(scores, y, xp)[2]
 
 

@@ -58,8 +58,8 @@ class LossGradient(LinearStatistic):
     def of(self, block: Block) -> LossSums:
         xp = block.xp
         scores = self.scores(block)
-        value = xp.sum(block.weigh(self.loss.value(scores, block.y, xp)))
-        residual = block.weigh(self.loss.residual(scores, block.y, xp))
+        value = xp.sum(block.weigh(self.loss.value(scores, block.y, xp, checked=True)))
+        residual = block.weigh(self.loss.residual(scores, block.y, xp, checked=True))
         return LossSums(float(value), _multiply_rows(block, residual))
 
     def on(self, block: Block) -> LossSums:
@@ -122,14 +122,14 @@ class SmoothedGradient(Statistic):
             residual = self.loss.slope(scores, block.y, self.barrier, xp)
         else:
             value, residual, bend = Smoothed(self.loss, self.barrier).round_corners(scores, block.y, xp)
-        loss = self.loss.value(scores, block.y, xp)
+        loss = self.loss.value(scores, block.y, xp, checked=True)
         if self.direction is not None:
             change = block.matmul(self.direction[:, :-1].T) + self.direction[:, -1][None, :]
             # `limits` are the least and largest slope by the distance, which is `sign` times the score up to a
             # constant.
             sign = self.loss.distances(scores, block.y, xp)[2]
             residual = sign * xp.clip(sign * (residual + bend * change), *self.loss.limits)
-        conjugate = self.loss.conjugate(residual, block.y, xp)
+        conjugate = self.loss.conjugate(residual, block.y, xp, checked=True)
         height, total, dual = (float(xp.sum(block.weigh(part))) for part in (value, loss, conjugate))
         return SmoothedSums(height, total, dual, _multiply_rows(block, block.weigh(residual)))
 
@@ -146,7 +146,7 @@ class LossCurvature(LinearStatistic):
         xp, scores = block.xp, self.scores(block)
         rows = block.X if self._takes_all(block) else self._choose_columns(block)
         if self.loss.is_separable:
-            bends = block.weigh(self.loss.curvature(scores, block.y, xp))
+            bends = block.weigh(self.loss.curvature(scores, block.y, xp, checked=True))
             return _diagonal([_gram(block, rows, bends[:, i : i + 1]) for i in range(bends.shape[1])], xp)
         p = self.loss.mean(scores, xp)
         k = p.shape[1]
@@ -163,7 +163,7 @@ class LossCurvature(LinearStatistic):
         """Compute the Hessian of one score by compiled moments: it is the second moment of [x, 1], weighted."""
         if not self._is_of_moments(block):
             return super().on_run(block, unit)
-        bends = self.loss.curvature(self.scores(block), block.y, np)[:, 0]
+        bends = self.loss.curvature(self.scores(block), block.y, np, checked=True)[:, 0]
         weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weigh(bends))
         sums = Moments(centre=False).on_run(weighted, unit)
         # The targets of ones are the column of the intercept: their cross moments are its row of the Hessian.
@@ -225,7 +225,7 @@ class CurvatureProduct(LinearStatistic):
         xp, scores = block.xp, self.scores(block)
         change = block.matmul(self.direction[:, :-1].T) + self.direction[:, -1][None, :]
         if self.loss.is_separable:
-            change = self.loss.curvature(scores, block.y, xp) * change
+            change = self.loss.curvature(scores, block.y, xp, checked=True) * change
         else:
             p = self.loss.mean(scores, xp)
             # (diag(p) - p p^T) c = p (c - p.c), without the k x k matrix.

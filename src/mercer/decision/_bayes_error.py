@@ -9,7 +9,7 @@ from mercer._base.randomness import generators
 from mercer._base.reading import read_costs, read_probabilities
 from mercer._solver.quadrature import integrate_box
 from mercer.decision._cost import accuracy_costs
-from mercer.decision._posterior import log_joint, posterior
+from mercer.decision._posterior import log_joint, posterior, replace_impossible
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["ClassDensities", "Risk"]
@@ -92,13 +92,14 @@ class ClassDensities:
         Returns
         -------
         ndarray of shape (n, n_classes)
+            Of observations that no class can have, the priors.
         """
         logs = np.stack([density.logpdf(X) for density in self.densities], axis=-1)
         return posterior(log_likelihood=logs, priors=self.priors)
 
     def decide(self, X: Any) -> np.ndarray:
-        """Return the index of the most probable class of each observation."""
-        return self.log_joint(X).argmax(axis=-1)
+        """Return the index of the most probable class of each observation; of impossible ones that of largest prior."""
+        return replace_impossible(self.log_joint(X), self.priors).argmax(axis=-1)
 
     def sample(self, n: int, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Draw observations and their classes.

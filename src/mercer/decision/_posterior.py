@@ -78,7 +78,8 @@ def posterior(
     Returns
     -------
     posteriors : ndarray of shape (n, n_classes)
-        Rows sum to one.
+        Rows sum to one. A row that no class can have, whose logarithms are all minus infinity, gets the priors; of
+        likelihoods that are zero in all classes, which may have underflowed, it is an error.
     log_evidence : ndarray of shape (n,)
         With ``return_evidence=True``.
 
@@ -97,17 +98,30 @@ def posterior(
     logs = _read_logs("posterior", likelihood, log_likelihood)
     joint = _add_priors("posterior", logs, priors)
     evidence = logsumexp(joint, axis=-1)
-    if not np.isfinite(evidence).all():
-        row = int(np.argmin(np.isfinite(np.atleast_1d(evidence))))
+    # A density of zero in every class is an answer if it is given as a logarithm; a product may have underflowed.
+    given_logs = log_likelihood is not None
+    wrong = np.atleast_1d(evidence == np.inf if given_logs else ~np.isfinite(evidence))
+    if wrong.any():
+        cure = "Smooth the densities." if given_logs else "Give log_likelihood=, which does not underflow."
         message = (
-            f"posterior: row {row} must have a positive, finite density in some class that can occur; got none. "
-            f"Give logarithms by log_likelihood=, which do not underflow, or smooth the densities."
+            f"posterior: row {int(np.argmax(wrong))} must have a {'' if given_logs else 'positive, '}finite density in "
+            f"each class that can occur, and not zero in all; got none. {cure}"
         )
         raise DataError(message)
+    joint = replace_impossible(joint, priors)
     # Divided by their own sum, not by the evidence: beyond 1e15 nats a logarithm has no digits left for the sum.
     shares = np.exp(joint - joint.max(axis=-1, keepdims=True))
     shares /= shares.sum(axis=-1, keepdims=True)
     return (shares, evidence) if return_evidence else shares
+
+
+def replace_impossible(joint: np.ndarray, priors: Any) -> np.ndarray:
+    """Return log-joints with the log-priors in rows that no class can have: those say nothing about the class."""
+    impossible = joint.max(axis=-1, keepdims=True) == -np.inf
+    if not impossible.any():
+        return joint
+    with np.errstate(divide="ignore"):
+        return np.where(impossible, np.log(np.asarray(priors, dtype=np.float64)), joint)
 
 
 def discriminant_functions(
@@ -156,7 +170,8 @@ def discriminant_functions(
     elif form == "log_joint":
         value = joint
     elif form == "difference" and joint.shape[-1] == 2:
-        value = joint[..., 1] - joint[..., 0]
+        possible = replace_impossible(joint, priors)
+        value = possible[..., 1] - possible[..., 0]
     else:
         message = (
             f"discriminant_functions: form must be one of {', '.join(map(repr, _FORMS))}, the last for two classes; "
@@ -170,6 +185,8 @@ def bayes_decision(
     likelihood: Any = None, priors: Any = None, *, log_likelihood: Any = None, log_likelihoods: Any = None
 ) -> np.ndarray:
     """Return the class of highest posterior probability, by the log-joint; the first of equals.
+
+    A row that no class can have gets the class of the largest prior.
 
     Parameters
     ----------
@@ -196,7 +213,7 @@ def bayes_decision(
     array([0, 1])
     """
     logs = _read_logs("bayes_decision", likelihood, log_likelihood, log_likelihoods)
-    return _add_priors("bayes_decision", logs, priors).argmax(axis=-1)
+    return replace_impossible(_add_priors("bayes_decision", logs, priors), priors).argmax(axis=-1)
 
 
 def _read_logs(subject: str, likelihood: Any, log_likelihood: Any, old: Any = None) -> np.ndarray:

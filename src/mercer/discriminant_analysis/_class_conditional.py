@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import Estimator, fitting
-from mercer._base.joint_scores import JointScores, as_scores
+from mercer._base.joint_scores import JointScores, as_scores, replace_impossible
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import HasFit, Instance, Integer, Nothing, Rule
 from mercer._base.priors import class_priors
@@ -226,10 +226,13 @@ class ClassConditionalClassifier(JointScores, Estimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Of two classes, the second less the first.
+            Of two classes, the second less the first; for a row that neither can have, that of the log-priors.
         """
         scores = self._map(X, as_scores)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+        if scores.shape[1] > 2:
+            return scores
+        scores = replace_impossible(scores, self._log_priors())
+        return scores[:, 1] - scores[:, 0]
 
     def _solve(self, source: Source, seen: ConditionalState | None, declared: Array) -> Solver:
         counts = yield Labels()
@@ -308,6 +311,10 @@ class ClassConditionalClassifier(JointScores, Estimator):
             "densities_": state.densities,
             "_state": state,
         }
+
+    def _log_priors(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(np.asarray(self.priors_, dtype=np.float64))
 
     def _scorer(self) -> _Scores:
         with np.errstate(divide="ignore"):

@@ -15,6 +15,8 @@ from mercer.errors import DataError, ParameterError
 __all__ = ["fit_density", "learns_in_parts", "log_density"]
 
 _NAME = "ClassConditionalClassifier"
+# What gives the log-density of rows or values, in the order of preference.
+_METHODS = ("score_samples", "logpdf", "logpmf")
 
 
 def log_density(density: Any, X: Array) -> Array:
@@ -22,10 +24,12 @@ def log_density(density: Any, X: Array) -> Array:
 
     Densities of one variable are given its column; what they give of several columns is added up.
     """
-    for name in ("score_samples", "logpdf", "logpmf"):
+    for name in _METHODS:
         method = getattr(density, name, None)
         if method is not None:
-            values = np.asarray(_call_density(method, X, name), dtype=np.float64)
+            rows = name == "score_samples" or X.shape[1] > 1 or hasattr(density, "sample")
+            # Densities of one variable as SciPy's take its values; all others take rows.
+            values = np.asarray(method(X if rows else X[:, 0]), dtype=np.float64)
             # A density of numbers gives a value for each column, of columns taken as independent: their logs add up.
             return values.sum(axis=1) if values.ndim == 2 else values.reshape(-1)
     message = (
@@ -33,13 +37,6 @@ def log_density(density: Any, X: Array) -> Array:
         f"{type(density).__name__}."
     )
     raise ParameterError(message)
-
-
-def _call_density(method: Any, X: Array, name: str) -> Array:
-    """Call a density's method: SciPy's densities of one variable take values, all others take rows."""
-    if name == "score_samples" or X.shape[1] > 1:
-        return method(X)
-    return method(X[:, 0])
 
 
 def learns_in_parts(estimator: Any) -> bool:
@@ -72,5 +69,19 @@ def fit_density(density: Any, rows: ClassRows, weight: float, *, partial: bool) 
         raise DataError(message)
     learn = copied.partial_fit if partial else copied.fit
     result = learn(X) if heavy is None else learn(X, sample_weight=heavy)
-    # scipy's families give the parameters that they found.
-    return copied(*result) if isinstance(result, tuple) else copied
+    return _read_fit(copied, result)
+
+
+def _read_fit(density: Any, result: Any) -> Any:
+    """Return the fitted density: estimators return themselves from `fit`, frozen densities return a new object."""
+    if isinstance(result, tuple):
+        return density(*result)  # scipy's families give the parameters that they found
+    if result is None:
+        return density
+    if any(hasattr(result, name) for name in _METHODS):
+        return result
+    message = (
+        f"{_NAME}: fit must return a density, itself or a new one; that of {type(density).__name__} returned "
+        f"{type(result).__name__}. Return self."
+    )
+    raise ParameterError(message)

@@ -19,6 +19,7 @@ from mercer._plain import plain
 from mercer._solver import Dense
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
+from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments, number_labels
 from mercer._types import Array
@@ -329,6 +330,10 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         if state.covariances is not None:
             attributes["covariance_"] = list(state.covariances.astype(dtype))
         return attributes
+
+    def _log_priors(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(to_numpy(self.priors_).astype(np.float64))
 
     def _scorer(self) -> QuadraticScores:
         return self._scores

@@ -105,6 +105,24 @@ class LaplaceDensity(NumberDensity):
         """The expected squared distance from the mean."""
         return 2 * np.square(self.scale)
 
+    def prox(self, x: Any, step: float) -> np.ndarray:
+        """Return the proximal map of -log p, by which searches find a maximum at the kink exactly.
+
+        Parameters
+        ----------
+        x : array-like
+            Where to begin.
+        step : float
+            The weight of -log p beside half the squared distance from `x`.
+
+        Returns
+        -------
+        ndarray
+            `x` moved by step / s towards m, and m itself where that is nearer.
+        """
+        offset = np.asarray(x, dtype=np.float64) - self.location
+        return self.location + np.sign(offset) * np.maximum(np.abs(offset) - step / self.scale, 0.0)
+
     def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "LaplaceDensity":
         # The median minimises the sum of absolute distances; then their mean is the most likely scale.
         location = np.quantile(x, 0.5, axis=0, weights=weight.ravel(), method="inverted_cdf")
@@ -208,6 +226,22 @@ class ExponentialDensity(NumberDensity):
     def variance(self) -> Any:
         """The expected squared distance from the mean."""
         return 1 / np.square(self.rate)
+
+    def prox(self, x: Any, step: float) -> np.ndarray:
+        """Return the proximal map of -log p: `x` less step r, and not below zero.
+
+        Parameters
+        ----------
+        x : array-like
+            Where to begin.
+        step : float
+            The weight of -log p beside half the squared distance from `x`.
+
+        Returns
+        -------
+        ndarray
+        """
+        return np.maximum(np.asarray(x, dtype=np.float64) - step * self.rate, 0.0)
 
     def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "ExponentialDensity":
         total = (weight * x).sum(axis=0)

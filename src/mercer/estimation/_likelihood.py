@@ -1,13 +1,16 @@
 """Maximum likelihood and maximum a posteriori for any log-density, by any method of :mod:`mercer.optim`."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base.reading import read_weight
 from mercer.errors import DataError, ParameterError
+from mercer.estimation._continuous import LaplaceDensity
 from mercer.optim import Result, minimize, numerical_gradient, numerical_hessian
 
 __all__ = ["Estimate", "maximum_a_posteriori", "maximum_likelihood"]
@@ -26,7 +29,8 @@ class Estimate:
     log_prior : float
         The log-prior there; zero for maximum likelihood.
     information : ndarray of shape (p, p)
-        Minus the second derivatives of log-likelihood plus log-prior, by differences.
+        Minus the second derivatives of log-likelihood plus log-prior, by differences. Of a prior with a kink, such as
+        Laplace's, which is straight on both sides of it, those of the log-likelihood alone.
     result : mercer.optim.Result
         How the search went: history, certificate, what ended it.
     """
@@ -59,7 +63,7 @@ def maximum_likelihood(
     *,
     score: Callable[[Any, np.ndarray], Any] | None = None,
     sample_weight: Any = None,
-    method: Any = "lbfgs",
+    method: Any = "auto",
     **options: Any,
 ) -> Estimate:
     """Find the parameters under which the observations are most likely.
@@ -81,8 +85,9 @@ def maximum_likelihood(
         differences.
     sample_weight : array-like of shape (n,) or None, default=None
         Weights; a weight of two is the observation twice.
-    method : str or Method, default="lbfgs"
-        Any of :func:`mercer.optim.minimize`.
+    method : str or Method, default="auto"
+        Any of :func:`mercer.optim.minimize`. "auto" is L-BFGS, and goes on with a search along coordinates if that does
+        not converge, as where the log-density has a kink.
     **options : dict
         What `minimize` takes besides: ``stop``, ``bounds``, options of the method...
 
@@ -108,13 +113,14 @@ def maximum_a_posteriori(
     *,
     score: Callable[[Any, np.ndarray], Any] | None = None,
     sample_weight: Any = None,
-    method: Any = "lbfgs",
+    method: Any = "auto",
     **options: Any,
 ) -> Estimate:
     """Find the parameters of highest posterior density.
 
     A point estimate: the maximum of log p(X | theta) + log p(theta), without the rest of the posterior. A flat prior
-    gives maximum likelihood, and so does any prior as observations become many.
+    gives maximum likelihood, and so does any prior as observations become many. A Laplace prior sets coefficients to
+    exactly zero, as the lasso does. A search that does not converge warns.
 
     Parameters
     ----------
@@ -130,8 +136,10 @@ def maximum_a_posteriori(
         Derivatives of each log-density, of shape (n, p); those of the prior are by differences.
     sample_weight : array-like of shape (n,) or None, default=None
         Weights; a weight of two is the observation twice.
-    method : str or Method, default="lbfgs"
-        Any of :func:`mercer.optim.minimize`.
+    method : str or Method, default="auto"
+        Any of :func:`mercer.optim.minimize`. "auto" is proximal gradient for a prior that has ``prox``, the proximal
+        map of its negative logarithm (:class:`LaplaceDensity` and :class:`ExponentialDensity`, whose maxima often lie
+        at the kink). For others it is L-BFGS, and goes on with a search along coordinates if that does not converge.
     **options : dict
         What `minimize` takes besides.
 
@@ -188,9 +196,62 @@ def _climb(
     if not np.isfinite(cost(start)):
         message = f"{subject}: the observations must have a finite log-density at start; got {-cost(start):g}. Move it."
         raise DataError(message)
-    result = minimize(cost, start, method=method, grad=None if score is None else slope, **options)
-    information = total * numerical_hessian(cost, result.x)
+    gradient = None if score is None else slope
+    kinked = _KinkedPrior.read(prior, total) if method in ("auto", "proximal_gradient") else None
+    with warnings.catch_warnings():
+        # One warning about the answer, below, in place of one for each search.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if kinked is None:
+            result = _search_smooth(cost, start, method, gradient, options)
+        else:
+
+            def smooth(theta: np.ndarray) -> float:
+                return -likelihood(theta) / total
+
+            def own_slope(theta: np.ndarray) -> np.ndarray:
+                return -(weight @ np.asarray(score(X, theta), dtype=np.float64)) / total  # type: ignore[misc]
+
+            gradient = None if score is None else own_slope
+            result = minimize(smooth, start, method="proximal_gradient", grad=gradient, penalty=kinked, **options)
+    if not result.converged and result.reason not in ("callback", "interrupt"):
+        message = f"{subject}: the search did not converge ({result.message}) Allow more steps by stop=, or move start."
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
+    # On both sides of a kink the log-prior is straight, so that the likelihood has all of the curvature.
+    information = total * numerical_hessian(cost if kinked is None else smooth, result.x)
     return Estimate(result.x, likelihood(result.x), log_prior(prior, result.x), information, result)
+
+
+@dataclass(frozen=True, eq=False)
+class _KinkedPrior:
+    """The negative logarithm of a prior, for one observation of `total`, as a penalty with a proximal map."""
+
+    prior: Any
+    total: float
+
+    @classmethod
+    def read(cls, prior: Any, total: float) -> "_KinkedPrior | None":
+        """Return the penalty of a prior that has a proximal map, or None."""
+        law = getattr(getattr(prior, "dist", None), "name", None)
+        if law == "laplace":  # SciPy's, whose frozen distributions know their location and scale by these moments
+            prior = LaplaceDensity(prior.mean(), prior.std() / np.sqrt(2.0))
+        return cls(prior, total) if hasattr(prior, "prox") else None
+
+    def value(self, x: np.ndarray) -> float:
+        return -log_prior(self.prior, x) / self.total
+
+    def prox(self, x: np.ndarray, step: float) -> np.ndarray:
+        return self.prior.prox(x, step / self.total)
+
+
+def _search_smooth(cost: Any, start: np.ndarray, method: Any, gradient: Any, options: dict[str, Any]) -> Result:
+    if method != "auto":
+        return minimize(cost, start, method=method, grad=gradient, **options)
+    result = minimize(cost, start, method="lbfgs", grad=gradient, **options)
+    # No lower point along a direction of L-BFGS: there may be a kink, which single coordinates follow (Tseng, 2001).
+    if result.reason != "no lower point" or result.converged:
+        return result
+    second = minimize(cost, result.x, method="coordinate_search", **{k: v for k, v in options.items() if k != "stop"})
+    return second if second.value <= result.value else result
 
 
 def log_prior(prior: Any, theta: np.ndarray) -> float:

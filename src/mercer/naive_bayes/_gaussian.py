@@ -161,6 +161,10 @@ class GaussianNB(NaiveBayes):
             "epsilon_": state.epsilon,
         }
 
+    def _log_priors(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(to_numpy(self.class_prior_).astype(np.float64))
+
     def _scorer(self) -> GaussianScores:
         means, variances, priors = (to_numpy(table) for table in (self.theta_, self.var_, self.class_prior_))
         wide = variances.astype(np.float64)

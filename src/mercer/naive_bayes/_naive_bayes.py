@@ -2,15 +2,20 @@
 
 from typing import Any
 
+import numpy as np
+
 from mercer._base import fitting
 from mercer._base.class_model import ClassModel
 from mercer._base.joint_scores import JointScores, as_scores
+from mercer._source.namespace import to_numpy
 
 __all__ = ["NaiveBayes"]
 
 
 class NaiveBayes(JointScores, ClassModel):
     """Columns that are independent within classes: p(x | k) is a product over columns."""
+
+    class_log_prior_: Any
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NaiveBayes":
@@ -55,6 +60,9 @@ class NaiveBayes(JointScores, ClassModel):
         """
         self._learn(X, y, sample_weight, partial=True, classes=classes, accept_sparse=self._accepts_sparse)
         return self
+
+    def _log_priors(self) -> Any:
+        return to_numpy(self.class_log_prior_).astype(np.float64)
 
     def predict_joint_log_proba(self, X: Any) -> Any:
         """Return log P(k) + log p(x | k) for each row x and class k.

@@ -12,9 +12,18 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._types import Array
+from mercer.errors import DataError
 from mercer.neighbors._row_tree import RowTree
 
-__all__ = ["BandwidthSearch", "BandwidthState", "read_bandwidth", "reference_bandwidth", "rule_factor"]
+__all__ = [
+    "BandwidthSearch",
+    "BandwidthState",
+    "compute_normal_reference",
+    "compute_variances",
+    "read_bandwidth",
+    "reference_bandwidth",
+    "rule_factor",
+]
 
 # Golden-section search tries this fraction of the wider of two gaps next.
 _GOLDEN = (3 - math.sqrt(5)) / 2
@@ -34,12 +43,30 @@ def rule_factor(rule: str, n: float, d: int) -> float:
 
 def reference_bandwidth(tree: RowTree) -> float:
     """Return Silverman's bandwidth times the root mean variance of the columns; zero if all rows are equal."""
-    weight = tree.weight if len(tree.weight) else None
-    variances = []
-    for column in tree.data.T:
-        column = column.astype(np.float64)
-        variances.append(np.average((column - np.average(column, weights=weight)) ** 2, weights=weight))
+    variances = compute_variances(tree.data, tree.weight if len(tree.weight) else None)
     return rule_factor("silverman", tree.total, tree.data.shape[1]) * math.sqrt(float(np.mean(variances)))
+
+
+def compute_variances(X: Array, weight: Array | None) -> Array:
+    """Return the weighted variance of each column, about its mean; a weight of two is the row twice."""
+    # Column by column: a copy of all rows in float64 might not fit.
+    columns = (column.astype(np.float64) for column in X.T)
+    return np.array(
+        [np.average((column - np.average(column, weights=weight)) ** 2, weights=weight) for column in columns]
+    )
+
+
+def compute_normal_reference(X: Array, weight: Array | None) -> Array:
+    """Return s_j (W (d + 2) / 4)^(-1 / (d + 4)) for each column: the best bandwidths if all rows were Gaussian."""
+    variances = compute_variances(X, weight)
+    if not variances.any():
+        got = "n_samples=1" if len(X) == 1 else "one row, repeated"
+        message = f"KernelDensity: bandwidth='normal_reference' needs two different rows; got {got}. Give a number."
+        raise DataError(message)
+    # A constant column has no scale of its own, and any bandwidth there multiplies all densities by the same number.
+    variances = np.where(variances > 0, variances, variances.mean())
+    total = float(len(X) if weight is None else np.sum(weight))
+    return rule_factor("silverman", total, X.shape[1]) * np.sqrt(variances)
 
 
 @plain

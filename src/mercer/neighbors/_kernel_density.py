@@ -1,5 +1,6 @@
 """Kernel density estimation."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -16,6 +17,8 @@ from mercer.errors import DataError, ParameterError
 from mercer.neighbors._bandwidth import (
     BandwidthSearch,
     BandwidthState,
+    compute_normal_reference,
+    compute_variances,
     read_bandwidth,
     reference_bandwidth,
     rule_factor,
@@ -28,6 +31,9 @@ __all__ = ["KernelDensity"]
 
 # Up to this number of points, counting the threads of the machine costs more than the sums.
 _FEW = 16
+# How far from 1 a standard deviation may be for scikit-learn's rules, as a logarithm: beyond a factor of 2 the
+# bandwidth errs by more than the rules differ from the best bandwidth of rows that are not Gaussian.
+_LOG_SCALE = 0.7
 
 
 class KernelDensity(Estimator):
@@ -44,10 +50,14 @@ class KernelDensity(Estimator):
 
     Parameters
     ----------
-    bandwidth : a number in (0, inf) or one of 'scott', 'silverman', 'cross_validation' or an array-like, default=1.0
-        h; an array has one for each column. ``'scott'`` is :math:`W^{-1/(d+4)}` and ``'silverman'``
-        :math:`(W (d + 2) / 4)^{-1/(d+4)}`, both for columns of unit variance. ``'cross_validation'`` maximises
-        :math:`\sum_i w_i \log \hat p_{-i}(x_i)`, where row i and all its repetitions are left out.
+    bandwidth : a number in (0, inf) or one of 'normal_reference', 'cross_validation', 'scott', 'silverman' or an
+        array-like, default=1.0
+        h; an array has one for each column. ``'normal_reference'`` is :math:`s_j (W (d + 2) / 4)^{-1/(d+4)}` for each
+        column j of standard deviation :math:`s_j` (the root mean variance for constant ones): the rule for rows of
+        any scale. ``'cross_validation'`` maximises
+        :math:`\sum_i w_i \log \hat p_{-i}(x_i)`, where row i and all its repetitions are left out. ``'scott'``,
+        :math:`W^{-1/(d+4)}`, and ``'silverman'``, :math:`(W (d + 2) / 4)^{-1/(d+4)}`, are what scikit-learn has under
+        these names: they do not look at the rows, suit columns of unit variance alone, and warn for others.
     algorithm : one of 'kd_tree', 'ball_tree', 'auto', 'grid', 'brute', default='auto'
         How sums are taken; all keep `rtol` and `atol`. Both trees are one here: boxes around rows, and far boxes are
         not opened. ``'grid'`` is for Gaussians in few columns: polynomials in the cells of a lattice, made once by
@@ -122,7 +132,9 @@ class KernelDensity(Estimator):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {
-        "bandwidth": Real(0, closed="neither") | Choice("scott", "silverman", "cross_validation") | ArrayRule(),
+        "bandwidth": Real(0, closed="neither")
+        | Choice("normal_reference", "cross_validation", "scott", "silverman")
+        | ArrayRule(),
         "algorithm": Choice("kd_tree", "ball_tree", "auto", "grid", "brute"),
         "kernel": Choice(*PROFILES),
         "metric": Text(),
@@ -192,7 +204,7 @@ class KernelDensity(Estimator):
         source = self._open(X, None, sample_weight)
         method = self._method()
         method.check()
-        columns = self._columns(source.n_features)
+        columns = self._columns(source)
         unit = np.ones(source.n_features) if columns is None else columns
         rows = source.whole(), source.weight, unit, self.leaf_size
         tree = build_tree(*rows, threads=self._threads(), subject=type(self).__name__)
@@ -288,8 +300,12 @@ class KernelDensity(Estimator):
         how = self.algorithm, self.kernel, self.metric, parameters, self.rtol, self.atol
         return Method(type(self).__name__, *how, self._threads() if threads is None else threads)
 
-    def _columns(self, d: int) -> Array | None:
-        """Return the bandwidth of each column, checked; None if a single one or a rule is given."""
+    def _columns(self, source: Any) -> Array | None:
+        """Return the bandwidth of each column, checked; None if a single one or a rule for a single one is given."""
+        d = source.n_features
+        if isinstance(self.bandwidth, str) and self.bandwidth == "normal_reference":
+            self._check_columns_allowed()
+            return compute_normal_reference(source.whole(), source.weight)
         if isinstance(self.bandwidth, str) or np.ndim(self.bandwidth) == 0:
             return None
         columns = np.array(self.bandwidth, dtype=np.float64)
@@ -299,19 +315,35 @@ class KernelDensity(Estimator):
                 f"{self.bandwidth!r}."
             )
             raise ParameterError(message)
+        self._check_columns_allowed()
+        return columns
+
+    def _check_columns_allowed(self) -> None:
         if not self._method().is_euclidean:
             message = (
                 f"KernelDensity: a bandwidth for each column needs the Euclidean metric; got metric={self.metric!r}. "
                 f"Give one number."
             )
             raise ParameterError(message)
-        return columns
+
+    def _warn_of_scale(self, tree: RowTree) -> None:
+        """Warn if a rule that does not look at the rows is used for columns whose scale it does not suit."""
+        spread = np.sqrt(compute_variances(tree.data, tree.weight if len(tree.weight) else None))
+        wrong = (spread > 0) & (np.abs(np.log(np.where(spread > 0, spread, 1.0))) > _LOG_SCALE)
+        if wrong.any():
+            column = int(np.argmax(wrong))
+            message = (
+                f"KernelDensity: bandwidth={self.bandwidth!r} is for columns of standard deviation 1; that of column "
+                f"{column} is {spread[column]:.3g}. Use bandwidth='normal_reference', or scale the columns."
+            )
+            warnings.warn(message, UserWarning, stacklevel=6)
 
     def _solver(self, tree: RowTree, columns: Array | None) -> Callable[[Any], Solver]:
         """Return the solver that finds the bandwidth by search, or that only reports a given one."""
         if columns is not None or not isinstance(self.bandwidth, str):
             return lambda state: read_bandwidth(self.bandwidth if columns is None else columns)
         if self.bandwidth != "cross_validation":
+            self._warn_of_scale(tree)
             factor = rule_factor(self.bandwidth, tree.total, tree.data.shape[1])
             return lambda state: read_bandwidth(factor)
         start = reference_bandwidth(tree)

@@ -288,6 +288,10 @@ class NearestCentroid(JointScores, ClassModel):
         }
         return self._list_class_attributes(sums, dtype) | {name: value.astype(dtype) for name, value in arrays.items()}
 
+    def _log_priors(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(to_numpy(self.class_prior_).astype(np.float64))
+
     def _scorer(self) -> Any:
         priors = to_numpy(self.class_prior_).astype(np.float64)
         spread = to_numpy(self.within_class_std_dev_).astype(np.float64)

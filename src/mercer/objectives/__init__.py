@@ -1,8 +1,8 @@
 """Losses and penalties as objects: what a linear model can be asked to minimise, and what it can be judged by.
 
-A loss takes scores (n, k), targets (n,) and an array namespace such as ``numpy``, and gives values, derivatives,
-curvatures, conjugates and proximal maps. A penalty takes coefficients (k, d). Penalties can be multiplied by numbers
-and added up: ``L1() + 2 * Smoothness()``.
+A loss takes scores (n, k), or (n,) of one score, and targets (n,), of two classes 0 and 1 or -1 and 1, and gives
+values, derivatives, curvatures, conjugates and proximal maps: ``Hinge().value([2.0, 0.5], [1, -1])``. A penalty takes
+coefficients (k, d). Penalties can be multiplied by numbers and added up: ``L1() + 2 * Smoothness()``.
 """
 
 from mercer._objective import (

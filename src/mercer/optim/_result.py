@@ -151,7 +151,7 @@ def run(
     path = None if start is None else [start]
     outcome = drive(solver, source, [_Followers(callback, path), stop])
     result = _read(subject, method, outcome, source, stop, path)
-    _conclude(subject, result, outcome, warn)
+    _conclude(subject, result, outcome, warn, stop)
     return result
 
 
@@ -199,10 +199,14 @@ def _sentence(outcome: Outcome) -> str:
     return f"ended by {outcome.reason} after {outcome.n_steps} steps."
 
 
-def _conclude(subject: str, result: Result, outcome: Outcome, warn: bool) -> None:
-    """Say what must not go unnoticed: divergence, and Ctrl-C."""
-    if result.reason == "diverged" and warn:
+def _conclude(subject: str, result: Result, outcome: Outcome, warn: bool, stop: StopRule) -> None:
+    """Say what must not go unnoticed: divergence, a search that ended before its rule was met, and Ctrl-C."""
+    if warn and result.reason == "diverged":
         warnings.warn(result.message, ConvergenceWarning, stacklevel=4)
+    # A callback and rules such as MaxIter alone end a run where the user wants it to end; nothing was missed.
+    elif warn and not result.converged and stop.can_converge() and result.reason not in ("callback", "interrupt"):
+        message = f"{result.message} It did not converge: allow more steps, or choose another method or start."
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)
     if outcome.interrupt is not None:
         message = f"{subject}: interrupted after {result.n_iter} steps; the exception's result has the last state."
         warnings.warn(message, InterruptWarning, stacklevel=4)

@@ -51,6 +51,10 @@ class StopRule:
         """Return the simple rules that ended the run, once one did."""
         return [self]
 
+    def can_converge(self) -> bool:
+        """Return whether the rule looks at the quality of the answer: a run that it does not end was too short."""
+        return self.converges
+
     def tolerance(self) -> float:
         """Return the tolerance for the gradient; NaN where the rule has none."""
         return math.nan
@@ -98,6 +102,9 @@ class _Joined(StopRule):
 
     def list_fired(self) -> list[StopRule]:
         return [rule for member, held in zip(self.members, self.held) if held for rule in member.list_fired()]
+
+    def can_converge(self) -> bool:
+        return any(member.can_converge() for member in self.members)
 
     def tolerance(self) -> float:
         tolerances = [member.tolerance() for member in self.members]

@@ -1,6 +1,7 @@
 """The condition that leads from a node to each child, for trees of every kind."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ class Condition:
     name : str
         Its name.
     operator : str
-        ``"<="``, ``">"``, ``"is"`` (a category), ``"in"``, ``"not in"`` (lists of category codes) or ``"missing"``.
+        ``"<="``, ``">"``, ``"is"`` (a category), ``"in"``, ``"not in"`` (lists of categories) or ``"missing"``.
     value : float, str, int, list or None
         What the column is compared with.
     or_missing : bool
@@ -52,19 +53,23 @@ class Condition:
         if self.operator == "is":
             text = isinstance(self.value, str)
             found = np.array([(str(entry) if text else entry) == self.value for entry in column], dtype=bool)
+        elif self.operator in ("in", "not in"):
+            inside = _find_members(column, missing, self.value)
+            found = inside if self.operator == "in" else ~inside
         else:
             numbers = np.where(missing, 0.0, column).astype(np.float64)
-            found = _compare(numbers, self.operator, self.value)
+            found = numbers <= self.value if self.operator == "<=" else numbers > self.value
         return np.where(missing, self.or_missing, found)
 
 
-def _compare(numbers: np.ndarray, operator: str, value: Any) -> np.ndarray:
-    if operator == "<=":
-        return numbers <= value
-    if operator == ">":
-        return numbers > value
-    inside = np.isin(numbers, value)
-    return inside if operator == "in" else ~inside
+def _find_members(column: np.ndarray, missing: np.ndarray, categories: list[Any]) -> np.ndarray:
+    """Return a mask of the entries that are among `categories`: by their text if these are texts, else as numbers."""
+    if not categories:
+        return np.zeros(len(column), dtype=bool)
+    if any(isinstance(category, str) for category in categories):
+        known = set(categories)
+        return np.array([str(entry) in known for entry in column], dtype=bool)
+    return np.isin(np.where(missing, 0.0, column).astype(np.float64), categories)
 
 
 def list_feature_labels(model: Any, names: Any = None) -> list[str]:
@@ -110,11 +115,31 @@ def _make_binary_condition(model: Any, labels: list[str], parent: int, node: int
     if start < 0:
         operator = "<=" if left else ">"
         return Condition(feature, labels[feature], operator, float(tree.threshold[parent]), with_missing)
+    names = _name_categories(model, feature)
     pairs = tree.words[start + 1 : start + 1 + 2 * int(tree.words[start])].reshape(-1, 2)
     chosen = [32 * i + bit for i, (_, go) in enumerate(pairs.tolist()) for bit in range(32) if go >> bit & 1]
     seen = [32 * i + bit for i, (here, _) in enumerate(pairs.tolist()) for bit in range(32) if here >> bit & 1]
     # A category that the node has not seen goes where missing values go: if that is left, list those that go right.
     if bool(sides[parent]):
-        chosen = [category for category in seen if category not in chosen]
-        return Condition(feature, labels[feature], "not in" if left else "in", chosen, left)
-    return Condition(feature, labels[feature], "in" if left else "not in", chosen, not left)
+        others = [names(code) for code in seen if code not in chosen]
+        return Condition(feature, labels[feature], "not in" if left else "in", others, left)
+    return Condition(feature, labels[feature], "in" if left else "not in", [names(code) for code in chosen], not left)
+
+
+def _name_categories(model: Any, feature: int) -> Callable[[int], Any]:
+    """Return the function from the code of a category of a column to the category itself.
+
+    Trees inside forests are fitted to codes and know no names; there the code is the category.
+    """
+    table = getattr(model, "_categories", None)
+    if table is None:
+        return int
+    known = [_write_category(category) for category in table.categories[table.columns.tolist().index(feature)].tolist()]
+    return known.__getitem__
+
+
+def _write_category(category: Any) -> Any:
+    """Return a category as JSON has it: text, number or boolean; whole numbers without a point, others as text."""
+    if isinstance(category, float) and category.is_integer():
+        return int(category)
+    return category if isinstance(category, str | int | float) else str(category)

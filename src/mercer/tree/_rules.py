@@ -12,7 +12,8 @@ from mercer.tree._conditions import Condition, list_conditions, list_feature_lab
 
 __all__ = ["Rule", "RuleSet", "leaf_regions", "parse_rules", "rules"]
 
-_CONDITION = re.compile(r'("(?:[^"\\]|\\.)*") (?:(is missing)|(<=|>|is|in|not in) (.+?)( or missing)?)$')
+_OPERATOR = re.compile(r" (is missing|<=|>|is|in|not in)(?: |$)")
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True)
@@ -150,25 +151,43 @@ def parse_rules(text: str) -> RuleSet:
 
 
 def _parse_rule(line: str, names: list[str]) -> Rule:
-    found = re.fullmatch(r"if (.*) then (.*) \(([^()]*)\)", line.strip())
-    if found is None:
+    """Read one rule from left to right: names, categories and answers are JSON and may contain any word of the form."""
+    rest, conditions = line.strip(), []
+    if rest.startswith("if always then "):
+        rest = rest.removeprefix("if always then ")
+    else:
+        lead = "if "
+        while rest.startswith(lead):
+            condition, rest = _parse_condition(rest.removeprefix(lead), names)
+            conditions.append(condition)
+            lead = " and "
+        rest = rest.removeprefix(" then ") if conditions else ""
+    try:
+        answer, end = _DECODER.raw_decode(rest)
+        weight = float(re.fullmatch(r" \((.*)\)", rest[end:])[1])  # type: ignore[index]
+    except (ValueError, TypeError):
         message = f"parse_rules: a rule must be 'if ... then ... (weight)'; got {line[:60]!r}. Print a RuleSet."
-        raise DataError(message)
-    when, answer, weight = found.groups()
-    parts = [] if when == "always" else re.split(r" and (?=\")", when)
-    return Rule(tuple(_parse_condition(part, names) for part in parts), json.loads(answer), float(weight))
+        raise DataError(message) from None
+    return Rule(tuple(conditions), answer, weight)
 
 
-def _parse_condition(text: str, names: list[str]) -> Condition:
-    found = _CONDITION.fullmatch(text)
-    if found is None:
+def _parse_condition(text: str, names: list[str]) -> tuple[Condition, str]:
+    """Return the condition at the beginning of `text`, and what follows it."""
+    try:
+        name, end = _DECODER.raw_decode(text)
+        feature = names.index(name)
+        operator = _OPERATOR.match(text[end:])[1]  # type: ignore[index]
+        rest = text[end + 1 + len(operator) :]
+        if operator == "is missing":
+            return Condition(feature, name, "missing"), rest
+        value, end = _DECODER.raw_decode(rest.removeprefix(" "))
+    except (ValueError, TypeError):
         message = f"parse_rules: a condition must compare a quoted column; got {text[:60]!r}. Print a RuleSet."
-        raise DataError(message)
-    name = json.loads(found[1])
-    if found[2]:
-        return Condition(names.index(name), name, "missing")
-    value = float(found[4]) if found[3] in ("<=", ">") else json.loads(found[4])
-    return Condition(names.index(name), name, found[3], value, bool(found[5]))
+        raise DataError(message) from None
+    rest = rest.removeprefix(" ")[end:]
+    with_missing = rest.startswith(" or missing")
+    value = float(value) if operator in ("<=", ">") else value
+    return Condition(feature, name, operator, value, with_missing), rest.removeprefix(" or missing")
 
 
 def leaf_regions(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

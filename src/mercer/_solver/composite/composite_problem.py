@@ -77,7 +77,7 @@ class _AtRest(Statistic):
     def of(self, block: Block) -> float:
         xp = block.xp
         zero = xp.zeros_like(self.loss.targets(block.y, xp))
-        return float(xp.sum(block.weigh(self.loss.conjugate(zero, block.y, xp))))
+        return float(xp.sum(block.weigh(self.loss.conjugate(zero, block.y, xp, checked=True))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,8 @@ class CompositeProblem:
     def _floor(self, moments: LabelledMoments) -> float:
         if self.loss.target == "labels":
             return 1.0
-        return abs(float(self.loss.value(np.zeros((1, 1)), np.asarray(moments.shares, dtype=np.float64), np)[0]))
+        shares = np.asarray(moments.shares, dtype=np.float64)
+        return abs(float(self.loss.value(np.zeros((1, 1)), shares, np, checked=True)[0]))
 
     def request(
         self, parameters: Array, barrier: float = 0.0, direction: Array = None, envelope: bool = False

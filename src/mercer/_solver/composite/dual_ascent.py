@@ -73,8 +73,8 @@ class _DualValue(Statistic):
         scores = block.matmul(self.parameters[:, :-1].T) + self.parameters[:, -1]
         weighted = block.weigh(dual)
         gradient = xp.concat([block.transpose_matmul(weighted).T, xp.sum(weighted, axis=0)[:, None]], axis=1)
-        value = xp.sum(block.weigh(self.loss.value(scores, block.y, xp)))
-        conjugate = xp.sum(block.weigh(self.loss.conjugate(dual, block.y, xp)))
+        value = xp.sum(block.weigh(self.loss.value(scores, block.y, xp, checked=True)))
+        conjugate = xp.sum(block.weigh(self.loss.conjugate(dual, block.y, xp, checked=True)))
         return _DualSums(float(value), float(conjugate), gradient)
 
 
@@ -146,7 +146,7 @@ class _Slopes:
 
     def __call__(self, block: Block) -> Any:
         scores = block.matmul(self.parameters[:, :-1].T) + self.parameters[:, -1]
-        return _signs(self.loss, block) * self.loss.residual(scores, block.y, block.xp)
+        return _signs(self.loss, block) * self.loss.residual(scores, block.y, block.xp, checked=True)
 
 
 def _round(rows: DualRows, k: int, state: DualAscentState, tolerance: float) -> Generator[Any, Any, float]:

@@ -105,7 +105,7 @@ class SideChanges(Statistic):
     def of(self, block: Block) -> SideSums:
         xp = block.xp
         before, residual = (_residuals(block, parameters) for parameters in (self.reference, self.parameters))
-        value = self.loss.value((xp.astype(block.y, residual.dtype) - residual)[:, None], block.y, xp)
+        value = self.loss.value((xp.astype(block.y, residual.dtype) - residual)[:, None], block.y, xp, checked=True)
         # A row far off that changes sides contradicts the fixed slope it was summed with: it must become a row of the
         # program.
         changed = (before > 0) & (residual < 0) | (before <= 0) & (residual > 0)
