@@ -80,6 +80,41 @@ def test_extreme_eigenvalues_of_few_rows_are_too_extreme_and_shrinking_mends_it(
     assert np.all(np.abs(np.mean(mended, axis=0) - 1) < 0.3)
 
 
+@pytest.mark.catalogue("DT-21")
+@pytest.mark.parametrize("shape", [(5, 3), (4, 9), (30, 1)])
+def test_the_unbiased_estimate_is_right_on_average_and_a_ridge_adds_to_every_eigenvalue(shape):
+    rows = 100.0 * RNG.normal(size=shape)
+    unbiased = empirical_covariance(rows, ddof=1)
+    np.testing.assert_allclose(unbiased, np.atleast_2d(np.cov(rows.T)), rtol=1e-10)
+    model = EmpiricalCovariance(ddof=1, ridge=7.0).fit(rows)
+    np.testing.assert_allclose(np.linalg.eigvalsh(model.covariance_), np.linalg.eigvalsh(unbiased) + 7.0, rtol=1e-8)
+    np.testing.assert_allclose(model.get_precision() @ model.covariance_, np.eye(shape[1]), atol=1e-8)
+    assert model.rank_ == shape[1]
+    assert model.condition_ == pytest.approx(np.linalg.cond(unbiased + 7.0 * np.eye(shape[1])), rel=1e-6)
+    assert EmpiricalCovariance(store_precision=False, ddof=1).fit(rows).rank_ == min(shape[1], shape[0] - 1)
+    weight = RNG.integers(1, 4, shape[0])
+    np.testing.assert_allclose(
+        empirical_covariance(rows, sample_weight=weight, ddof=1, ridge=2.0),
+        empirical_covariance(rows.repeat(weight, axis=0), ddof=1) + 2.0 * np.eye(shape[1]),
+        rtol=1e-10,
+    )
+
+
+@pytest.mark.catalogue("DT-21")
+def test_division_by_n_is_biased_and_by_n_less_one_is_not():
+    truth = np.array([[4.0, 1.0], [1.0, 0.25 + 1.0]])
+    root = np.linalg.cholesky(truth)
+    sets = np.random.default_rng(3).normal(size=(4000, 4, 2)) @ root.T
+    for ddof, factor in ((0, 3 / 4), (1, 1.0)):
+        mean = np.mean([empirical_covariance(rows, ddof=ddof) for rows in sets[:1500]], axis=0)
+        np.testing.assert_allclose(mean, factor * truth, atol=0.25)
+    text = r"EmpiricalCovariance: the sum of the rows' weights must be larger than ddof=5; got 4\. Give more rows"
+    with pytest.raises(DataError, match=text):
+        empirical_covariance(sets[0], ddof=5)
+    with pytest.raises(ParameterError, match=r"ridge must be a number in \[0, inf\); got -1"):
+        empirical_covariance(sets[0], ridge=-1)
+
+
 @pytest.mark.catalogue("DT-04")
 def test_log_densities_are_those_of_the_gaussian_and_their_mean_is_the_score():
     model = EmpiricalCovariance().fit(X)

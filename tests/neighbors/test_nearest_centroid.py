@@ -34,6 +34,35 @@ def test_it_is_the_linear_discriminant_of_spherical_classes():
     assert np.array_equal(model.predict(rows), linear.predict(rows))
 
 
+@pytest.mark.catalogue("DT-17")
+@pytest.mark.parametrize("settings", [{}, {"priors": [0.8, 0.2]}, {"shrink_threshold": 0.5}, {"priors": "empirical"}])
+@pytest.mark.parametrize("columns", [1, 4])
+def test_direction_and_threshold_decide_as_predict_does(settings, columns):
+    X = IRIS[0][10:100, :columns] * np.array([1.0, 100.0, 0.01, 1.0])[:columns] - 3.0
+    y = np.where(IRIS[1][10:100] == 0, -1, 1)
+    model = NearestCentroid(**settings).fit(X, y)
+    assert np.linalg.norm(model.direction_) == pytest.approx(1.0)
+    rows = RNG.normal(size=(500, columns)) * 3 * X.std(axis=0) + X.mean(axis=0)
+    told = np.where(rows @ model.direction_ - model.threshold_ > 0, 1, -1)
+    np.testing.assert_array_equal(model.predict(rows), told)
+    assert {-1, 1} == set(told)
+    if not settings:
+        means = np.array([X[y == label].mean(axis=0) for label in (-1, 1)])
+        w = (means[1] - means[0]) / np.linalg.norm(means[1] - means[0])
+        np.testing.assert_allclose(model.direction_, w, rtol=1e-12)
+        assert model.threshold_ == pytest.approx(w @ means.sum(axis=0) / 2)
+
+
+def test_a_plane_exists_for_two_classes_that_differ():
+    X, y = IRIS
+    with pytest.raises(AttributeError, match="exist for two classes and metric='euclidean'; got 3 classes"):
+        _ = NearestCentroid().fit(X, y).direction_
+    with pytest.raises(AttributeError, match="got 2 classes and 'manhattan'"):
+        _ = NearestCentroid("manhattan").fit(X[:100], y[:100]).threshold_
+    with pytest.raises(AttributeError, match="needs two different centres; got equal ones"):
+        _ = NearestCentroid(shrink_threshold=1e3).fit(X[:100], y[:100]).direction_
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
 @pytest.mark.parametrize("threshold", [None, 0.5])
 @pytest.mark.parametrize("priors", ["uniform", "empirical", [0.2, 0.3, 0.5]])

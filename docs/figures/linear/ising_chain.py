@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mercer.datasets import make_ising_chain, pair_products
+from mercer.inspection import CouplingDisplay
 from mercer.linear_model import Lasso, LinearRegression, Ridge
 
 
@@ -15,12 +16,12 @@ def draw() -> Figure:
     figure, axes = plt.subplots(1, 4, figsize=(11.0, 2.9), width_ratios=(1, 1, 1, 1.6))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the rank is 46 of 100 is the point
-        draw_couplings(figure, axes[:3])
+        draw_couplings(axes[:3])
     draw_scores(axes[3], n_states=25)
     return figure
 
 
-def draw_couplings(figure: Figure, axes: np.ndarray) -> None:
+def draw_couplings(axes: np.ndarray) -> None:
     spins, energy = make_ising_chain(400, 10)
     models = {
         "least squares": LinearRegression(fit_intercept=False),
@@ -28,10 +29,9 @@ def draw_couplings(figure: Figure, axes: np.ndarray) -> None:
         "lasso": Lasso(0.01, fit_intercept=False, tol=1e-8, max_iter=10_000),
     }
     for place, (name, model) in zip(axes, models.items(), strict=True):
-        J = model.fit(pair_products(spins), energy).coef_.reshape(10, 10)
-        image = place.imshow(J, cmap="seismic", vmin=-1, vmax=1)
-        place.set(title=name, xticks=(), yticks=())
-    figure.colorbar(image, ax=axes[2], shrink=0.8)
+        display = CouplingDisplay.compute(model.fit(pair_products(spins), energy))
+        display.plot(ax=place, vmin=-1, vmax=1, colorbar=place is axes[2])
+        place.set(title=name, xticks=(), yticks=(), xlabel="", ylabel="")
 
 
 def draw_scores(place: Axes, n_states: int) -> None:

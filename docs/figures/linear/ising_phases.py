@@ -5,15 +5,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mercer.datasets import make_ising_lattice
+from mercer.inspection import SpinDisplay
 from mercer.linear_model import LogisticRegression
 
 
 def draw() -> Figure:
     figure, axes = plt.subplots(1, 4, figsize=(11.0, 2.9), width_ratios=(1, 1, 1, 1.6))
-    for place, temperature in zip(axes[:3], (1.5, 2.27, 4.0), strict=True):
-        spins, _, _ = make_ising_lattice(1, 40, temperature=temperature, n_sweeps=400)
-        place.imshow(spins.reshape(40, 40), cmap="gray")
-        place.set(title=f"T = {temperature:g} J", xticks=(), yticks=())
+    temperatures = (1.5, 2.27, 4.0)
+    states = [make_ising_lattice(1, 40, temperature=T, n_sweeps=400)[0][0] for T in temperatures]
+    SpinDisplay(states, titles=[f"T = {T:g} J" for T in temperatures]).plot(axes=axes[:3])
     spins, _, ordered = make_ising_lattice(600, 10, n_sweeps=150)
     grid = spins.reshape(-1, 10, 10)
     products = [(grid * np.roll(grid, 1, axis=axis)).reshape(600, -1) for axis in (1, 2)]

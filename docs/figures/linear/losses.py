@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
+from mercer.inspection import LossDisplay
 from mercer.linear_model import GeneralizedLinearEstimator
 from mercer.objectives import (
     Absolute,
@@ -21,16 +22,12 @@ from mercer.objectives import (
 
 def draw() -> Figure:
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(10.5, 3.2))
-    margin, ones = np.linspace(-2, 2.5, 451)[:, None], np.ones(451)
-    for loss in (ZeroOne(), PerceptronLoss(), Hinge(), Logistic(), Exponential()):
-        factor = 1 / np.log(2) if isinstance(loss, Logistic) else 1.0
-        width = 2.5 if isinstance(loss, ZeroOne) else 1.2
-        left.plot(margin, factor * loss.value(margin, ones, np), linewidth=width, label=type(loss).__name__)
-    left.set(xlabel="margin", title="labels", ylim=(-0.1, 4))
-    residual, zero = np.linspace(-3, 3, 601)[:, None], np.zeros(601)
-    for loss in (Squared(), Absolute(), Huber(1.0), EpsilonInsensitive(0.5), Tukey(2.0)):
-        middle.plot(residual, loss.value(residual, zero, np), linewidth=1.2, label=type(loss).__name__)
-    middle.set(xlabel="residual", title="numbers", ylim=(-0.1, 4))
+    of_labels = [ZeroOne(), PerceptronLoss(), Hinge(), Logistic(), Exponential()]
+    LossDisplay.from_losses(of_labels, np.linspace(-2, 2.5, 451), bits=True, ax=left, linewidth=1.2)
+    left.set(title="labels", ylim=(-0.1, 4))
+    of_numbers = [Squared(), Absolute(), Huber(1.0), EpsilonInsensitive(0.5), Tukey(2.0)]
+    LossDisplay.from_losses(of_numbers, ax=middle, linewidth=1.2)
+    middle.set(title="numbers", ylim=(-0.1, 4))
     random = np.random.default_rng(0)
     x = np.linspace(0, 1, 15)[:, None]
     y = 2 * x[:, 0] + 0.1 * random.normal(size=15)

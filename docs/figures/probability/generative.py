@@ -6,10 +6,14 @@ from matplotlib.figure import Figure
 from scipy.special import expit, logit
 
 from mercer.estimation import GaussianDensity, GenerativeRegression, TransformedDensity, simulate_risk
+from mercer.inspection import GenerativeRegressionDisplay, TransformedDensityDisplay
 
 
 def draw() -> Figure:
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(10.5, 3.2))
+    figure = plt.figure(figsize=(10.5, 6.0))
+    grid = figure.add_gridspec(2, 6)
+    left, middle = figure.add_subplot(grid[0, :3]), figure.add_subplot(grid[0, 3:])
+    lower = [figure.add_subplot(grid[1, 2 * k : 2 * k + 2]) for k in range(3)]
     truth = np.array([2.0, 1.0])
     for factor, color in ((1.0, "tab:blue"), (0.6, "tab:orange")):
         risk = simulate_risk(
@@ -25,18 +29,22 @@ def draw() -> Figure:
     for radius in (0.5, 1.0, 1.5):
         left.add_patch(plt.Circle(truth, radius, fill=False, color="grey", linewidth=0.6))
     left.set(title="bias and variance", aspect="equal")
-    x = np.linspace(0, 1, 60)[:, None]
     model = GenerativeRegression(lambda x: np.sin(6 * x[:, 0]), GaussianDensity(0.0, 0.04))
-    centre, deviation = model.predict(x), np.sqrt(model.noise.variance)
-    middle.fill_between(x[:, 0], centre - 2 * deviation, centre + 2 * deviation, alpha=0.3)
-    middle.plot(x, centre, label="function")
-    middle.plot(x, model.sample(x, 2, random_state=0).T, "k.", markersize=2)
+    GenerativeRegressionDisplay.from_model(model, np.linspace(0, 1, 60), n_samples=2, ax=middle)
     middle.set(title="function, noise, fantasies")
-    y = np.linspace(0.001, 0.999, 500)
-    for slope in (0.5, 1.5, 4.0):
-        squeezed = TransformedDensity(GaussianDensity(0.0, slope**2), expit, logit, lambda x: expit(x) * expit(-x))
-        right.plot(y, np.exp(squeezed.logpdf(y)), label=f"w = {slope:g}")
-    right.set(title="a Gaussian through a sigmoid", xlabel="sigmoid of w x", ylim=(0, 5))
-    for one in (left, middle, right):
+    squeezed = {f"w = {w:g}": _squeeze(w) for w in (0.5, 1.5, 4.0)}
+    TransformedDensityDisplay.from_densities(squeezed, np.linspace(-4, 4, 2001), axes=lower)
+    lower[1].set(title="a Gaussian through a sigmoid")
+    for one in (left, middle, lower[2]):
         one.legend(fontsize=7)
     return figure
+
+
+def _squeeze(w: float) -> TransformedDensity:
+    """Return the density of the sigmoid of w x, for x normal."""
+    return TransformedDensity(
+        GaussianDensity(0.0, 1.0),
+        lambda x: expit(w * x),
+        lambda y: logit(y) / w,
+        lambda x: w * expit(w * x) * expit(-w * x),
+    )

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows
 from mercer._base.batches import forget_batches, open_batch
-from mercer._base.parameter import Boolean, Integer, Nothing, Rule
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
@@ -27,7 +27,9 @@ from mercer.errors import DataError, UnsupportedError
 
 __all__ = ["CovarianceEstimator", "EmpiricalCovariance", "log_likelihood"]
 
-_CURE = "use LedoitWolf, OAS or ShrunkCovariance, give more rows than columns, or drop columns that others determine"
+_CURE = (
+    "use LedoitWolf, OAS, ShrunkCovariance or ridge, give more rows than columns, or drop columns that others determine"
+)
 
 
 def log_likelihood(emp_cov: Any, precision: Any) -> float:
@@ -138,7 +140,7 @@ class CovarianceEstimator(Estimator):
                 "Only one sample available. You may want to reshape your data array: give more rows.", stacklevel=4
             )
         outcome = self._drive(
-            lambda start: estimate(not self.assume_centered, self._share, self.store_precision),
+            lambda start: estimate(not self.assume_centered, self._share, self.store_precision, self._adjust),
             source,
             fitted=partial(self._attributes_of, dtype=source.host_dtype.name),
             max_steps=1,
@@ -152,6 +154,10 @@ class CovarianceEstimator(Estimator):
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         """Return the weight of the identity in the estimate; None without shrinkage."""
         raise NotImplementedError  # each estimate defines its own
+
+    def _adjust(self, covariance: Array, weight: float) -> Array:
+        """Return the covariance of rows of summed `weight` with another divisor or a larger diagonal."""
+        return covariance
 
     def _attributes_of(self, state: CovarianceState, dtype: str) -> dict[str, Any]:
         """Return the fitted attributes of a state, as arrays of `dtype`."""
@@ -282,7 +288,7 @@ class EmpiricalCovariance(CovarianceEstimator):
 
     The mean m (``location_``) and the covariance (``covariance_``)
 
-        C = sum_i w_i (x_i - m)(x_i - m)^T / sum_i w_i
+        C = sum_i w_i (x_i - m)(x_i - m)^T / (sum_i w_i - ddof) + ridge I
 
     of Gaussian rows x_i of weight w_i. C has rank n - 1 at most, and with few rows its large eigenvalues are too large
     and its small ones too small: :class:`LedoitWolf` and :class:`OAS` mend that.
@@ -293,6 +299,11 @@ class EmpiricalCovariance(CovarianceEstimator):
         Whether to keep the inverse of the covariance.
     assume_centered : a boolean, default=False
         Whether the mean is known to be zero.
+    ddof : a number in [0, inf), default=0
+        What is subtracted from the number of rows (or the sum of their weights) in the divisor: 0 is maximum
+        likelihood, 1 the unbiased estimate.
+    ridge : a number in [0, inf), default=0.0
+        Added to the diagonal, so that the covariance can be inverted.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all that are free. Never changes a result.
 
@@ -338,16 +349,43 @@ class EmpiricalCovariance(CovarianceEstimator):
     _parameters: ClassVar[dict[str, Rule]] = {
         "store_precision": Boolean(),
         "assume_centered": Boolean(),
+        "ddof": Real(0),
+        "ridge": Real(0),
         "n_jobs": Integer() | Nothing(),
     }
+    # 2: ddof and ridge.
+    _file_version: ClassVar[int] = 2
+
+    @classmethod
+    def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        return {"ddof": 0, "ridge": 0.0} | state
 
     def __init__(
-        self, *, store_precision: bool = True, assume_centered: bool = False, n_jobs: int | None = None
+        self,
+        *,
+        store_precision: bool = True,
+        assume_centered: bool = False,
+        ddof: float = 0,
+        ridge: float = 0.0,
+        n_jobs: int | None = None,
     ) -> None:
         self.store_precision = store_precision
         self.assume_centered = assume_centered
+        self.ddof = ddof
+        self.ridge = ridge
         self.n_jobs = n_jobs
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         yield from ()
         return None
+
+    def _adjust(self, covariance: Array, weight: float) -> Array:
+        if self.ddof == 0 and self.ridge == 0:
+            return covariance
+        if weight <= self.ddof:
+            message = (
+                f"{type(self).__name__}: the sum of the rows' weights must be larger than ddof={self.ddof}; got "
+                f"{weight:g}. Give more rows, or ddof=0."
+            )
+            raise DataError(message)
+        return covariance * (weight / (weight - self.ddof)) + self.ridge * np.eye(len(covariance))

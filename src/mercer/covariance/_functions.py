@@ -14,8 +14,12 @@ from mercer.errors import ParameterError
 __all__ = ["empirical_covariance", "ledoit_wolf", "ledoit_wolf_shrinkage", "oas", "shrunk_covariance"]
 
 
-def empirical_covariance(X: Any, *, assume_centered: bool = False, sample_weight: Any = None) -> Any:
-    """Compute the covariance by maximum likelihood: the scatter divided by the sum of the weights.
+def empirical_covariance(
+    X: Any, *, assume_centered: bool = False, sample_weight: Any = None, ddof: float = 0, ridge: float = 0.0
+) -> Any:
+    """Compute the covariance: the scatter divided by the sum of the weights less `ddof`, plus `ridge` I.
+
+    By default that is maximum likelihood.
 
     Parameters
     ----------
@@ -25,6 +29,10 @@ def empirical_covariance(X: Any, *, assume_centered: bool = False, sample_weight
         Whether the mean is known to be zero.
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights.
+    ddof : float, default=0
+        1 for the unbiased estimate.
+    ridge : float, default=0.0
+        Added to the diagonal.
 
     Returns
     -------
@@ -37,8 +45,11 @@ def empirical_covariance(X: Any, *, assume_centered: bool = False, sample_weight
     >>> empirical_covariance([[0.0, 0.0], [2.0, 4.0]])
     array([[1., 2.],
            [2., 4.]])
+    >>> empirical_covariance([[0.0, 0.0], [2.0, 4.0]], ddof=1, ridge=0.5)
+    array([[2.5, 4. ],
+           [4. , 8.5]])
     """
-    model = EmpiricalCovariance(store_precision=False, assume_centered=assume_centered)
+    model = EmpiricalCovariance(store_precision=False, assume_centered=assume_centered, ddof=ddof, ridge=ridge)
     return model.fit(_as_rows(X), sample_weight=sample_weight).covariance_
 
 

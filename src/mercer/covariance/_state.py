@@ -40,14 +40,19 @@ class CovarianceState:
     condition: float
 
 
-def estimate(centre: bool, shrinking: Shrinking, with_precision: bool) -> Solver:
-    """Estimate a covariance: a pass for the moments, a second one if `shrinking` asks for it, a factorisation."""
+def estimate(
+    centre: bool, shrinking: Shrinking, with_precision: bool, adjust: Callable[[Array, float], Array]
+) -> Solver:
+    """Estimate a covariance: a pass for the moments, a second one if `shrinking` asks for it, a factorisation.
+
+    `adjust` changes the divisor and the diagonal where nothing is shrunk.
+    """
     moments = yield Moments(centre)
     share = yield from shrinking(moments)
     covariance = moments.scatter / moments.weight
     # The likelihood is of the rows, whose covariance is the empirical one; shrinking may overwrite it.
     empirical = covariance if share is None else covariance.copy()
-    covariance = covariance if share is None else shrink_covariance(covariance, share)
+    covariance = adjust(covariance, moments.weight) if share is None else shrink_covariance(covariance, share)
     values, vectors = yield Dense(
         lambda: eigh(covariance) if with_precision else (eigh(covariance, eigvals_only=True), None),
         heavy=len(covariance) > _HEAVY,

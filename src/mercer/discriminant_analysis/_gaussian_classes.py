@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
 from mercer._base.class_model import ClassModel
-from mercer.errors import ParameterError, UnsupportedError
+from mercer.errors import DataError, ParameterError, UnsupportedError
 
 __all__ = ["GaussianClasses"]
 
@@ -27,6 +28,7 @@ class GaussianClasses(ClassModel):
     solver: str
     shrinkage: Any
     covariance_estimator: Any
+    ridge: float
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianClasses":
@@ -47,7 +49,7 @@ class GaussianClasses(ClassModel):
             The fitted estimator.
         """
         self._check_solver()
-        self._learn(X, y, sample_weight)
+        self._learn(X, y, self._weigh_classes(y, sample_weight))
         return self
 
     @available_if(_works_from_sums)
@@ -74,8 +76,45 @@ class GaussianClasses(ClassModel):
         """
         self._check_solver()
         self._check_batch()
-        self._learn(X, y, sample_weight, partial=True, classes=classes)
+        self._learn(X, y, self._weigh_classes(y, sample_weight, partial=True), partial=True, classes=classes)
         return self
+
+    def _weigh_classes(self, y: Any, sample_weight: Any, partial: bool = False) -> Any:
+        """Return the rows' weights times those of their classes."""
+        wish, name = getattr(self, "class_weight", None), type(self).__name__
+        if wish is None:
+            return sample_weight
+        if partial and wish == "balanced":
+            message = (
+                f"{name}: class_weight='balanced' needs the labels of all rows, which partial_fit does not see. Give a "
+                f"dict, or call fit."
+            )
+            raise ParameterError(message)
+        labels = None if y is None else np.asarray(y)
+        if labels is None or labels.ndim != 1:
+            message = f"{name}: class_weight needs labels in memory, one a row; got {type(y).__name__}. Use priors."
+            raise DataError(message)
+        given = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        weights = np.broadcast_to(given, labels.shape)
+        known, numbering = np.unique(labels, return_inverse=True)
+        if wish == "balanced":
+            sizes = np.bincount(numbering, weights)
+            factors = weights.sum() / (len(known) * np.where(sizes > 0, sizes, 1.0))
+        else:
+            self._check_weighted_classes(wish, known, partial)
+            factors = np.array([float(wish.get(label, 1.0)) for label in known.tolist()])
+        return weights * factors[numbering]
+
+    def _check_weighted_classes(self, wish: Any, known: Any, partial: bool) -> None:
+        """Raise if a factor is negative, or belongs to no class of the rows."""
+        name = type(self).__name__
+        if any(not float(factor) >= 0 for factor in wish.values()):
+            message = f"{name}: class_weight must hold non-negative numbers; got {wish!r}."
+            raise ParameterError(message)
+        unknown = [label for label in wish if label not in known.tolist()]
+        if unknown and not partial:
+            message = f"{name}: class_weight must name classes of y, {known.tolist()}; got {unknown}."
+            raise ParameterError(message)
 
     def _check_batch(self) -> None:
         """Raise if the rows seen before were summed in another way than the parameters now ask for."""
@@ -85,6 +124,9 @@ class GaussianClasses(ClassModel):
         if self.solver == "svd" and self.shrinkage is not None:
             message = f"{name}: shrinkage not supported with 'svd' solver. Use solver='eigen'."
             raise UnsupportedError(message)
+        if self.solver == "svd" and getattr(self, "ridge", 0.0) > 0:
+            message = f"{name}: ridge is not supported with solver='svd'; got {self.ridge}. Use 'lsqr' or 'eigen'."
+            raise ParameterError(message)
         if self.solver == "svd" and self.covariance_estimator is not None:
             # scikit-learn's two classes word this differently, and their users look for either.
             message = (

@@ -1,21 +1,19 @@
 """Linear discriminant analysis: Gaussian classes with one covariance, and Fisher's axes."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import xlogy
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
 from mercer._base.linear.classifier import LinearClassifier
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, HasFit, Instance, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
 from mercer._solver import Dense
-from mercer._source import Block, Source
+from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
@@ -26,28 +24,18 @@ from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
 from mercer.discriminant_analysis._linear_solvers import (
     Axes,
     DiscriminantState,
+    Projected,
     by_eigenvectors,
     by_least_squares,
     by_rows,
     by_spectrum,
+    combine_state,
+    count_axes,
     mean_log_density,
 )
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["LinearDiscriminantAnalysis"]
-
-
-@dataclass(frozen=True, eq=False)
-class _Projected:
-    """The rows of a block along some axes, less a centre where there is one."""
-
-    axes: Array
-    centre: Array
-
-    def __call__(self, block: Block) -> Array:
-        # Differences are taken first: rows far from zero keep their digits.
-        rows = block.X if self.centre is None else block.X - self.centre
-        return block.xp.matmul(rows, self.axes)
 
 
 class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifier, TransformerMixin, GaussianClasses):
@@ -78,6 +66,11 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         Singular values of standardised rows within classes up to this count as zero, with 'svd'.
     covariance_estimator : an object with a method fit or None, default=None
         Estimates the covariance of each class instead; for 'lsqr' and 'eigen', and rows in memory.
+    ridge : a number in [0, inf), default=0.0
+        Added to the diagonal of S, in squared units of the columns; for 'lsqr' and 'eigen'.
+    class_weight : one of 'balanced' or an instance of dict or None, default=None
+        Factors of the weights of each class's rows, by label; 'balanced' makes all classes weigh the same. They change
+        S, the axes, and the priors that are not given. Labels must be in memory, as those of scikit-learn are.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all that are free. Never changes a result.
 
@@ -95,6 +88,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         J along each axis: variance between classes over variance within.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of each axis in the sum of J.
+    threshold_ : float
+        Of two classes: where the projection of :meth:`transform` passes from one class to the other.
     xbar_ : ndarray of shape (n_features,)
         Prior mean of the class means, with 'svd' and 'lsqr'.
     classes_ : ndarray of shape (n_classes,)
@@ -134,8 +129,17 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         "store_covariance": Boolean(),
         "tol": Real(0),
         "covariance_estimator": HasFit() | Nothing(),
+        "ridge": Real(0),
+        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+
+    # 2: ridge and class_weight.
+    _file_version: ClassVar[int] = 2
+
+    @classmethod
+    def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        return {"ridge": 0.0, "class_weight": None} | state
 
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
@@ -161,6 +165,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         tol: float = 1e-4,
         covariance_estimator: Any = None,
         *,
+        ridge: float = 0.0,
+        class_weight: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.solver = solver
@@ -170,11 +176,13 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         self.store_covariance = store_covariance
         self.tol = tol
         self.covariance_estimator = covariance_estimator
+        self.ridge = ridge
+        self.class_weight = class_weight
         self.n_jobs = n_jobs
 
     @classmethod
     def from_parameters(
-        cls, means: Any, covariance: Any, priors: Any, classes: Any = None
+        cls, means: Any, covariance: Any, priors: Any, classes: Any = None, *, ridge: float = 0.0
     ) -> "LinearDiscriminantAnalysis":
         """Return the optimal classifier of known Gaussian classes.
 
@@ -188,6 +196,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             Prior probabilities.
         classes : array-like of shape (n_classes,) or None, default=None
             Labels in rising order; None means numbers from 0 on.
+        ridge : float, default=0.0
+            Added to the diagonal of the covariance.
 
         Returns
         -------
@@ -197,7 +207,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         means, covariance = (np.asarray(array, dtype=np.float64) for array in (means, covariance))
         chosen = class_priors(cls.__name__, priors, np.ones(len(means)), exact=True)
         centre = chosen @ means
-        model = cls(solver="lsqr", priors=priors)
+        model = cls(solver="lsqr", priors=priors, ridge=ridge)
+        covariance = covariance + ridge * np.eye(means.shape[1])
         n_axes = min(len(means) - 1, means.shape[1])
         axes = by_least_squares(means, centre, chosen, covariance, n_axes)
         parts = (axes.coef, axes.intercept, covariance, axes.scalings, axes.ratio, axes.criterion)
@@ -223,7 +234,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             return (rows if self.solver == "eigen" else rows - self.xbar_) @ self._axes()
         check_is_fitted(self)
         centre = None if self.solver == "eigen" else self.xbar_
-        return open_new_rows(self, X).map(_Projected(self._axes(), centre))
+        return open_new_rows(self, X).map(Projected(self._axes(), centre))
 
     def _axes(self) -> Array:
         return self.scalings_[:, : self._n_features_out]
@@ -271,7 +282,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         return ClassMoments(self._kind)
 
     def _state(self, sums: Any, source: Source) -> Generator[Any, Any, tuple[Any, float]]:
-        n_axes = self._count_axes(sums)
+        n_axes = count_axes(type(self).__name__, sums, self.n_components)
         priors = class_priors(type(self).__name__, self.priors, sums.weights)
         # A class without rows so far stands at the common mean, and its prior is zero.
         means = np.where((sums.weights > 0)[:, None], sums.means, sums.mean)
@@ -287,7 +298,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             covariance, axes = yield from self._solve_axes(sums, priors, means, centre, n_axes, source)
         stored = covariance if self.solver != "svd" or self.store_covariance else None
         density = yield Dense(lambda: mean_log_density(within, covariance))
-        return _combine_state(sums, n_axes, priors, means, centre, axes, stored, density)
+        return combine_state(sums, n_axes, priors, means, centre, axes, stored, density)
 
     def _wide_state(
         self, sums: Any, priors: Array, means: Array, centre: Array, n_axes: int, source: Source
@@ -298,36 +309,36 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         # Rows Z with Z^T Z = S, the covariance within classes: d x d products are never formed.
         rows *= np.sqrt(heavy / sums.weight)[:, None]
         axes, density = yield Dense(lambda: by_rows(rows, sums, means, centre, priors, n_axes, self.tol))
-        return _combine_state(sums, n_axes, priors, means, centre, axes, None, density)
+        return combine_state(sums, n_axes, priors, means, centre, axes, None, density)
 
-    def _count_axes(self, sums: Any) -> int:
-        """Check that the sums suffice, and return the number of axes: k class means span k - 1 directions."""
-        n_classes, n_features = sums.means.shape
-        if int((sums.weights > 0).sum()) < 2:
+    @property
+    def threshold_(self) -> float:
+        """Where the projection to the axis passes from the first of two classes to the second."""
+        check_is_fitted(self)
+        axis, coef = self._axes()[:, 0], self.coef_[0]
+        # The score is a multiple of the projection plus a constant, coef = factor * axis; with 'eigen' and priors that
+        # are not the rows' shares, scikit-learn's covariance between classes, which is taken, has other axes.
+        factor = float(coef @ axis) / float(axis @ axis)
+        if len(self.classes_) != 2 or not np.allclose(coef, factor * axis, rtol=1e-4, atol=1e-4 * np.abs(coef).max()):
             message = (
-                f"{type(self).__name__}: the rows must be of two classes at least; got one class, {sums.classes}. Add "
-                f"rows of another."
+                f"{type(self).__name__}: threshold_ exists for two classes whose scores are along the axis; got "
+                f"{len(self.classes_)} classes and solver={self.solver!r}. Use solver='lsqr', or coef_ and intercept_."
             )
-            raise DataError(message)
-        if sums.counts.sum() <= n_classes:
-            message = (
-                f"{type(self).__name__}: The number of samples must be more than the number of classes; got "
-                f"{int(sums.counts.sum())} for {n_classes}. Add rows."
-            )
-            raise DataError(message)
-        most = min(n_classes - 1, n_features)
-        if self.n_components is not None and self.n_components > most:
-            message = (
-                f"{type(self).__name__}: n_components cannot be larger than min(n_features, n_classes - 1). It must "
-                f"be an integer in [1, {most}]; got {self.n_components}."
-            )
-            raise DataError(message)
-        return self.n_components or most
+            raise AttributeError(message)
+        shift = 0.0 if self.solver == "eigen" else float(self.xbar_ @ axis)
+        return -float(self.intercept_[0]) / factor - shift
 
     def _estimate_covariances(
         self, sums: Any, priors: Array, source: Source
     ) -> Generator[Any, Any, tuple[Array, Array | None]]:
         """Return the covariance within classes, each weighted by its prior, and that of all rows if it is known."""
+        within, total = yield from self._estimate_plainly(sums, priors, source)
+        ridge = self.ridge * np.eye(len(within))
+        return within + ridge, None if total is None else total + ridge
+
+    def _estimate_plainly(
+        self, sums: Any, priors: Array, source: Source
+    ) -> Generator[Any, Any, tuple[Array, Array | None]]:
         if self.covariance_estimator is not None:
             *parts, total = fit_covariances(self.covariance_estimator, type(self).__name__, source, sums.classes)
             return np.tensordot(priors, np.stack(parts), axes=1), total
@@ -345,7 +356,8 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         if self.solver == "lsqr":
             return within, (yield Dense(lambda: by_least_squares(means, centre, priors, within, n_axes)))
         if total is None:
-            total = yield from shrink_total(sums, self.shrinkage)
+            # The ridge is in both, so that it does not change their difference, the covariance between classes.
+            total = (yield from shrink_total(sums, self.shrinkage)) + self.ridge * np.eye(len(within))
         name = type(self).__name__
         return within, (yield Dense(lambda: by_eigenvectors(means, centre, priors, within, total, n_axes, name)))
 
@@ -371,13 +383,3 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         }
         known = {name: value.astype(dtype) for name, value in arrays.items() if value is not None}
         return known | {"classes_": classes, "_most_axes": state.n_axes}
-
-
-def _combine_state(
-    sums: Any, n_axes: int, priors: Array, means: Array, centre: Array, axes: Axes, covariance: Array, density: float
-) -> tuple[DiscriminantState, float]:
-    """Return the state, and the mean log-likelihood of rows and labels."""
-    parts = (axes.coef, axes.intercept, covariance, axes.scalings, axes.ratio, axes.criterion)
-    # log p(x, k) = log P_k + log p(x | k), averaged over the rows.
-    likelihood = float(xlogy(sums.weights, priors).sum()) / sums.weight + density
-    return DiscriminantState(sums, n_axes, priors, means, centre, *parts), likelihood

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh, lstsq, solve_triangular
+from scipy.special import xlogy
 
 from mercer._plain import plain
+from mercer._source import Block
 from mercer._statistic.by_class import ClassMomentSums, flat_columns
 from mercer._types import Array
 from mercer.errors import DataError
@@ -21,10 +23,13 @@ from mercer.errors import DataError
 __all__ = [
     "Axes",
     "DiscriminantState",
+    "Projected",
     "by_eigenvectors",
     "by_least_squares",
     "by_rows",
     "by_spectrum",
+    "combine_state",
+    "count_axes",
     "mean_log_density",
     "scores",
 ]
@@ -201,3 +206,50 @@ def mean_log_density(within: Array, covariance: Array) -> float:
         logarithm, rank = float(np.sum(np.log(values[kept]))), int(kept.sum())
         trace = float(np.sum(np.sum((within @ vectors) * vectors, axis=0)[kept] / values[kept]))
     return -0.5 * (rank * math.log(2.0 * math.pi) + logarithm + trace)
+
+
+def combine_state(
+    sums: Any, n_axes: int, priors: Array, means: Array, centre: Array, axes: Axes, covariance: Array, density: float
+) -> tuple[DiscriminantState, float]:
+    """Return the state, and the mean log-likelihood of rows and labels."""
+    parts = (axes.coef, axes.intercept, covariance, axes.scalings, axes.ratio, axes.criterion)
+    # log p(x, k) = log P_k + log p(x | k), averaged over the rows.
+    likelihood = float(xlogy(sums.weights, priors).sum()) / sums.weight + density
+    return DiscriminantState(sums, n_axes, priors, means, centre, *parts), likelihood
+
+
+@dataclass(frozen=True, eq=False)
+class Projected:
+    """The rows of a block along some axes, less a centre where there is one."""
+
+    axes: Array
+    centre: Array
+
+    def __call__(self, block: Block) -> Array:
+        # Differences are taken first: rows far from zero keep their digits.
+        rows = block.X if self.centre is None else block.X - self.centre
+        return block.xp.matmul(rows, self.axes)
+
+
+def count_axes(subject: str, sums: Any, n_components: int | None) -> int:
+    """Check that the sums suffice, and return the number of axes: k class means span k - 1 directions."""
+    n_classes, n_features = sums.means.shape
+    if int((sums.weights > 0).sum()) < 2:
+        message = (
+            f"{subject}: the rows must be of two classes at least; got one class, {sums.classes}. Add rows of another."
+        )
+        raise DataError(message)
+    if sums.counts.sum() <= n_classes:
+        message = (
+            f"{subject}: The number of samples must be more than the number of classes; got "
+            f"{int(sums.counts.sum())} for {n_classes}. Add rows."
+        )
+        raise DataError(message)
+    most = min(n_classes - 1, n_features)
+    if n_components is not None and n_components > most:
+        message = (
+            f"{subject}: n_components cannot be larger than min(n_features, n_classes - 1). It must "
+            f"be an integer in [1, {most}]; got {n_components}."
+        )
+        raise DataError(message)
+    return n_components or most

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_X_y
 
+from mercer._base.reading import read_numbers
 from mercer._source import open_source
 from mercer._source.threads import one_blas_thread
 from mercer._statistic.by_class import ClassMoments, ClassMomentSums
@@ -84,8 +85,12 @@ def separation_ratio(X: Any, y: Any, direction: Any = None) -> Any:
     return float(w @ step / np.sqrt(noise))
 
 
-def fisher_criterion(X: Any, y: Any, direction: Any = None) -> float:
-    """Compute Fisher's criterion of two classes, J(w) = (w . (m_2 - m_1))^2 / w^T (C_1 + C_2) w.
+def fisher_criterion(
+    X: Any, y: Any, direction: Any = None, *, ridge: float = 0.0, class_weight: Any = (1.0, 1.0)
+) -> float:
+    """Compute Fisher's criterion of two classes, J(w) = (w . (m_2 - m_1))^2 / w^T S w.
+
+    S = a_1 C_1 + a_2 C_2 + ridge I, with C_k the covariance of a class and a_k its weight.
 
     Parameters
     ----------
@@ -94,18 +99,45 @@ def fisher_criterion(X: Any, y: Any, direction: Any = None) -> float:
     y : array-like of shape (n_samples,)
         Labels, of two classes.
     direction : array-like of shape (n_features,) or None, default=None
-        w, of any length; None means the best, (C_1 + C_2)^-1 (m_2 - m_1).
+        w, of any length; None means the best, S^-1 (m_2 - m_1).
+    ridge : float, default=0.0
+        Added to the diagonal of S, so that it can be inverted where rows are few.
+    class_weight : pair of float, default=(1.0, 1.0)
+        a_1 and a_2, in the order of the sorted labels.
 
     Returns
     -------
     float
-        J; of the best direction (m_2 - m_1)^T (C_1 + C_2)^-1 (m_2 - m_1).
+        J; of the best direction (m_2 - m_1)^T S^-1 (m_2 - m_1).
+
+    Examples
+    --------
+    >>> from mercer.discriminant_analysis import fisher_criterion
+    >>> X, y = [[0.0], [2.0], [5.0], [5.0]], [-1, -1, 1, 1]
+    >>> fisher_criterion(X, y), fisher_criterion(X, y, ridge=1.0), fisher_criterion(X, y, class_weight=(2.0, 1.0))
+    (16.0, 8.0, 8.0)
     """
-    means, covariances = _two_classes("fisher_criterion", X, y)
-    step, spread = means[1] - means[0], covariances.sum(axis=0)
-    # The maximum of J is along (C_1 + C_2)^-1 (m_2 - m_1), by the Cauchy-Schwarz inequality.
-    w = np.linalg.solve(spread, step) if direction is None else np.asarray(direction, dtype=np.float64)
-    return float((w @ step) ** 2 / (w @ spread @ w))
+    subject = "fisher_criterion"
+    ridge = float(read_numbers(subject, "ridge", ridge, 0.0))
+    shares = read_numbers(subject, "class_weight", class_weight, 0.0)
+    if shares.shape != (2,):
+        message = f"{subject}: class_weight must be two numbers, in the order of the labels; got {class_weight!r}."
+        raise DataError(message)
+    means, covariances = _two_classes(subject, X, y)
+    step = means[1] - means[0]
+    spread = np.tensordot(shares, covariances, axes=1) + ridge * np.eye(len(step))
+    if direction is not None:
+        w = np.asarray(direction, dtype=np.float64)
+        return float((w @ step) ** 2 / (w @ spread @ w))
+    # The maximum of J is along S^-1 (m_2 - m_1), by the Cauchy-Schwarz inequality.
+    values = np.linalg.eigvalsh(spread)
+    if not values[0] > len(values) * np.finfo(np.float64).eps * values[-1]:
+        message = (
+            f"{subject}: the covariance within classes must have full rank for a best direction; some of the "
+            f"{len(step)} columns are constant or determined by others. Give ridge, or a direction."
+        )
+        raise DataError(message)
+    return float(step @ np.linalg.solve(spread, step))
 
 
 def _two_classes(subject: str, X: Any, y: Any) -> tuple[Array, Array]:

@@ -3,6 +3,7 @@
 from mercer.inspection._bias_variance import BiasVarianceDisplay, BullseyeDisplay
 from mercer.inspection._boosting import BoostingErrorDisplay, BoostingRoundsDisplay, MarginDisplay
 from mercer.inspection._class_density import ClassDensityDisplay
+from mercer.inspection._clusters.annealed_centres import AnnealedCentresDisplay, MeanFieldDisplay
 from mercer.inspection._clusters.annealing import AcceptanceDisplay, EnergyTraceDisplay, GibbsDisplay
 from mercer.inspection._clusters.cluster_number import ClusterNumberDisplay
 from mercer.inspection._clusters.dendrogram import DendrogramDisplay
@@ -11,12 +12,23 @@ from mercer.inspection._clusters.k_means_panels import KMeansPanelsDisplay
 from mercer.inspection._clusters.maps import LatticeDisplay, MapDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
 from mercer.inspection._decision_boundary import DecisionBoundaryDisplay
+from mercer.inspection._densities.evidence import EvidenceDisplay, OptimalPredictionDisplay
+from mercer.inspection._densities.generative import GenerativeRegressionDisplay
+from mercer.inspection._densities.james_stein import JamesSteinDisplay
+from mercer.inspection._densities.transformed import TransformedDensityDisplay
 from mercer.inspection._folds import FoldsDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._gaussian_process import KernelSelectionDisplay, ProcessDisplay
 from mercer.inspection._impurity import ImpurityDisplay
 from mercer.inspection._kernel_components import FeatureLiftDisplay, KernelComponentDisplay, SmoothnessFilterDisplay
+from mercer.inspection._learning.epochs import EpochCurveDisplay
+from mercer.inspection._learning.fitted_curves import FittedCurvesDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
+from mercer.inspection._linear.coefficient_path import CoefficientPathDisplay
+from mercer.inspection._linear.couplings import CouplingDisplay, SpinDisplay
+from mercer.inspection._linear.losses import LossDisplay
+from mercer.inspection._linear.plane_distance import PlaneDistanceDisplay
+from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, ShrinkageDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
@@ -27,22 +39,30 @@ from mercer.inspection._tree import LeafRegionsDisplay, StepRegressionDisplay, T
 
 __all__ = [
     "AcceptanceDisplay",
+    "AnnealedCentresDisplay",
     "BiasVarianceDisplay",
     "BoostingErrorDisplay",
     "BoostingRoundsDisplay",
     "BullseyeDisplay",
     "ClassDensityDisplay",
     "ClusterNumberDisplay",
+    "CoefficientPathDisplay",
     "CostCurveDisplay",
+    "CouplingDisplay",
     "DecisionBoundaryDisplay",
     "DendrogramDisplay",
     "EMPanelsDisplay",
     "EnergyTraceDisplay",
+    "EpochCurveDisplay",
+    "EvidenceDisplay",
     "FeatureLiftDisplay",
+    "FittedCurvesDisplay",
     "FoldsDisplay",
     "GaussianContourDisplay",
+    "GenerativeRegressionDisplay",
     "GibbsDisplay",
     "ImpurityDisplay",
+    "JamesSteinDisplay",
     "KDistanceDisplay",
     "KMeansPanelsDisplay",
     "KernelComponentDisplay",
@@ -50,16 +70,24 @@ __all__ = [
     "LatticeDisplay",
     "LeafRegionsDisplay",
     "LearningRateDisplay",
+    "LossDisplay",
     "MapDisplay",
     "MarginDisplay",
+    "MeanFieldDisplay",
     "MixtureDisplay",
+    "OptimalPredictionDisplay",
     "ParameterPosteriorDisplay",
+    "PenaltyGeometryDisplay",
+    "PlaneDistanceDisplay",
     "ProcessDisplay",
     "ScoreCurveDisplay",
     "ScreeDisplay",
+    "ShrinkageDisplay",
     "SmoothnessFilterDisplay",
+    "SpinDisplay",
     "StepRegressionDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",
+    "TransformedDensityDisplay",
     "TreeDisplay",
 ]

@@ -29,6 +29,8 @@ class DecisionBoundaryDisplay:
         Names of the classes.
     support : array-like of shape (s, 2) or None, default=None
         Points to draw rings around: support vectors.
+    fill : {"classes", "scores"}, default="classes"
+        What the colours of the plane show: the decided class, or the score of two classes.
 
     Attributes
     ----------
@@ -57,11 +59,19 @@ class DecisionBoundaryDisplay:
         levels: Any = (0.0,),
         names: Any = None,
         support: Any = None,
+        fill: str = "classes",
     ) -> None:
         self.x, self.y, self.classes = np.asarray(x), np.asarray(y), np.asarray(classes)
         self.scores = None if scores is None else np.asarray(scores, dtype=np.float64)
         self.levels, self.names = tuple(levels), names
         self.support = None if support is None else np.asarray(support, dtype=np.float64)
+        self.fill = fill
+        if fill not in ("classes", "scores") or (fill == "scores" and scores is None):
+            message = (
+                f"DecisionBoundaryDisplay: fill must be 'classes' or, where a classifier of two classes has "
+                f"decision_function, 'scores'; got {fill!r}{' without scores' if scores is None else ''}."
+            )
+            raise DataError(message)
         if self.classes.shape != (len(self.y), len(self.x)):
             message = (
                 f"DecisionBoundaryDisplay: classes must have shape ({len(self.y)}, {len(self.x)}), rows along y; got "
@@ -79,6 +89,7 @@ class DecisionBoundaryDisplay:
         margin: float = 0.1,
         levels: Any = (0.0,),
         support: bool = False,
+        fill: str = "classes",
     ) -> "DecisionBoundaryDisplay":
         """Ask a fitted classifier for the plane around rows.
 
@@ -95,6 +106,8 @@ class DecisionBoundaryDisplay:
             Scores of two classes to draw lines at.
         support : bool, default=False
             Whether to draw rings around the support vectors of the classifier.
+        fill : {"classes", "scores"}, default="classes"
+            What the colours of the plane show.
 
         Returns
         -------
@@ -115,7 +128,7 @@ class DecisionBoundaryDisplay:
         if len(names) == 2 and hasattr(estimator, "decision_function"):
             scores = np.asarray(estimator.decision_function(points)).reshape(resolution, resolution)
         rings = estimator.support_vectors_ if support else None
-        return cls(x, y, classes, scores, levels=levels, names=names, support=rings)
+        return cls(x, y, classes, scores, levels=levels, names=names, support=rings, fill=fill)
 
     @classmethod
     def from_estimator(
@@ -134,7 +147,12 @@ class DecisionBoundaryDisplay:
         count = int(self.classes.max()) + 1 if self.names is None else len(self.names)
         palette = ListedColormap(colormaps["tab10"](np.arange(count) % 10))
         style = {"cmap": palette, "vmin": -0.5, "vmax": count - 0.5, "alpha": 0.25, "shading": "nearest"} | kwargs
-        self.regions_ = ax.pcolormesh(self.x, self.y, self.classes, **style)
+        shown = self.classes
+        if self.fill == "scores" and self.scores is not None:
+            # Colours run from the lowest to the highest score with zero, the boundary, in their middle.
+            limit, shown = float(np.abs(self.scores).max()) or 1.0, self.scores
+            style |= {"cmap": "coolwarm", "vmin": -limit, "vmax": limit, "alpha": 0.6} | kwargs
+        self.regions_ = ax.pcolormesh(self.x, self.y, shown, **style)
         self.lines_ = self.points_ = self.rings_ = None
         if self.scores is not None:
             dashes = ["solid" if level == 0 else "dashed" for level in self.levels]
@@ -144,9 +162,23 @@ class DecisionBoundaryDisplay:
             halves = np.arange(count - 1) + 0.5
             self.lines_ = ax.contour(self.x, self.y, self.classes, halves, colors="black", linewidths=0.8)
         if X is not None:
-            numbers = np.searchsorted(self.names, y) if self.names is not None else np.asarray(y)
+            numbers = self._number_labels(y)
             self.points_ = ax.scatter(*np.asarray(X).T, s=12, c=numbers, cmap=palette, vmin=-0.5, vmax=count - 0.5)
         if self.support is not None:
             self.rings_ = ax.scatter(*self.support.T, s=60, facecolors="none", edgecolors="black", linewidths=0.8)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _number_labels(self, y: Any) -> np.ndarray:
+        """Return the index of each label among the names."""
+        labels = np.asarray(y)
+        if self.names is None:
+            return labels
+        unknown = np.setdiff1d(labels, self.names)
+        if len(unknown):
+            message = (
+                f"DecisionBoundaryDisplay: y must hold labels of the classifier, {list(self.names)}; got "
+                f"{unknown.tolist()}."
+            )
+            raise DataError(message)
+        return np.searchsorted(self.names, labels)

@@ -23,6 +23,8 @@ class ScoreCurveDisplay:
         Whether to draw errors, which are scores with the other sign.
     level : float or None, default=None
         A value to draw as a line: the noise, or the best that is possible.
+    log : bool, default=False
+        Whether the x axis is logarithmic, as for the strength of a penalty.
 
     Attributes
     ----------
@@ -47,16 +49,19 @@ class ScoreCurveDisplay:
     True
     """
 
-    def __init__(self, curve: Any, *, negate: bool = False, level: float | None = None) -> None:
+    def __init__(self, curve: Any, *, negate: bool = False, level: float | None = None, log: bool = False) -> None:
         self.curve = curve
         self.negate = negate
         self.level = level
+        self.log = log
         sign = -1.0 if negate else 1.0
         self.train_, self.test_ = sign * curve.train.mean(axis=1), sign * curve.test.mean(axis=1)
         self.best_ = curve.best
 
     @classmethod
-    def from_result(cls, curve: Any, *, negate: bool = False, level: float | None = None, ax: Any = None) -> Any:
+    def from_result(
+        cls, curve: Any, *, negate: bool = False, level: float | None = None, log: bool = False, ax: Any = None
+    ) -> Any:
         """Draw a curve.
 
         Parameters
@@ -67,6 +72,8 @@ class ScoreCurveDisplay:
             Whether to draw errors.
         level : float or None, default=None
             A value to draw as a line.
+        log : bool, default=False
+            Whether the x axis is logarithmic.
         ax : matplotlib axes or None, default=None
             Where to draw; None makes a new figure.
 
@@ -75,7 +82,7 @@ class ScoreCurveDisplay:
         ScoreCurveDisplay
             The display, drawn.
         """
-        return cls(curve, negate=negate, level=level).plot(ax=ax)
+        return cls(curve, negate=negate, level=level, log=log).plot(ax=ax)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "ScoreCurveDisplay":
         """Draw the display.
@@ -113,6 +120,8 @@ class ScoreCurveDisplay:
         if self.curve.label != "training rows":
             ax.axvline(x[self.best_], color="tab:red", linestyle=":")
         ax.set(xlabel=self.curve.label, ylabel="error" if self.negate else "score")
+        if self.log:
+            ax.set_xscale("log")
         ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
         return self

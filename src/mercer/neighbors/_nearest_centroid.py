@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
 from mercer._base.class_model import ClassModel
@@ -71,6 +72,9 @@ class NearestCentroid(JointScores, ClassModel):
         Distance of the centres from the mean of all rows, in standard errors; after shrinking.
     within_class_std_dev_ : ndarray of shape (n_features,)
         s.
+    direction_, threshold_ : ndarray of shape (n_features,) and float
+        Of two classes and the Euclidean metric: w of length one and b, such that rows with w . x > b belong to the
+        second class. With equal priors w points from the first centre to the second, and b is half way.
     classes_ : ndarray of shape (n_classes,)
         Labels, sorted.
     history_, converged_, n_iter_, certificate_
@@ -213,6 +217,36 @@ class NearestCentroid(JointScores, ClassModel):
             In the order of ``classes_``.
         """
         return super().predict_log_proba(X)
+
+    @property
+    def direction_(self) -> Array:
+        """The unit normal of the plane between two classes, on the side of the second."""
+        return self._plane()[0]
+
+    @property
+    def threshold_(self) -> float:
+        """The value of ``direction_ . x`` above which a row belongs to the second class."""
+        return self._plane()[1]
+
+    def _plane(self) -> tuple[Array, float]:
+        check_is_fitted(self)
+        name = type(self).__name__
+        if len(self.classes_) != 2 or self.metric != "euclidean":
+            message = (
+                f"{name}: direction_ and threshold_ exist for two classes and metric='euclidean'; got "
+                f"{len(self.classes_)} classes and {self.metric!r}."
+            )
+            raise AttributeError(message)
+        judge = self._judge()
+        centres, scale, offsets = judge.centres, judge.scale, judge.offsets
+        # The squares of x drop out of the difference of -|(x - c_k) scale|^2 + offset_k, which leaves a plane.
+        normal = 2.0 * scale**2 * (centres[1] - centres[0])
+        middle = (centres[0] + centres[1]) / 2.0
+        length = float(np.linalg.norm(normal))
+        if length == 0:
+            message = f"{name}: direction_ needs two different centres; got equal ones. Lower shrink_threshold."
+            raise AttributeError(message)
+        return normal / length, float(normal @ middle + offsets[0] - offsets[1]) / length
 
     def _sum_rows(self, source: Source, additive: bool) -> Statistic:
         if self.metric == "manhattan":

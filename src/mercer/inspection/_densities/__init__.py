@@ -1,0 +1,1 @@
+"""Pictures of densities: transformed ones, evidence, predictions of least loss, noisy functions, shrinkage."""

@@ -1,0 +1,1 @@
+"""Pictures of learning: fitted curves of several complexities, and errors from epoch to epoch."""

@@ -1,0 +1,1 @@
+"""Pictures of linear models: coefficient paths, penalties, couplings, losses, distances to a plane."""
