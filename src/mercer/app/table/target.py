@@ -121,7 +121,7 @@ def _check_unique(table: Table, target: str, known: Any, distinct: int, task: st
 
 
 def _check_classes(table: Table, target: str, known: Any) -> list[Notice]:
-    """Raise if there are too many classes or a class has one row; else return notices about them."""
+    """Raise if there are too many classes; else return notices about rare ones."""
     counts = spell_categories(known).value_counts()
     if len(counts) > _MOST_CLASSES:
         cure = "Give --task regression" if known.dtype.kind in "if" else "Merge classes"
@@ -130,17 +130,9 @@ def _check_classes(table: Table, target: str, known: Any) -> list[Notice]:
             f"{cure}, or choose another column."
         )
         raise DataError(message)
-    single = [name for name, count in counts.items() if count == 1]
-    if single:
-        subject = f"class {quote(single[0])} of" if len(single) == 1 else f"classes {quote(*single)} of"
-        verb = "has one row" if len(single) == 1 else "have one row each"
-        message = (
-            f"{table.name}: {subject} target {quote(target)} {verb}; a class needs at least two, one for fitting and "
-            f"one for testing. Remove or merge {'it' if len(single) == 1 else 'them'}."
-        )
-        raise DataError(message)
     rare = counts.iloc[-1]
-    if rare < 10:
+    # The study itself sets classes with fewer than five rows aside, and says so.
+    if 5 <= rare < 10:
         text = f"The class {quote(counts.index[-1])} has only {rare} rows, so that its scores are very uncertain."
         return [Notice("warning", target, text, "collect more of them, or merge classes")]
     share = rare / counts.sum()
