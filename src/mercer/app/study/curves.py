@@ -4,9 +4,9 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.app.options import Options
+from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material, draw_rows
 from mercer.app.study.record import BiasVariance, Candidate, Curve
-from mercer.app.study.selection import Selection
 from mercer.model_selection import resampled_bias_variance
 from mercer.model_selection.trials import order_growing, score_sizes
 

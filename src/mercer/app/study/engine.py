@@ -1,10 +1,8 @@
 """The study: from a table and the roles of its columns to a record and a fitted model."""
 
-import datetime
-import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,22 +12,30 @@ import numpy as np
 from mercer._config import config_context
 from mercer._source.threads import n_threads
 from mercer.app.options import Options
-from mercer.app.study import comparison, diagnosis
+from mercer.app.study import diagnosis
 from mercer.app.study.answer import write_answer, write_findings
-from mercer.app.study.calibrating import calibrate
+from mercer.app.study.choice import comparison
+from mercer.app.study.choice.calibrating import calibrate
+from mercer.app.study.choice.selection import Selection, keep_winner, select
 from mercer.app.study.clock import Clock, ProgressEvent
 from mercer.app.study.curves import make_learning_curve, split_error
 from mercer.app.study.decisions import Stakes, decide, read_stakes
+from mercer.app.study.description import (
+    count_duplicates,
+    describe_origin,
+    describe_question,
+    list_left_out,
+    list_notices,
+)
 from mercer.app.study.drivers import find_drivers, measure_dependences
 from mercer.app.study.final import describe_fit, fit_final
-from mercer.app.study.floor import count_contradictions, estimate_best
+from mercer.app.study.floor import estimate_best
 from mercer.app.study.material import Material, draw_rows, drop_rare_classes, gather
 from mercer.app.study.measures import measure_other_metrics
 from mercer.app.study.plane import map_rows
 from mercer.app.study.recipe import find_model, make_balanced_costs, make_encoder
-from mercer.app.study.record import Candidate, Data, Fit, Notice, Origin, Question, Record
+from mercer.app.study.record import Candidate, Data, Fit, Notice, Question, Record
 from mercer.app.study.record_file import write_record
-from mercer.app.study.selection import Selection, keep_winner, select
 from mercer.app.study.structure import find_structure
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
@@ -42,8 +48,6 @@ _FIRST_SHARE = 0.05
 _PROBES = (500, 1000, 8000)
 # Candidates are compared on at least this many rows, however short the budget is.
 _FEWEST_ROWS = 2000
-# Duplicate rows are counted in tables up to this size.
-_MOST_COUNTED = 200_000
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,7 @@ def _study_target(
 ) -> Study:
     """Study a table with a target: compare models, fit the best one, and describe it."""
     assert roles.target is not None
+    everything = material.classes
     material, few = drop_rare_classes(material, options.inner + 2)
     if few:
         names = " and ".join(f"`{name}`" for name in few)
@@ -120,6 +125,7 @@ def _study_target(
             *notices,
             Notice("warning", "the target", text, "Add rows of them, or merge them with other classes."),
         ]
+        options = _drop_costs(options, [name in material.classes for name in everything])
     stakes = read_stakes(material, options)
     sample = draw_rows(material, _choose_sample_size(material, options), options.seed)
     selection = select(sample, options, clock)
@@ -136,15 +142,28 @@ def _study_target(
     model, fit = _fit_all_rows(selection, material, sample, options, clock, stakes)
     parts = _collect_parts(selection, sample, options, clock, listed, model, roles)
     parts |= {"candidates": listed, "fit": fit}
-    notices = [*notices, *_list_notices(material, sample, selection, clock), *clock.notices]
+    notices = [*notices, *list_notices(material, sample, selection, clock), *clock.notices]
     record = Record(
-        _describe_question(table, roles, material, selection, options),
+        describe_question(table, roles, material, selection, options),
         write_answer(roles.target, chosen, parts["sureness"], selection.metric, roles.columns),
-        Data(roles.columns, notices, _count_duplicates(table.frame)),
-        _describe_origin(table, options, clock),
+        Data(roles.columns, notices, count_duplicates(table.frame)),
+        describe_origin(table, options, clock),
         **parts,
     )
     return Study(replace(record, findings=write_findings(record)), model)
+
+
+def _drop_costs(options: Options, kept: list[bool]) -> Options:
+    """Return the options with the costs of the classes that are kept, and of the actions named after them."""
+    if options.costs is None or isinstance(options.costs, Mapping) or len(options.costs[0]) != len(kept):
+        return options
+    square = len(options.costs) == len(kept) and options.reject is None
+    rows = [row for row, keep in zip(options.costs, kept if square else [True] * len(options.costs)) if keep]
+    costs = [[cost for cost, keep in zip(row, kept) if keep] for row in rows]
+    actions = options.actions
+    if square and actions is not None:
+        actions = [action for action, keep in zip(actions, kept) if keep]
+    return replace(options, costs=costs, actions=actions)
 
 
 def _choose_sample_size(material: Material, options: Options) -> int:
@@ -206,9 +225,9 @@ def _study_structure(
     question = Question(
         "structure", table.name, len(table.frame), table.frame.shape[1], metric="silhouette of the grouped rows"
     )
-    notices = [*notices, *_list_left_out(clock), *clock.notices]
-    data = Data(roles.columns, notices, _count_duplicates(table.frame))
-    return Study(Record(question, text, data, _describe_origin(table, options, clock), **parts), model)
+    notices = [*notices, *list_left_out(clock), *clock.notices]
+    data = Data(roles.columns, notices, count_duplicates(table.frame))
+    return Study(Record(question, text, data, describe_origin(table, options, clock), **parts), model)
 
 
 def _collect_parts(
@@ -295,103 +314,3 @@ def _describe_errors(
         "calibration": diagnosis.measure_calibration(here, chance, options.level),
         "rates": diagnosis.measure_rates(true, predictions, material),
     }
-
-
-def _list_notices(material: Material, sample: Material, selection: Selection, clock: Clock) -> list[Notice]:
-    """Return what the study itself has to say about the data."""
-    notices = []
-    if len(sample) < len(material):
-        text = f"The models were compared on {len(sample)} of {len(material)} rows, drawn at random."
-        notices.append(
-            Notice("note", "the table", text, "Give a larger --budget or --max-rows to compare them on more rows.")
-        )
-    opposed = clock.attempt("contradictions", lambda: count_contradictions(sample), 0.99, 0)
-    if opposed:
-        text = (
-            f"{opposed} rows equal another row in every column but differ in the target: no model can predict them all."
-        )
-        notices.append(Notice("note", "the table", text, "Add a column that tells them apart."))
-    if material.classes:
-        names, counts = np.unique(material.y, return_counts=True)
-        rare = counts.min() / len(material)
-        if rare < 0.1:
-            name = names[counts.argmin()]
-            text = f"The class `{name}` has only {100 * rare:.2g} % of the rows ({counts.min()})."
-            cure = "Every fold has its share of them, and balanced accuracy gives all classes the same weight."
-            notices.append(Notice("note", "the target", text, cure))
-    return notices + _list_left_out(clock)
-
-
-def _count_duplicates(frame: Any) -> int:
-    """Count rows that repeat an earlier row; 0 in large tables, where that would take long."""
-    return int(frame.duplicated().sum()) if len(frame) <= _MOST_COUNTED else 0
-
-
-def _list_left_out(clock: Clock) -> list[Notice]:
-    """Return a notice of the parts for which there was no time."""
-    if not clock.left_out:
-        return []
-    why = "The study was interrupted" if clock.interrupted else "The time was over"
-    return [
-        Notice(
-            "warning",
-            "the study",
-            f"{why} before these parts were made: {', '.join(clock.left_out)}.",
-            "Give a larger --budget.",
-        )
-    ]
-
-
-def _describe_question(
-    table: Table, roles: Roles, material: Material, selection: Selection, options: Options
-) -> Question:
-    """Return what was asked, for the record."""
-    metric = selection.metric
-    return Question(
-        material.task,
-        table.name,
-        len(table.frame),
-        table.frame.shape[1],
-        roles.target,
-        material.classes,
-        material.positive,
-        metric.words,
-        metric.greater_is_better,
-        _describe_splits(roles, material, options),
-    )
-
-
-def _describe_splits(roles: Roles, material: Material, options: Options) -> str:
-    """Return in words how the rows were split."""
-    folds = f"{options.folds} folds" + (f", {options.repeats} times" if options.repeats > 1 else "")
-    if material.time is not None:
-        return f"{folds}, forward in time by `{roles.time}`"
-    if material.groups is not None:
-        return f"{folds} that keep groups of `{roles.group}` together"
-    return f"{folds}, stratified" if material.classes else folds
-
-
-def _describe_origin(table: Table, options: Options, clock: Clock) -> Origin:
-    """Return what is needed to repeat the study: command, seed, data, versions."""
-    import pandas
-    import scipy
-    import sklearn
-
-    import mercer
-
-    versions = {
-        "mercer": mercer.__version__,
-        "python": ".".join(map(str, sys.version_info[:3])),
-        **{package.__name__: package.__version__ for package in (np, scipy, sklearn, pandas)},
-    }
-    return Origin(
-        options.command or f"mercer.run({table.name!r})",
-        options.seed,
-        table.digest,
-        clock.measure_spent(),
-        datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        versions,
-        options.shown,
-        clock.interrupted,
-        options.budget,
-    )

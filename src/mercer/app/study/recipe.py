@@ -49,10 +49,8 @@ def make_contender(candidate: Candidate, material: Material, n_columns: int, see
     shape = describe_shape(material, n_columns, seed)
     model, prefix = candidate.make(shape), "model__"
     if balanced and hasattr(model, "predict_proba"):
-        model, prefix = (
-            DecisionClassifier(model, costs=make_balanced_costs(material.y, material.classes)),
-            "model__estimator__",
-        )
+        # The costs come from the training rows of each fold, which may lack a class.
+        model, prefix = DecisionClassifier(model, costs="balanced"), "model__estimator__"
     encoder = make_encoder(material, candidate.needs, n_columns)
     steps = [("table", encoder)]
     if "scaled" in candidate.needs:

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import get_scorer
 
 from mercer._base.candidate import Candidate
 from mercer._source.threads import n_threads
 from mercer.app.options import Options
+from mercer.app.study.choice.splits import draw_plan
 from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import Metric, find_metric
 from mercer.app.study.recipe import describe_shape, make_contender, make_encoder
 from mercer.errors import DataError, ParameterError
 from mercer.model_selection import Contender, NestedResult, Trial, candidates
-from mercer.model_selection.trials import OutOfTimeError, Plan, Rows, conclude, make_plan
+from mercer.model_selection.trials import OutOfTimeError, Plan, conclude
 
 __all__ = ["Selection", "keep_winner", "select"]
 
@@ -62,10 +62,7 @@ class Selection:
 def select(material: Material, options: Options, clock: Clock) -> Selection:
     """Try the candidates one by one, and choose the simplest within one standard error of the best."""
     metric = find_metric(options.metric, material.task)
-    rows = Rows(material.X, material.y, material.weight, get_scorer(metric.scorer))
-    plan = make_plan(
-        rows, material.splitting(), outer=options.folds, inner=options.inner, repeats=options.repeats, seed=options.seed
-    )
+    plan = draw_plan(material, metric, options)
     offers = _list_offers(material.task, options.candidates)
     selection = Selection(plan, metric, offers)
     n_columns = _count_columns(material)

@@ -4,11 +4,11 @@ import numpy as np
 
 from mercer._base.candidate import Candidate as Offer
 from mercer.app.options import Options
+from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import Metric
 from mercer.app.study.recipe import find_model
 from mercer.app.study.record import Candidate, Curve, Sureness
-from mercer.app.study.selection import Selection
 from mercer.model_selection import ScoreInterval, Trial, score_interval
 
 __all__ = ["find_interval", "list_candidates", "make_complexity_curve", "measure_sureness", "read_interval"]
