@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from mercer.app.options import Options
-from mercer.app.study.choice.selection import Selection
 from mercer.app.study.clock import Clock
 from mercer.app.study.floor import count_contradictions
 from mercer.app.study.material import Material
+from mercer.app.study.metrics import find_metric
 from mercer.app.study.record import Notice, Origin, Question
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
@@ -21,7 +21,7 @@ __all__ = ["count_duplicates", "describe_origin", "describe_question", "list_lef
 _MOST_COUNTED = 200_000
 
 
-def list_notices(material: Material, sample: Material, selection: Selection, clock: Clock) -> list[Notice]:
+def list_notices(material: Material, sample: Material, clock: Clock) -> list[Notice]:
     """Return what the study itself has to say about the data."""
     notices = []
     if len(sample) < len(material):
@@ -43,7 +43,7 @@ def list_notices(material: Material, sample: Material, selection: Selection, clo
             text = f"The class `{name}` has only {100 * rare:.2g} % of the rows ({counts.min()})."
             cure = "Every fold has its share of them, and balanced accuracy gives all classes the same weight."
             notices.append(Notice("note", "the target", text, cure))
-    return notices + list_left_out(clock)
+    return notices
 
 
 def count_duplicates(frame: Any) -> int:
@@ -66,11 +66,9 @@ def list_left_out(clock: Clock) -> list[Notice]:
     ]
 
 
-def describe_question(
-    table: Table, roles: Roles, material: Material, selection: Selection, options: Options
-) -> Question:
+def describe_question(table: Table, roles: Roles, material: Material, options: Options) -> Question:
     """Return what was asked, for the record."""
-    metric = selection.metric
+    metric = find_metric(options.metric, material.task)
     return Question(
         material.task,
         table.name,

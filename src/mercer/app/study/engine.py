@@ -13,20 +13,14 @@ from mercer._config import config_context
 from mercer._source.threads import n_threads
 from mercer.app.options import Options
 from mercer.app.study import diagnosis
-from mercer.app.study.answer import write_answer, write_findings
 from mercer.app.study.choice import comparison
 from mercer.app.study.choice.calibrating import calibrate
-from mercer.app.study.choice.selection import Selection, keep_winner, select
+from mercer.app.study.choice.selection import Selection, keep_winner, open_selection, try_candidates
 from mercer.app.study.clock import Clock, ProgressEvent
 from mercer.app.study.curves import make_learning_curve, split_error
 from mercer.app.study.decisions import Stakes, decide, read_stakes
-from mercer.app.study.description import (
-    count_duplicates,
-    describe_origin,
-    describe_question,
-    list_left_out,
-    list_notices,
-)
+from mercer.app.study.description import list_notices
+from mercer.app.study.draft import Draft
 from mercer.app.study.drivers import find_drivers, measure_dependences
 from mercer.app.study.final import describe_fit, fit_final
 from mercer.app.study.floor import estimate_best
@@ -34,11 +28,12 @@ from mercer.app.study.material import Material, draw_rows, drop_rare_classes, ga
 from mercer.app.study.measures import measure_other_metrics
 from mercer.app.study.plane import map_rows
 from mercer.app.study.recipe import find_model, make_balanced_costs, make_encoder
-from mercer.app.study.record import Candidate, Data, Fit, Notice, Question, Record
+from mercer.app.study.record import Fit, Notice, Record
 from mercer.app.study.record_file import write_record
 from mercer.app.study.structure import find_structure
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
+from mercer.errors import MercerError
 
 __all__ = ["Study", "study"]
 
@@ -70,12 +65,19 @@ class Study:
         import mercer
         from mercer.app.report import write_report
 
-        place = Path(folder)
+        place, record = Path(folder), self.record
         place.mkdir(parents=True, exist_ok=True)
-        write_record(self.record, place)
-        if self.model is not None:
-            mercer.save(self.model, place / "model.mercer")
-        write_report(self.record, place / "report.html")
+        if self.model is None:
+            # A model of an earlier study in this folder would not belong to this report.
+            (place / "model.mercer").unlink(missing_ok=True)
+        else:
+            try:
+                mercer.save(self.model, place / "model.mercer")
+            except MercerError as wrong:
+                notice = Notice("danger", "the model", f"The model could not be written to a file ({wrong}).")
+                record = replace(record, data=replace(record.data, notices=[*record.data.notices, notice]))
+        write_record(record, place)
+        write_report(record, place / "report.html")
         return place
 
     def _repr_html_(self) -> str:
@@ -102,55 +104,57 @@ def study(
     options = options or Options()
     clock = Clock(options.budget, watch, options.debug)
     clock.tell("reading the table", 0.01)
+    draft = Draft(table, roles, options, clock, [*table.notices, *(notices or [])])
     with warnings.catch_warnings(), config_context(on_interrupt="raise"):
         # The record tells whether the final fit converged; warnings of the other fits would only confuse.
         warnings.simplefilter("ignore")
-        material = gather(table, roles, options.positive)
-        if roles.task == "structure":
-            return _study_structure(table, roles, options, clock, material, [*table.notices, *(notices or [])])
-        return _study_target(table, roles, options, clock, material, [*table.notices, *(notices or [])])
+        draft.material = gather(table, roles, options.positive)
+        try:
+            if roles.task == "structure":
+                draft.parts, draft.model, draft.answer = find_structure(draft.material, options, clock)
+            else:
+                _study_target(draft)
+        except Exception as wrong:
+            # Before the comparison, an error of mercer says that the question cannot be asked of this table.
+            if options.debug or (isinstance(wrong, MercerError) and draft.selection is None):
+                raise
+            draft.note_error(wrong)
+        return Study(draft.make_record(), draft.model)
 
 
-def _study_target(
-    table: Table, roles: Roles, options: Options, clock: Clock, material: Material, notices: list[Notice]
-) -> Study:
+def _study_target(draft: Draft) -> None:
     """Study a table with a target: compare models, fit the best one, and describe it."""
-    assert roles.target is not None
-    everything = material.classes
-    material, few = drop_rare_classes(material, options.inner + 2)
+    assert draft.material is not None
+    options, clock = draft.options, draft.clock
+    everything = draft.material.classes
+    material, few = drop_rare_classes(draft.material, options.inner + 2)
     if few:
         names = " and ".join(f"`{name}`" for name in few)
         text = f"These classes have too few rows for fitting and testing and are left out: {names}."
-        notices = [
-            *notices,
-            Notice("warning", "the target", text, "Add rows of them, or merge them with other classes."),
-        ]
-        options = _drop_costs(options, [name in material.classes for name in everything])
+        cure = "Add rows of them, or merge them with other classes."
+        draft.notices.append(Notice("warning", "the target", text, cure))
+        options = draft.options = _drop_costs(options, [name in material.classes for name in everything])
+        draft.material = material
     stakes = read_stakes(material, options)
     sample = draw_rows(material, _choose_sample_size(material, options), options.seed)
-    selection = select(sample, options, clock)
+    selection = open_selection(sample, options)
+    draft.selection = selection
+    try_candidates(selection, sample, options, clock)
+    if selection.conclusion is None:
+        return
     if sample.classes:
         sentence = clock.attempt(
             "calibrating", lambda: _calibrate(selection, sample, options), 0.6, "", _estimate_calibration(selection)
         )
         if sentence:
             clock.notices.append(Notice("note", "the model", sentence))
-    listed = comparison.list_candidates(selection, options)
+    draft.listed = comparison.list_candidates(selection, options)
+    draft.parts["sureness"] = comparison.measure_sureness(selection, sample, options)
     keep_winner(selection)
-    chosen = next(candidate for candidate in listed if candidate.status == "chosen")
     clock.tell("fitting the chosen model to all rows", 0.62)
-    model, fit = _fit_all_rows(selection, material, sample, options, clock, stakes)
-    parts = _collect_parts(selection, sample, options, clock, listed, model, roles)
-    parts |= {"candidates": listed, "fit": fit}
-    notices = [*notices, *list_notices(material, sample, selection, clock), *clock.notices]
-    record = Record(
-        describe_question(table, roles, material, selection, options),
-        write_answer(roles.target, chosen, parts["sureness"], selection.metric, roles.columns),
-        Data(roles.columns, notices, count_duplicates(table.frame)),
-        describe_origin(table, options, clock),
-        **parts,
-    )
-    return Study(replace(record, findings=write_findings(record)), model)
+    draft.model, draft.parts["fit"] = _fit_all_rows(selection, material, sample, options, clock, stakes)
+    draft.notices += list_notices(material, sample, clock)
+    _collect_parts(draft, selection, sample)
 
 
 def _drop_costs(options: Options, kept: list[bool]) -> Options:
@@ -211,51 +215,39 @@ def _fit_all_rows(
             return fit_final(selection, rows, options, stakes)
         except KeyboardInterrupt:
             clock.interrupted = True
-    text = "The study was interrupted. The model is that of the first fold, fitted to its training rows only."
+        except Exception as wrong:
+            if options.debug:
+                raise
+            text = f"The chosen model could not be fitted to all rows ({wrong})."
+            clock.notices.append(Notice("danger", "the model", text))
+    why = "The study was interrupted. " if clock.interrupted else ""
+    text = f"{why}The model is that of the first fold, fitted to its training rows only."
     clock.notices.append(Notice("warning", "the model", text, "Run the study again to fit it to all rows."))
     model = selection.winner.models[0]
     return model, describe_fit(find_model(model), selection.winner.chosen_settings[0], None)
 
 
-def _study_structure(
-    table: Table, roles: Roles, options: Options, clock: Clock, material: Material, notices: list[Notice]
-) -> Study:
-    """Study a table without a target: look for groups of similar rows."""
-    parts, model, text = find_structure(material, options, clock)
-    question = Question(
-        "structure", table.name, len(table.frame), table.frame.shape[1], metric="silhouette of the grouped rows"
-    )
-    notices = [*notices, *list_left_out(clock), *clock.notices]
-    data = Data(roles.columns, notices, count_duplicates(table.frame))
-    return Study(Record(question, text, data, describe_origin(table, options, clock), **parts), model)
-
-
-def _collect_parts(
-    selection: Selection,
-    sample: Material,
-    options: Options,
-    clock: Clock,
-    listed: list[Candidate],
-    model: Any,
-    roles: Roles,
-) -> dict[str, Any]:
-    """Return the parts of the record beside the comparison; the cheap and important ones are made first."""
+def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None:
+    """Add the parts of the record beside the comparison; the cheap and important ones are made first."""
+    options, clock, parts = draft.options, draft.clock, draft.parts
     predictions, seed, metric = selection.winner.predictions, options.seed, selection.metric
     kept = diagnosis.find_seen(predictions)
     # Seconds of one fit of the chosen candidate, and of ten fits of every candidate to at most 3000 rows.
     once = selection.seconds[selection.result.winner]
     every = 10 * sum(selection.seconds.values()) * min(1.0, 3000 / len(sample))
     costs = make_balanced_costs(sample.y, sample.classes) if metric.scorer == "balanced_accuracy" else None
-    sure = comparison.measure_sureness(selection, sample, options)
-    parts: dict[str, Any] = {"complexity": comparison.make_complexity_curve(listed, metric)}
+    parts["complexity"] = clock.attempt(
+        "the complexity curve", lambda: comparison.make_complexity_curve(draft.listed, metric), 0.65
+    )
     other = clock.attempt("other measures", lambda: measure_other_metrics(selection, sample, options, costs), 0.66, {})
+    sure = parts["sureness"] = replace(parts["sureness"], other_metrics=other)
     parts |= clock.attempt(
         "errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
     )
     stakes = read_stakes(sample, options)
     if stakes is not None:
         parts["decision"] = clock.attempt("decisions", lambda: decide(selection, sample, options, stakes, kept), 0.7)
-    strength = {column.name: column.association or 0.0 for column in roles.columns}
+    strength = {column.name: column.association or 0.0 for column in draft.roles.columns}
     parts["drivers"] = clock.attempt(
         "what drives predictions",
         lambda: find_drivers(selection, sample, options, strength, 0.4 * clock.measure_left()),
@@ -271,7 +263,7 @@ def _collect_parts(
         "a map of the rows", lambda: map_rows(sample.take(kept), predictions[kept], seed), 0.78
     )
     parts["dependences"] = clock.attempt(
-        "dependence", lambda: measure_dependences(model, sample, top[:4], options), 0.8, []
+        "dependence", lambda: measure_dependences(draft.model, sample, top[:4], options), 0.8, []
     )
     parts["learning"] = clock.attempt(
         "the learning curve", lambda: make_learning_curve(selection, sample, options), 0.83, None, 12 * once
@@ -279,12 +271,11 @@ def _collect_parts(
     low = clock.attempt(
         "the best possible score", lambda: estimate_best(sample, metric, sure.score, seed), 0.92, (None, "")
     )
-    parts["sureness"] = replace(sure, floor=low[0], floor_text=low[1], other_metrics=other)
+    parts["sureness"] = replace(sure, floor=low[0], floor_text=low[1])
     if not options.quick:
         parts["bias_variance"] = clock.attempt(
-            "bias and variance", lambda: split_error(selection, sample, listed, options), 0.94, None, every
+            "bias and variance", lambda: split_error(selection, sample, draft.listed, options), 0.94, None, every
         )
-    return parts
 
 
 def _encode_target(material: Material) -> np.ndarray:

@@ -39,6 +39,9 @@ def find_structure(material: Material, options: Options, clock: Clock) -> tuple[
     sample = draw_rows(material, _MOST_ROWS, options.seed)
     before, numbers, shares = _prepare(_keep_measured(sample))
     tried, failed, curve = _try_all(numbers, options, clock)
+    if not tried:
+        listed = [Candidate(name, "", 0.0, "", "failed", reason) for name, reason in failed.items()]
+        return {"candidates": listed}, None, "No groups were found: every method failed. The candidates say why."
     chosen, held = _choose(tried, numbers, options, clock)
     mixture = next((grouping.model for grouping in tried if hasattr(grouping.model, "score_samples")), None)
     single = curve is not None and curve.marked == 0
@@ -97,9 +100,12 @@ def _try_all(
     curve = None
     offers = candidates("clustering")
     for place, offer in enumerate(offers):
-        result = clock.attempt(offer.name, partial(group_rows, offer, numbers, options.seed), 0.1 + 0.5 * place / 3)
+        n_notices = len(clock.notices)
+        share = 0.1 + 0.5 * place / len(offers)
+        result = clock.attempt(offer.name, partial(group_rows, offer, numbers, options.seed), share)
         if result is None:
-            failed[offer.name] = "interrupted, out of time, or failed"
+            reason = "interrupted" if clock.interrupted else "there was no time left"
+            failed[offer.name] = clock.notices[-1].text if len(clock.notices) > n_notices else reason
             continue
         tried.append(result[0])
         if hasattr(result[0].model, "bic"):
@@ -107,7 +113,7 @@ def _try_all(
             best = int(np.argmin(values))
             text = f"The Bayesian information criterion is lowest for {x[best]} group{'s' * (x[best] != 1)}."
             curve = Curve("number of groups", [float(value) for value in x], [], values, marked=best, text=text)
-    if not tried:
+    if not tried and clock.interrupted:
         raise KeyboardInterrupt
     return tried, failed, curve
 
