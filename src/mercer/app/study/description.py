@@ -35,14 +35,6 @@ def list_notices(material: Material, sample: Material, clock: Clock) -> list[Not
             f"{opposed} rows equal another row in every column but differ in the target: no model can predict them all."
         )
         notices.append(Notice("note", "the table", text, "Add a column that tells them apart."))
-    if material.classes:
-        names, counts = np.unique(material.y, return_counts=True)
-        rare = counts.min() / len(material)
-        if rare < 0.1:
-            name = names[counts.argmin()]
-            text = f"The class `{name}` has only {100 * rare:.2g} % of the rows ({counts.min()})."
-            cure = "Every fold has its share of them, and balanced accuracy gives all classes the same weight."
-            notices.append(Notice("note", "the target", text, cure))
     return notices
 
 

@@ -18,13 +18,17 @@ __all__ = ["describe_shape", "find_model", "make_balanced_costs", "make_contende
 _MOST_DENSE = 500
 
 
-def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int = 0) -> Any:
-    """Return the step that turns the columns of a table into numbers, for a model with such `needs`."""
+def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int = 0, marked: bool = True) -> Any:
+    """Return the step that turns the columns of a table into numbers, for a model with such `needs`.
+
+    Gaps are `marked` by a column of zeros and ones. Where distances count it must not be: scaled to variance one, the
+    mark of two gaps in 300 rows is larger than anything else in these rows.
+    """
     dates = {name: f"date {form}" for name, form in material.forms.items() if material.kinds.get(name) == "date"}
     return TableEncoder(
         material.kinds | dates,
         categories="code" if "codes" in needs else "indicator",
-        missing="keep" if "missing" in needs else "indicator",
+        missing="keep" if "missing" in needs else "indicator" if marked else "fill",
         sparse_output="auto" if n_columns > _MOST_DENSE and "dense" not in needs else False,
     )
 

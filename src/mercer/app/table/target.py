@@ -20,6 +20,8 @@ FEWEST_ROWS = 20
 _FEW_VALUES = 10
 # A target with more classes is refused.
 _MOST_CLASSES = 200
+# A class with less than this share of the rows that it would have among equal classes is called rare.
+_RARE = 0.2
 _TASKS = ("classification", "regression", "structure")
 _NAMES = re.compile(
     r"(target|label|class|outcome|response|y|churn(ed)?|default(ed)?|survived|species|diagnosis|fraud|failure|failed)",
@@ -136,7 +138,8 @@ def _check_classes(table: Table, target: str, known: Any) -> list[Notice]:
         text = f"The class {quote(counts.index[-1])} has only {rare} rows, so that its scores are very uncertain."
         return [Notice("warning", target, text, "collect more of them, or merge classes")]
     share = rare / counts.sum()
-    if share < 0.1:
+    # With ten classes, a class with 9.7 % of the rows is as frequent as the others.
+    if share < _RARE / len(counts):
         text = f"The classes are unbalanced: {quote(counts.index[-1])} has {share:.1%} of the rows."
         return [
             Notice(

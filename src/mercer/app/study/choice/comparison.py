@@ -48,16 +48,16 @@ def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
     """Return every candidate that was offered, with its score or the reason why it has none."""
     means = {trial.name: trial.scores.mean() for trial in selection.trials}
     best = max(means, key=lambda name: means[name])
-    spread = selection.result.trial(best).scores
-    error = spread.std(ddof=1) / np.sqrt(len(spread))
+    top = selection.result.trial(best).scores
     listed = []
     for offer in selection.offers:
         if offer.name not in means:
             listed.append(describe_unscored(offer, selection))
             continue
         trial = selection.result.trial(offer.name)
-        status = "as good" if means[offer.name] >= means[best] - error else "worse"
-        status = "best" if offer.name == best else status
+        # The folds are the same for all candidates, so that differences are compared fold by fold.
+        lead = score_interval(top - trial.scores, test_share=selection.plan.test_share, level=options.level)
+        status = "best" if offer.name == best else "worse" if lead.low > 0 else "as good"
         status = "chosen" if offer.name == selection.result.winner else status
         listed.append(_describe_scored(offer, trial, status, selection, options))
     return listed
