@@ -157,3 +157,13 @@ def test_data_that_cannot_be_used_are_refused():
         DecisionClassifier(make_pipeline(GaussianNB())).fit(X, SPECIES, sample_weight=np.ones(len(X)))
     with pytest.raises(DataError, match=r"the cost of class 'pike' is not known"):
         DecisionClassifier(costs=COSTS).fit(X, SPECIES).score(X[:1], ["pike"])
+
+
+def test_balanced_costs_weigh_classes_by_the_inverse_of_their_shares():
+    model = DecisionClassifier(GaussianNB(), costs="balanced").fit(X, SPECIES)
+    shares = np.array([(name == SPECIES).mean() for name in model.classes_])
+    expected = np.where(np.eye(3, dtype=bool), 0.0, 1 / (3 * shares))
+    np.testing.assert_allclose(model.costs_, expected)
+    # The class of largest P(c | x) / P(c) has the least expected cost.
+    ratio = model.predict_proba(X) / shares
+    assert (model.predict(X) == model.classes_[ratio.argmax(axis=1)]).all()

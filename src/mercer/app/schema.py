@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_regressor
 
+from mercer.app.study.grouping import name_groups
 from mercer.app.table import Stream
 from mercer.app.table.table import quote
 from mercer.errors import DataError
@@ -99,8 +100,7 @@ def predict_columns(model: Any, frame: Any) -> dict[str, np.ndarray]:
         return {"prediction": mean, "low": mean - 1.96 * spread, "high": mean + 1.96 * spread}
     if hasattr(last, "predict"):
         labels = np.asarray(last.predict(rows))
-        # Groups are counted from 1, as in the report; the label -1 means no group.
-        names = [f"group {label + 1}" if label >= 0 else "none" for label in labels] if is_clusterer(last) else labels
-        return {"prediction": np.asarray(names)}
+        grouped = is_clusterer(last) or hasattr(last, "n_components")
+        return {"prediction": np.asarray(name_groups(labels) if grouped else labels)}
     values = np.asarray(last.transform(rows))
     return {f"component {k + 1}": values[:, k] for k in range(values.shape[1])}

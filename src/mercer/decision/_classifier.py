@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting
-from mercer._base.parameter import Array, Instance, Integer, Nothing, Real, Rule, Text
+from mercer._base.parameter import Array, Choice, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._base.reading import read_costs, read_probabilities
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
@@ -32,9 +32,10 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         A classifier with ``predict_proba``: of mercer, of scikit-learn, a pipeline, or any other estimator.
         Its copy is fitted; scikit-learn's ``FrozenEstimator`` keeps a fitted one as it is, and
         ``CalibratedClassifierCV`` calibrates its probabilities. None takes logistic regression.
-    costs : an array-like or None, default=None
+    costs : an array-like or one of 'balanced' or None, default=None
         Of shape (n_actions, n_classes): the cost of each action where each class is true, classes in sorted order.
-        Gains are negative. None: an error costs one.
+        Gains are negative. None: an error costs one. ``"balanced"``: an error costs the inverse of the share of the
+        true class in the training rows, which maximises balanced accuracy.
     actions : an array-like or None, default=None
         Names of the actions, which ``predict`` returns; None names them after the classes where there are as many,
         else 0, 1, 2...
@@ -96,7 +97,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
 
     _parameters: ClassVar[dict[str, Rule]] = {
         "estimator": Instance(BaseEstimator) | Nothing(),
-        "costs": Array() | Nothing(),
+        "costs": Array() | Choice("balanced") | Nothing(),
         "actions": Array() | Nothing(),
         "reject_cost": Real() | Nothing(),
         "reject_label": Text() | Integer() | Nothing(),
@@ -274,7 +275,11 @@ class DecisionClassifier(ClassifierMixin, Estimator):
     def _read_costs(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the cost matrix and the names of its rows, with one more of each where declining is allowed."""
         name, c = type(self).__name__, len(self.classes_)
-        costs = accuracy_costs(c) if self.costs is None else read_costs(name, self.costs, c)
+        if isinstance(self.costs, str):
+            # With these costs every class has the same total weight, 1 / c, as in balanced accuracy.
+            costs = accuracy_costs(c) / (c * np.maximum(self.trained_priors_, np.finfo(float).tiny))
+        else:
+            costs = accuracy_costs(c) if self.costs is None else read_costs(name, self.costs, c)
         if costs.ndim == 3:
             message = f"{name}: costs of single rows are given to predict and score; got shape {costs.shape}."
             raise ParameterError(message)

@@ -13,12 +13,12 @@ from sklearn.metrics import balanced_accuracy_score, r2_score
 import mercer
 from mercer.app.options import Options
 from mercer.app.study import study
+from mercer.app.study.choice.comparison import measure_sureness
+from mercer.app.study.choice.selection import select
 from mercer.app.study.clock import Clock
-from mercer.app.study.comparison import measure_sureness
 from mercer.app.study.final import fit_final
 from mercer.app.study.material import gather
 from mercer.app.study.record_file import read_record, write_record
-from mercer.app.study.selection import select
 from mercer.app.table import guess_roles, read_table
 from mercer.errors import DataError, ParameterError
 

@@ -128,7 +128,7 @@ def test_what_is_guessed_of_the_text_is_said(tmp_path):
     assert table.frame.columns[0] == "größe"
     numbers = say(tmp_path, "1,2\n3,4\n5,6\n")
     assert numbers.notices[0].text == (
-        "The first line holds numbers instead of names. The columns are called `column_1`, `column_2`."
+        "The first line holds values instead of names. The columns are called `column_1`, `column_2`."
     )
     assert len(numbers.frame) == 3
 

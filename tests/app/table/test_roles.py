@@ -188,12 +188,6 @@ ERRORS = [
         "another column.",
     ),
     (
-        {"y": ["a"] * 59 + ["b"]},
-        {"target": "y"},
-        "class `b` of target `y` has one row; a class needs at least two, one for fitting and one for testing. "
-        "Remove or merge it.",
-    ),
-    (
         {"y": [k // 2 for k in range(60)]},
         {"target": "y", "task": "tasty"},
         "--task must be one of classification, regression, structure; got 'tasty'.",

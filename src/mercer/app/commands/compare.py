@@ -66,7 +66,8 @@ def _compare_questions(first: Any, second: Any) -> list[str]:
     for name in ("task", "target", "metric", "splits"):
         here, there = getattr(first.question, name), getattr(second.question, name)
         if here != there:
-            parts.append(f"The {name} differs: {here or 'none'} and {there or 'none'}.")
+            verb = "differ" if name == "splits" else "differs"
+            parts.append(f"The {name} {verb}: {here or 'none'} and {there or 'none'}.")
     return parts
 
 
@@ -78,14 +79,14 @@ def _compare_scores(first: Any, second: Any) -> tuple[dict[str, float], str]:
     apart = here.high < there.low or there.high < here.low
     if gain == 0:
         return {"first": here.score, "second": there.score, "difference": 0.0, "apart": False}, "The scores are equal."
-    verdict = (
-        "their intervals do not overlap" if apart else "their intervals overlap, so that the difference may be chance"
+    scores = (
+        f"{first.question.metric} {there.score:.4g} ({there.low:.4g} to {there.high:.4g}), against {here.score:.4g} "
+        f"({here.low:.4g} to {here.high:.4g})"
     )
-    which = "better" if better else "worse"
-    sentence = (
-        f"The second run is {which}: {first.question.metric} {there.score:.4g} ({there.low:.4g} to {there.high:.4g}), "
-        f"against {here.score:.4g} ({here.low:.4g} to {here.high:.4g}); {verdict}."
-    )
+    if apart:
+        sentence = f"The second run is {'better' if better else 'worse'}: {scores}; the intervals do not overlap."
+    else:
+        sentence = f"The scores do not differ clearly: {scores}. The intervals overlap, so this may be chance."
     return {"first": here.score, "second": there.score, "difference": gain, "apart": apart}, sentence
 
 

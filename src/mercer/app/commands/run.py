@@ -55,7 +55,8 @@ def execute(options: Any) -> int:
         _print_answer(study.record, report)
     if options.open and not (options.json or options.quiet) and sys.stdout.isatty():
         webbrowser.open(report.as_uri())
-    return 0
+    # Without a model the report says why there is none.
+    return 0 if study.model is not None else 1
 
 
 def _choose_table(options: Any, values: dict[str, Any]) -> tuple[Any, str | None, dict[str, Any]]:

@@ -57,7 +57,15 @@ def make_sections(record: Record) -> list[Section]:
         _show_fit,
         _show_origin,
     )
-    return [section for make in makers for section in make(record)]
+    sections = []
+    for make in makers:
+        try:
+            sections += list(make(record))
+        except Exception as wrong:  # a part that cannot be shown must not hide the others
+            name = make.__name__.removeprefix("_show_")
+            text = f"This part of the report could not be made ({type(wrong).__name__}: {wrong})."
+            sections.append(Section(name, name.capitalize(), name.capitalize(), [text]))
+    return sections
 
 
 def _show_score(record: Record) -> Iterator[Section]:

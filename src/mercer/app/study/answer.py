@@ -18,13 +18,23 @@ def spell_value(value: float, metric: Metric) -> str:
     return f"{value:.3g}"
 
 
-def write_answer(target: str, chosen: Candidate, sure: Sureness, metric: Metric, columns: list[Column]) -> str:
-    """Return one sentence: which model predicts `target`, how well, and how certain that is."""
+def write_answer(
+    target: str, chosen: Candidate, sure: Sureness, metric: Metric, columns: list[Column], n_tried: int
+) -> str:
+    """Return one sentence: which model predicts `target`, how well, and how certain that is.
+
+    `n_tried` is the number of candidates with a score, the constant guess among them.
+    """
     low, high, guess = (spell_value(value, metric).removesuffix(" %") for value in (sure.low, sure.high, sure.baseline))
     score = f"{spell_value(sure.score, metric)} {metric.words}"
     interval = f"{100 * sure.level:.3g} % interval {low} to {high}; guessing: {guess}"
     better = sure.low > sure.baseline if metric.greater_is_better else sure.high < sure.baseline
-    if chosen.family == "baseline" or not better:
+    if n_tried == 1 and chosen.family == "baseline":
+        sentence = (
+            f"No model was tried beside the constant guess, so that it is not known how well `{target}` can be "
+            f"predicted. The guess has {score} on new rows"
+        )
+    elif chosen.family == "baseline" or not better:
         sentence = (
             f"No model is shown to predict `{target}` better than guessing: the best one has {score} on new rows "
             f"({interval})"

@@ -4,10 +4,10 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.app.options import Options
+from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material, draw_rows
 from mercer.app.study.record import BiasVariance, Candidate, Curve
-from mercer.app.study.selection import Selection
-from mercer.model_selection import resampled_bias_variance
+from mercer.model_selection import resampled_bias_variance, score_interval
 from mercer.model_selection.trials import order_growing, score_sizes
 
 __all__ = ["make_learning_curve", "split_error"]
@@ -15,6 +15,10 @@ __all__ = ["make_learning_curve", "split_error"]
 # Shares of the training rows at which the learning curve is measured; no point has fewer than `_FEWEST` rows.
 _SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 _FEWEST = 20
+# Points at the end of the curve to which the line is fitted.
+_LAST = 3
+# Gains from doubling the rows below this share of the distance to guessing are called little.
+_LITTLE = 0.02
 # Bias and variance are measured on at most this many rows: they take ten fits of each candidate.
 _MOST_ROWS = 3000
 
@@ -43,21 +47,36 @@ def make_learning_curve(selection: Selection, material: Material, options: Optio
         (sign * test.mean(axis=1)).tolist(),
         train.std(axis=1).tolist(),
         test.std(axis=1).tolist(),
-        text=_describe_curve(train, test, sizes, metric.words),
+        text=_describe_curve(test, sizes, selection, options.level),
     )
 
 
-def _describe_curve(train: np.ndarray, test: np.ndarray, sizes: np.ndarray, words: str) -> str:
-    """Return in words whether the score still improves with the number of rows."""
-    gain = float(test[-1].mean() - test[-2].mean())
-    error = float((test[-1] - test[-2]).std(ddof=1) / np.sqrt(test.shape[1]))
-    gap = float(train[-1].mean() - test[-1].mean())
-    if gain > 2 * error and gain > 0.002 * abs(float(test[-1].mean())):
-        verdict = f"still improved by {gain:.2g}: more rows would help."
-    else:
-        verdict = "hardly changed: more rows of this kind would help little."
-    verdict = f"From {sizes[-2]} to {sizes[-1]} rows the {words} {verdict}"
-    return verdict + f" On training rows it is {gap:.2g} better than on unseen rows."
+def _describe_curve(test: np.ndarray, sizes: np.ndarray, selection: Selection, level: float) -> str:
+    """Return in words whether the score improves with the number of rows.
+
+    A line is fitted to the last `_LAST` points of each split, score against the logarithm of the number of rows. Its
+    slope is the gain from doubling the rows; the splits give the interval.
+    """
+    n_points = min(_LAST, len(sizes))
+    doublings = np.log2(sizes[-n_points:])
+    slopes = np.polyfit(doublings, test[-n_points:], 1)[0]
+    gain = score_interval(slopes, test_share=selection.plan.test_share, level=level)
+    metric, score = selection.metric, float(test[-1].mean())
+    # Gains below 2 % of what the model is better than guessing are called little; half a per cent is little anyway.
+    least = 0.005 if metric.most is not None else 0.0
+    little = max(_LITTLE * abs(score - float(selection.trials[0].scores.mean())), least)
+    words = metric.words
+    interval = f"{100 * level:.3g} % interval"
+    if gain.low > 0 and gain.mean > little / 2:
+        ends = f"{interval} {gain.low:.2g} to {gain.high:.2g}"
+        return f"More rows would help: twice as many would improve the {words} by about {gain.mean:.2g} ({ends})."
+    if gain.high < little:
+        most = max(gain.high, 0.0)
+        return (
+            f"More rows of this kind would help little: twice as many would improve the {words} by at most {most:.1g}."
+        )
+    ends = f"{gain.low:.2g} to {gain.high:.2g} ({interval})"
+    return f"It is not clear whether more rows would help: twice as many would improve the {words} by {ends}."
 
 
 def split_error(

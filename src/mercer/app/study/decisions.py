@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from mercer.app.options import Options
+from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material
 from mercer.app.study.record import CostCurve, Decision
-from mercer.app.study.selection import Selection
 from mercer.decision import add_reject, optimal_action
 from mercer.errors import ParameterError
 from mercer.model_selection import score_interval

@@ -7,9 +7,9 @@ import numpy as np
 
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
+from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material
 from mercer.app.study.record import Dependence, Driver
-from mercer.app.study.selection import Selection
 from mercer.model_selection import score_interval
 
 __all__ = ["find_drivers", "measure_dependences"]

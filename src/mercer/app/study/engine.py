@@ -1,10 +1,8 @@
 """The study: from a table and the roles of its columns to a record and a fitted model."""
 
-import datetime
-import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,25 +12,28 @@ import numpy as np
 from mercer._config import config_context
 from mercer._source.threads import n_threads
 from mercer.app.options import Options
-from mercer.app.study import comparison, diagnosis
-from mercer.app.study.answer import write_answer, write_findings
-from mercer.app.study.calibrating import calibrate
+from mercer.app.study import diagnosis
+from mercer.app.study.choice import comparison
+from mercer.app.study.choice.calibrating import calibrate
+from mercer.app.study.choice.selection import Selection, keep_winner, open_selection, try_candidates
 from mercer.app.study.clock import Clock, ProgressEvent
 from mercer.app.study.curves import make_learning_curve, split_error
 from mercer.app.study.decisions import Stakes, decide, read_stakes
+from mercer.app.study.description import list_notices
+from mercer.app.study.draft import Draft
 from mercer.app.study.drivers import find_drivers, measure_dependences
 from mercer.app.study.final import describe_fit, fit_final
-from mercer.app.study.floor import count_contradictions, estimate_best
+from mercer.app.study.floor import estimate_best
 from mercer.app.study.material import Material, draw_rows, drop_rare_classes, gather
 from mercer.app.study.measures import measure_other_metrics
 from mercer.app.study.plane import map_rows
 from mercer.app.study.recipe import find_model, make_balanced_costs, make_encoder
-from mercer.app.study.record import Candidate, Data, Fit, Notice, Origin, Question, Record
+from mercer.app.study.record import Fit, Notice, Record
 from mercer.app.study.record_file import write_record
-from mercer.app.study.selection import Selection, keep_winner, select
 from mercer.app.study.structure import find_structure
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
+from mercer.errors import MercerError
 
 __all__ = ["Study", "study"]
 
@@ -42,8 +43,6 @@ _FIRST_SHARE = 0.05
 _PROBES = (500, 1000, 8000)
 # Candidates are compared on at least this many rows, however short the budget is.
 _FEWEST_ROWS = 2000
-# Duplicate rows are counted in tables up to this size.
-_MOST_COUNTED = 200_000
 
 
 @dataclass(frozen=True)
@@ -66,12 +65,19 @@ class Study:
         import mercer
         from mercer.app.report import write_report
 
-        place = Path(folder)
+        place, record = Path(folder), self.record
         place.mkdir(parents=True, exist_ok=True)
-        write_record(self.record, place)
-        if self.model is not None:
-            mercer.save(self.model, place / "model.mercer")
-        write_report(self.record, place / "report.html")
+        if self.model is None:
+            # A model of an earlier study in this folder would not belong to this report.
+            (place / "model.mercer").unlink(missing_ok=True)
+        else:
+            try:
+                mercer.save(self.model, place / "model.mercer")
+            except MercerError as wrong:
+                notice = Notice("danger", "the model", f"The model could not be written to a file ({wrong}).")
+                record = replace(record, data=replace(record.data, notices=[*record.data.notices, notice]))
+        write_record(record, place)
+        write_report(record, place / "report.html")
         return place
 
     def _repr_html_(self) -> str:
@@ -98,53 +104,70 @@ def study(
     options = options or Options()
     clock = Clock(options.budget, watch, options.debug)
     clock.tell("reading the table", 0.01)
+    draft = Draft(table, roles, options, clock, [*table.notices, *(notices or [])])
     with warnings.catch_warnings(), config_context(on_interrupt="raise"):
         # The record tells whether the final fit converged; warnings of the other fits would only confuse.
         warnings.simplefilter("ignore")
-        material = gather(table, roles, options.positive)
-        if roles.task == "structure":
-            return _study_structure(table, roles, options, clock, material, [*table.notices, *(notices or [])])
-        return _study_target(table, roles, options, clock, material, [*table.notices, *(notices or [])])
+        draft.material = gather(table, roles, options.positive)
+        try:
+            if roles.task == "structure":
+                draft.parts, draft.model, draft.answer = find_structure(draft.material, options, clock)
+            else:
+                _study_target(draft)
+        except Exception as wrong:
+            # Before the comparison, an error of mercer says that the question cannot be asked of this table.
+            if options.debug or (isinstance(wrong, MercerError) and draft.selection is None):
+                raise
+            draft.note_error(wrong)
+        return Study(draft.make_record(), draft.model)
 
 
-def _study_target(
-    table: Table, roles: Roles, options: Options, clock: Clock, material: Material, notices: list[Notice]
-) -> Study:
+def _study_target(draft: Draft) -> None:
     """Study a table with a target: compare models, fit the best one, and describe it."""
-    assert roles.target is not None
-    material, few = drop_rare_classes(material, options.inner + 2)
+    assert draft.material is not None
+    options, clock = draft.options, draft.clock
+    everything = draft.material.classes
+    material, few = drop_rare_classes(draft.material, options.inner + 2)
     if few:
         names = " and ".join(f"`{name}`" for name in few)
         text = f"These classes have too few rows for fitting and testing and are left out: {names}."
-        notices = [
-            *notices,
-            Notice("warning", "the target", text, "Add rows of them, or merge them with other classes."),
-        ]
+        cure = "Add rows of them, or merge them with other classes."
+        draft.notices.append(Notice("warning", "the target", text, cure))
+        options = draft.options = _drop_costs(options, [name in material.classes for name in everything])
+        draft.material = material
     stakes = read_stakes(material, options)
     sample = draw_rows(material, _choose_sample_size(material, options), options.seed)
-    selection = select(sample, options, clock)
+    selection = open_selection(sample, options)
+    draft.selection = selection
+    try_candidates(selection, sample, options, clock)
+    if selection.conclusion is None:
+        return
     if sample.classes:
         sentence = clock.attempt(
             "calibrating", lambda: _calibrate(selection, sample, options), 0.6, "", _estimate_calibration(selection)
         )
         if sentence:
             clock.notices.append(Notice("note", "the model", sentence))
-    listed = comparison.list_candidates(selection, options)
+    draft.listed = comparison.list_candidates(selection, options)
+    draft.parts["sureness"] = comparison.measure_sureness(selection, sample, options)
     keep_winner(selection)
-    chosen = next(candidate for candidate in listed if candidate.status == "chosen")
     clock.tell("fitting the chosen model to all rows", 0.62)
-    model, fit = _fit_all_rows(selection, material, sample, options, clock, stakes)
-    parts = _collect_parts(selection, sample, options, clock, listed, model, roles)
-    parts |= {"candidates": listed, "fit": fit}
-    notices = [*notices, *_list_notices(material, sample, selection, clock), *clock.notices]
-    record = Record(
-        _describe_question(table, roles, material, selection, options),
-        write_answer(roles.target, chosen, parts["sureness"], selection.metric, roles.columns),
-        Data(roles.columns, notices, _count_duplicates(table.frame)),
-        _describe_origin(table, options, clock),
-        **parts,
-    )
-    return Study(replace(record, findings=write_findings(record)), model)
+    draft.model, draft.parts["fit"] = _fit_all_rows(selection, material, sample, options, clock, stakes)
+    draft.notices += list_notices(material, sample, clock)
+    _collect_parts(draft, selection, sample)
+
+
+def _drop_costs(options: Options, kept: list[bool]) -> Options:
+    """Return the options with the costs of the classes that are kept, and of the actions named after them."""
+    if options.costs is None or isinstance(options.costs, Mapping) or len(options.costs[0]) != len(kept):
+        return options
+    square = len(options.costs) == len(kept) and options.reject is None
+    rows = [row for row, keep in zip(options.costs, kept if square else [True] * len(options.costs)) if keep]
+    costs = [[cost for cost, keep in zip(row, kept) if keep] for row in rows]
+    actions = options.actions
+    if square and actions is not None:
+        actions = [action for action, keep in zip(actions, kept) if keep]
+    return replace(options, costs=costs, actions=actions)
 
 
 def _choose_sample_size(material: Material, options: Options) -> int:
@@ -192,51 +215,39 @@ def _fit_all_rows(
             return fit_final(selection, rows, options, stakes)
         except KeyboardInterrupt:
             clock.interrupted = True
-    text = "The study was interrupted. The model is that of the first fold, fitted to its training rows only."
+        except Exception as wrong:
+            if options.debug:
+                raise
+            text = f"The chosen model could not be fitted to all rows ({wrong})."
+            clock.notices.append(Notice("danger", "the model", text))
+    why = "The study was interrupted. " if clock.interrupted else ""
+    text = f"{why}The model is that of the first fold, fitted to its training rows only."
     clock.notices.append(Notice("warning", "the model", text, "Run the study again to fit it to all rows."))
     model = selection.winner.models[0]
     return model, describe_fit(find_model(model), selection.winner.chosen_settings[0], None)
 
 
-def _study_structure(
-    table: Table, roles: Roles, options: Options, clock: Clock, material: Material, notices: list[Notice]
-) -> Study:
-    """Study a table without a target: look for groups of similar rows."""
-    parts, model, text = find_structure(material, options, clock)
-    question = Question(
-        "structure", table.name, len(table.frame), table.frame.shape[1], metric="silhouette of the grouped rows"
-    )
-    notices = [*notices, *_list_left_out(clock), *clock.notices]
-    data = Data(roles.columns, notices, _count_duplicates(table.frame))
-    return Study(Record(question, text, data, _describe_origin(table, options, clock), **parts), model)
-
-
-def _collect_parts(
-    selection: Selection,
-    sample: Material,
-    options: Options,
-    clock: Clock,
-    listed: list[Candidate],
-    model: Any,
-    roles: Roles,
-) -> dict[str, Any]:
-    """Return the parts of the record beside the comparison; the cheap and important ones are made first."""
+def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None:
+    """Add the parts of the record beside the comparison; the cheap and important ones are made first."""
+    options, clock, parts = draft.options, draft.clock, draft.parts
     predictions, seed, metric = selection.winner.predictions, options.seed, selection.metric
     kept = diagnosis.find_seen(predictions)
     # Seconds of one fit of the chosen candidate, and of ten fits of every candidate to at most 3000 rows.
     once = selection.seconds[selection.result.winner]
     every = 10 * sum(selection.seconds.values()) * min(1.0, 3000 / len(sample))
     costs = make_balanced_costs(sample.y, sample.classes) if metric.scorer == "balanced_accuracy" else None
-    sure = comparison.measure_sureness(selection, sample, options)
-    parts: dict[str, Any] = {"complexity": comparison.make_complexity_curve(listed, metric)}
+    parts["complexity"] = clock.attempt(
+        "the complexity curve", lambda: comparison.make_complexity_curve(draft.listed, metric), 0.65
+    )
     other = clock.attempt("other measures", lambda: measure_other_metrics(selection, sample, options, costs), 0.66, {})
+    sure = parts["sureness"] = replace(parts["sureness"], other_metrics=other)
     parts |= clock.attempt(
         "errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
     )
     stakes = read_stakes(sample, options)
     if stakes is not None:
         parts["decision"] = clock.attempt("decisions", lambda: decide(selection, sample, options, stakes, kept), 0.7)
-    strength = {column.name: column.association or 0.0 for column in roles.columns}
+    strength = {column.name: column.association or 0.0 for column in draft.roles.columns}
     parts["drivers"] = clock.attempt(
         "what drives predictions",
         lambda: find_drivers(selection, sample, options, strength, 0.4 * clock.measure_left()),
@@ -252,7 +263,7 @@ def _collect_parts(
         "a map of the rows", lambda: map_rows(sample.take(kept), predictions[kept], seed), 0.78
     )
     parts["dependences"] = clock.attempt(
-        "dependence", lambda: measure_dependences(model, sample, top[:4], options), 0.8, []
+        "dependence", lambda: measure_dependences(draft.model, sample, top[:4], options), 0.8, []
     )
     parts["learning"] = clock.attempt(
         "the learning curve", lambda: make_learning_curve(selection, sample, options), 0.83, None, 12 * once
@@ -260,12 +271,11 @@ def _collect_parts(
     low = clock.attempt(
         "the best possible score", lambda: estimate_best(sample, metric, sure.score, seed), 0.92, (None, "")
     )
-    parts["sureness"] = replace(sure, floor=low[0], floor_text=low[1], other_metrics=other)
+    parts["sureness"] = replace(sure, floor=low[0], floor_text=low[1])
     if not options.quick:
         parts["bias_variance"] = clock.attempt(
-            "bias and variance", lambda: split_error(selection, sample, listed, options), 0.94, None, every
+            "bias and variance", lambda: split_error(selection, sample, draft.listed, options), 0.94, None, every
         )
-    return parts
 
 
 def _encode_target(material: Material) -> np.ndarray:
@@ -295,103 +305,3 @@ def _describe_errors(
         "calibration": diagnosis.measure_calibration(here, chance, options.level),
         "rates": diagnosis.measure_rates(true, predictions, material),
     }
-
-
-def _list_notices(material: Material, sample: Material, selection: Selection, clock: Clock) -> list[Notice]:
-    """Return what the study itself has to say about the data."""
-    notices = []
-    if len(sample) < len(material):
-        text = f"The models were compared on {len(sample)} of {len(material)} rows, drawn at random."
-        notices.append(
-            Notice("note", "the table", text, "Give a larger --budget or --max-rows to compare them on more rows.")
-        )
-    opposed = clock.attempt("contradictions", lambda: count_contradictions(sample), 0.99, 0)
-    if opposed:
-        text = (
-            f"{opposed} rows equal another row in every column but differ in the target: no model can predict them all."
-        )
-        notices.append(Notice("note", "the table", text, "Add a column that tells them apart."))
-    if material.classes:
-        names, counts = np.unique(material.y, return_counts=True)
-        rare = counts.min() / len(material)
-        if rare < 0.1:
-            name = names[counts.argmin()]
-            text = f"The class `{name}` has only {100 * rare:.2g} % of the rows ({counts.min()})."
-            cure = "Every fold has its share of them, and balanced accuracy gives all classes the same weight."
-            notices.append(Notice("note", "the target", text, cure))
-    return notices + _list_left_out(clock)
-
-
-def _count_duplicates(frame: Any) -> int:
-    """Count rows that repeat an earlier row; 0 in large tables, where that would take long."""
-    return int(frame.duplicated().sum()) if len(frame) <= _MOST_COUNTED else 0
-
-
-def _list_left_out(clock: Clock) -> list[Notice]:
-    """Return a notice of the parts for which there was no time."""
-    if not clock.left_out:
-        return []
-    why = "The study was interrupted" if clock.interrupted else "The time was over"
-    return [
-        Notice(
-            "warning",
-            "the study",
-            f"{why} before these parts were made: {', '.join(clock.left_out)}.",
-            "Give a larger --budget.",
-        )
-    ]
-
-
-def _describe_question(
-    table: Table, roles: Roles, material: Material, selection: Selection, options: Options
-) -> Question:
-    """Return what was asked, for the record."""
-    metric = selection.metric
-    return Question(
-        material.task,
-        table.name,
-        len(table.frame),
-        table.frame.shape[1],
-        roles.target,
-        material.classes,
-        material.positive,
-        metric.words,
-        metric.greater_is_better,
-        _describe_splits(roles, material, options),
-    )
-
-
-def _describe_splits(roles: Roles, material: Material, options: Options) -> str:
-    """Return in words how the rows were split."""
-    folds = f"{options.folds} folds" + (f", {options.repeats} times" if options.repeats > 1 else "")
-    if material.time is not None:
-        return f"{folds}, forward in time by `{roles.time}`"
-    if material.groups is not None:
-        return f"{folds} that keep groups of `{roles.group}` together"
-    return f"{folds}, stratified" if material.classes else folds
-
-
-def _describe_origin(table: Table, options: Options, clock: Clock) -> Origin:
-    """Return what is needed to repeat the study: command, seed, data, versions."""
-    import pandas
-    import scipy
-    import sklearn
-
-    import mercer
-
-    versions = {
-        "mercer": mercer.__version__,
-        "python": ".".join(map(str, sys.version_info[:3])),
-        **{package.__name__: package.__version__ for package in (np, scipy, sklearn, pandas)},
-    }
-    return Origin(
-        options.command or f"mercer.run({table.name!r})",
-        options.seed,
-        table.digest,
-        clock.measure_spent(),
-        datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        versions,
-        options.shown,
-        clock.interrupted,
-        options.budget,
-    )

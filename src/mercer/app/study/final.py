@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from mercer.app.options import Options
+from mercer.app.study.choice.selection import Selection
 from mercer.app.study.decisions import Stakes
 from mercer.app.study.material import Material
 from mercer.app.study.recipe import find_model
 from mercer.app.study.record import Fit
-from mercer.app.study.selection import Selection
 from mercer.decision import DecisionClassifier
 from mercer.model_selection.trials import fit_weights
 

@@ -11,7 +11,7 @@ from sklearn.model_selection import ParameterGrid
 from mercer._base.candidate import Candidate, Shape
 from mercer.metrics import silhouette_interval
 
-__all__ = ["Grouping", "group_rows", "make_bic_curve", "measure_stability"]
+__all__ = ["Grouping", "group_rows", "make_bic_curve", "measure_stability", "name_groups"]
 
 # Rows on which the silhouette is measured.
 _SILHOUETTE_ROWS = 1000
@@ -80,3 +80,11 @@ def measure_stability(model: Any, numbers: np.ndarray, seed: int) -> float:
         _, first, second = np.intersect1d(halves[0], halves[1], return_indices=True)
         agreed.append(adjusted_rand_score(labels[0][first], labels[1][second]))
     return float(np.mean(agreed))
+
+
+def name_groups(labels: np.ndarray) -> list[str]:
+    """Return the name of the group of each row, as the report and ``mercer predict`` write it.
+
+    Both count the labels of the model from 1; the label -1 means that a row is in no group.
+    """
+    return [f"group {int(label) + 1}" if label >= 0 else "no group" for label in labels]

@@ -17,9 +17,9 @@ from sklearn.metrics import (
 )
 
 from mercer.app.options import Options
+from mercer.app.study.choice.selection import Selection
 from mercer.app.study.diagnosis import decide_classes
 from mercer.app.study.material import Material
-from mercer.app.study.selection import Selection
 from mercer.model_selection import score_interval
 
 __all__ = ["measure_other_metrics"]

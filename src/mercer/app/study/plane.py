@@ -19,7 +19,7 @@ _MOST_POINTS = 1500
 
 def encode_rows(material: Material) -> np.ndarray:
     """Return the columns as numbers with mean zero and variance one."""
-    rows = make_encoder(material).fit_transform(material.X, None)
+    rows = make_encoder(material, marked=False).fit_transform(material.X, None)
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
     return StandardScaler().fit_transform(dense)
 

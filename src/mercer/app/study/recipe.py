@@ -18,13 +18,17 @@ __all__ = ["describe_shape", "find_model", "make_balanced_costs", "make_contende
 _MOST_DENSE = 500
 
 
-def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int = 0) -> Any:
-    """Return the step that turns the columns of a table into numbers, for a model with such `needs`."""
+def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int = 0, marked: bool = True) -> Any:
+    """Return the step that turns the columns of a table into numbers, for a model with such `needs`.
+
+    Gaps are `marked` by a column of zeros and ones. Where distances count it must not be: scaled to variance one, the
+    mark of two gaps in 300 rows is larger than anything else in these rows.
+    """
     dates = {name: f"date {form}" for name, form in material.forms.items() if material.kinds.get(name) == "date"}
     return TableEncoder(
         material.kinds | dates,
         categories="code" if "codes" in needs else "indicator",
-        missing="keep" if "missing" in needs else "indicator",
+        missing="keep" if "missing" in needs else "indicator" if marked else "fill",
         sparse_output="auto" if n_columns > _MOST_DENSE and "dense" not in needs else False,
     )
 
@@ -49,10 +53,8 @@ def make_contender(candidate: Candidate, material: Material, n_columns: int, see
     shape = describe_shape(material, n_columns, seed)
     model, prefix = candidate.make(shape), "model__"
     if balanced and hasattr(model, "predict_proba"):
-        model, prefix = (
-            DecisionClassifier(model, costs=make_balanced_costs(material.y, material.classes)),
-            "model__estimator__",
-        )
+        # The costs come from the training rows of each fold, which may lack a class.
+        model, prefix = DecisionClassifier(model, costs="balanced"), "model__estimator__"
     encoder = make_encoder(material, candidate.needs, n_columns)
     steps = [("table", encoder)]
     if "scaled" in candidate.needs:

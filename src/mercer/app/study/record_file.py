@@ -1,6 +1,7 @@
 """Write a record as JSON, and read it back; what is read is checked against the dataclasses."""
 
 import json
+import math
 import types
 import typing
 from dataclasses import asdict, fields, is_dataclass
@@ -19,10 +20,20 @@ def write_record(record: Record, folder: Path) -> Path:
     """Write the record into `folder`, whole or not at all."""
     path = folder / NAME
     half = path.with_suffix(".part")
-    # JSON has no NaN and no infinity, so that a record must not hold them.
-    half.write_text(json.dumps(asdict(record), allow_nan=False, ensure_ascii=False), encoding="utf-8")
+    half.write_text(
+        json.dumps(_replace_infinite(asdict(record)), allow_nan=False, ensure_ascii=False), encoding="utf-8"
+    )
     half.replace(path)
     return path
+
+
+def _replace_infinite(value: Any) -> Any:
+    """Return the content with None for NaN and infinity, which JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _replace_infinite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_replace_infinite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_record(path: Path) -> Record:

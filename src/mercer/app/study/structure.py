@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from mercer.app.options import Options
 from mercer.app.study.clock import Clock
 from mercer.app.study.diagnosis import spell_cell
-from mercer.app.study.grouping import Grouping, group_rows, make_bic_curve, measure_stability
+from mercer.app.study.grouping import Grouping, group_rows, make_bic_curve, measure_stability, name_groups
 from mercer.app.study.material import Material, draw_rows
 from mercer.app.study.plane import map_rows
 from mercer.app.study.recipe import make_encoder
@@ -39,12 +39,18 @@ def find_structure(material: Material, options: Options, clock: Clock) -> tuple[
     sample = draw_rows(material, _MOST_ROWS, options.seed)
     before, numbers, shares = _prepare(_keep_measured(sample))
     tried, failed, curve = _try_all(numbers, options, clock)
+    if not tried:
+        listed = [Candidate(name, "", 0.0, "", "failed", reason) for name, reason in failed.items()]
+        return {"candidates": listed}, None, "No groups were found: every method failed. The candidates say why."
     chosen, held = _choose(tried, numbers, options, clock)
-    mixture = next((grouping.model for grouping in tried if hasattr(grouping.model, "score_samples")), None)
-    single = curve is not None and curve.marked == 0
-    names = ["all rows"] * len(sample) if single else _name_groups(chosen.labels)
+    mixture = next((grouping for grouping in tried if hasattr(grouping.model, "score_samples")), None)
+    single = mixture is not None and curve is not None and curve.marked == 0
+    if single and mixture is not None:
+        # One bell curve describes the rows as well as several: it is the model, and its only group is group 1.
+        chosen = mixture
+    names = name_groups(chosen.labels)
     clusters = _describe_clusters(sample, np.array(names))
-    odd = [] if mixture is None else _list_odd_rows(sample, mixture.score_samples(numbers), names)
+    odd = [] if mixture is None else _list_odd_rows(sample, mixture.model.score_samples(numbers), names)
     text = _write_answer(chosen, held, single, len(sample))
     structure = Structure(
         "one group" if single else chosen.offer.name,
@@ -75,7 +81,7 @@ def _keep_measured(sample: Material) -> Material:
 
 def _prepare(sample: Material) -> tuple[Pipeline, np.ndarray, np.ndarray]:
     """Return the encoding steps, the rows as numbers of variance one, and the variance shares of their components."""
-    encoder = make_encoder(sample).set_params(dates=False)
+    encoder = make_encoder(sample, marked=False).set_params(dates=False)
     steps: list[tuple[str, Any]] = [("table", encoder), ("scale", StandardScaler())]
     first = Pipeline(steps)
     numbers = first.fit_transform(sample.X)
@@ -97,9 +103,12 @@ def _try_all(
     curve = None
     offers = candidates("clustering")
     for place, offer in enumerate(offers):
-        result = clock.attempt(offer.name, partial(group_rows, offer, numbers, options.seed), 0.1 + 0.5 * place / 3)
+        n_notices = len(clock.notices)
+        share = 0.1 + 0.5 * place / len(offers)
+        result = clock.attempt(offer.name, partial(group_rows, offer, numbers, options.seed), share)
         if result is None:
-            failed[offer.name] = "interrupted, out of time, or failed"
+            reason = "interrupted" if clock.interrupted else "there was no time left"
+            failed[offer.name] = clock.notices[-1].text if len(clock.notices) > n_notices else reason
             continue
         tried.append(result[0])
         if hasattr(result[0].model, "bic"):
@@ -107,7 +116,7 @@ def _try_all(
             best = int(np.argmin(values))
             text = f"The Bayesian information criterion is lowest for {x[best]} group{'s' * (x[best] != 1)}."
             curve = Curve("number of groups", [float(value) for value in x], [], values, marked=best, text=text)
-    if not tried:
+    if not tried and clock.interrupted:
         raise KeyboardInterrupt
     return tried, failed, curve
 
@@ -124,13 +133,6 @@ def _choose(
     if held is None:
         return near[0], None
     return next((grouping, stability) for grouping, stability in zip(near, held) if stability >= max(held) - _AS_STABLE)
-
-
-def _name_groups(labels: np.ndarray) -> list[str]:
-    """Return the name of the group of each row; groups are numbered by size."""
-    groups, counts = np.unique(labels[labels >= 0], return_counts=True)
-    order = {int(label): place + 1 for place, label in enumerate(groups[np.argsort(-counts, kind="stable")])}
-    return [f"group {order[int(label)]}" if label >= 0 else "no group" for label in labels]
 
 
 def _describe_clusters(sample: Material, names: np.ndarray) -> list[Cluster]:

@@ -20,6 +20,7 @@ __all__ = ["FEWEST_ROWS", "LEAK", "measure_associations"]
 _MOST_ROWS = 10_000
 # With fewer rows a column can look perfect by chance.
 FEWEST_ROWS = 30
+_FOLDS = 3
 # With fewer rows per leaf a weak column would fit noise; with more, a copy of the target would lose its order.
 _LEAVES = {"classification": {"max_leaf_nodes": 16, "min_samples_leaf": 3}, "regression": {"min_samples_leaf": 10}}
 # A column with at least this association is called a leak. The best column of iris, for comparison, has 0.94.
@@ -28,7 +29,12 @@ LEAK = {"classification": 0.98, "regression": 0.995}
 
 def measure_associations(frame: Any, target: Any, task: str, kinds: dict[str, str]) -> dict[str, float]:
     """Return for each column with a kind how well it alone predicts the target, from 0 to 1."""
-    rows = np.flatnonzero(target.notna().to_numpy())
+    known = target.notna()
+    if task == "classification":
+        # A class with fewer rows than there are folds cannot be tested.
+        counts = spell_categories(target[known]).map(spell_categories(target[known]).value_counts())
+        known = known & (counts.reindex(target.index, fill_value=0) >= _FOLDS)
+    rows = np.flatnonzero(known.to_numpy())
     if len(rows) > _MOST_ROWS:
         rows = np.sort(np.random.default_rng(0).choice(rows, _MOST_ROWS, replace=False))
     if len(rows) < FEWEST_ROWS:
@@ -36,13 +42,13 @@ def measure_associations(frame: Any, target: Any, task: str, kinds: dict[str, st
     truth = target.iloc[rows]
     if task == "classification":
         y = np.unique(spell_categories(truth).to_numpy(dtype=str), return_inverse=True)[1]
-        n_folds = min(3, int(np.bincount(y).min()))
-        if n_folds < 2:
+        n_folds = min(_FOLDS, int(np.bincount(y).min()))
+        if n_folds < 2 or y.max() == 0:
             return {}
         folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(y, y))
     else:
         y = truth.rank().to_numpy()
-        folds = list(KFold(3, shuffle=True, random_state=0).split(y))
+        folds = list(KFold(_FOLDS, shuffle=True, random_state=0).split(y))
     strengths = {}
     for name, kind in kinds.items():
         if kind in ("number", "date", "category"):

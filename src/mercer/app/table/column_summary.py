@@ -58,10 +58,13 @@ def _spell_day(moment: Any) -> str:
 def _summarise_numbers(values: np.ndarray) -> tuple[str, list[int], list[float], list[str]]:
     low, high = float(values.min()), float(values.max())
     summary = f"mean {spell_number(float(values.mean()))}, from {spell_number(low)} to {spell_number(high)}"
-    # There is no histogram if the range overflows, or if a bin is narrower than the spacing of floats.
-    if not np.isfinite(high - low) or (high > low and (high - low) / _BINS <= np.spacing(max(abs(low), abs(high)))):
+    # There is no histogram if the range overflows, or if a bin is not much wider than the spacing of floats.
+    spacing = 8 * np.spacing(max(abs(low), abs(high)))
+    if not np.isfinite(high - low) or (high > low and (high - low) / _BINS <= spacing):
         return summary, [], [], []
-    counts, edges = np.histogram(values, _BINS)
+    # NumPy widens a range of width zero by 1, which is nothing beside a number of 25 digits.
+    ends = (low, high) if high > low else (low - max(0.5, spacing * _BINS), high + max(0.5, spacing * _BINS))
+    counts, edges = np.histogram(values, _BINS, ends)
     return summary, counts.tolist(), edges.tolist(), []
 
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mercer.app.study.record import Notice
+from mercer.app.table.blanks import join_by_tabs, looks_blank_separated, split_blanks
 from mercer.app.table.format import FORMATS, Place
-from mercer.app.table.table import check_names, quote
+from mercer.app.table.header import NUMBER, Header, describe_names, find_header, holds_values, name_columns
+from mercer.app.table.table import quote
 from mercer.errors import DataError
 
 __all__ = ["MISSING", "Dialect", "find_dialect", "open_batches", "read_delimited"]
@@ -36,7 +38,8 @@ MISSING = [
     "#NA",
     "?",
 ]
-_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar"}
+_DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar", " ": "blanks"}
+_CHARACTERS = (",", "\t", ";", "|")
 # Bytes from which the dialect is guessed, and bytes per block.
 _SAMPLE = 2**18
 _BLOCK = 2**22
@@ -46,7 +49,6 @@ _MOST_RAGGED = 0.05
 _REGULAR = 0.8
 # Upper bound of that share for a single column: a text without delimiters is regular, but hardly a table.
 _ALONE = 0.5
-_NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
@@ -57,7 +59,8 @@ class Dialect:
     delimiter: str
     encoding: str
     names: list[str]
-    headed: bool = True
+    skipped: int = 1  # lines above the rows: titles, comments and the names
+    blanks: bool = False  # runs of blanks are the delimiter
     decimal: str = "."
     long_values: bool = False  # quoted values with line ends inside
     compressed: bool = False
@@ -73,26 +76,41 @@ def find_dialect(place: Place, delimiter: str | None, encoding: str | None, comp
     encoding, notices = _find_encoding(place, sample, encoding)
     text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(sample).removeprefix("\ufeff")
     if delimiter is not None:
-        delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
-    chosen, records = _find_delimiter(place, text, delimiter)
+        delimiter = {"tab": "\t", "\\t": "\t", "blank": " ", "space": " "}.get(delimiter, delimiter)
+    chosen, records, lines = _find_delimiter(place, text, delimiter)
+    header = find_header(records)
     usual = "\t" if place.name.lower().removesuffix(".gz").endswith((".tsv", ".tab")) else ","
-    if delimiter is None and chosen != usual and len(records[0]) > 1:
-        remark = f"The columns are separated by a {_DELIMITERS[chosen]}, by the look of the first lines."
+    if delimiter is None and chosen != usual and len(header.names) > 1:
+        remark = f"The columns are separated by {_DELIMITERS[chosen]}, by the look of the first lines."
         notices.append(Notice("note", "the table", remark, "give --delimiter if that is wrong"))
-    names = [name.strip() for name in records[0]]
-    headed = not all(_NUMBER.fullmatch(name) for name in names)
-    if not headed:
-        names = [f"column_{place}" for place in range(1, len(names) + 1)]
-        remark = f"The first line holds numbers instead of names. The columns are called {quote(*names, most=3)}."
-        notices.append(Notice("warning", "the table", remark, "write the names into the first line"))
-    check_names(place.name, names)
-    fields_below = [value for record in records[1:200] for value in record]
+    headed = not holds_values(header, records)
+    names = name_columns(place.name, header.names if headed else [""] * len(header.names))
+    notices += _describe_header(header, headed, names, records)
+    fields_below = [value for record in records[header.place + 1 : header.place + 200] for value in record]
     decimal = "."
-    pointed = any("." in field for field in fields_below if _NUMBER.fullmatch(field))
+    pointed = any("." in field for field in fields_below if NUMBER.fullmatch(field))
     if chosen != "," and not pointed and any(map(_DECIMAL_COMMA.fullmatch, fields_below)):
         decimal = ","
         notices.append(Notice("note", "the table", "Numbers are read with a decimal comma."))
-    return Dialect(chosen, encoding, names, headed, decimal, '"' in text, compressed, notices)
+    skipped = lines[header.place] if headed else lines[header.place - 1] if header.place else 0
+    blanks = chosen == " "
+    return Dialect(
+        "\t" if blanks else chosen, encoding, names, skipped, blanks, decimal, '"' in text, compressed, notices
+    )
+
+
+def _describe_header(header: Header, headed: bool, names: list[str], records: list[list[str]]) -> list[Notice]:
+    """Return notices about lines above the column names, and about names that were made up."""
+    notices = []
+    if header.place:
+        above = "line was" if header.place == 1 else f"{header.place} lines were"
+        first = " ".join(field.strip() for field in records[0] if field.strip())
+        text = f"The first {above} skipped as a title or a comment ({quote(first)})."
+        notices.append(Notice("note", "the table", text, "remove the lines if that is wrong"))
+    if not headed:
+        text = f"The first line holds values instead of names. The columns are called {quote(*names, most=3)}."
+        return [*notices, Notice("warning", "the table", text, "write the names into the first line")]
+    return notices + describe_names(header.names, names)
 
 
 def _open_bytes(place: Place, compressed: bool) -> Any:
@@ -129,46 +147,62 @@ def guess_old_encoding(sample: bytes) -> tuple[str, list[Notice]]:
     return encoding, [Notice("warning", "the table", text, "give --encoding if letters look wrong")]
 
 
-def _read_records(text: str, delimiter: str) -> list[list[str]]:
-    """Return the first records without the last one, inside which the sample may end."""
-    csv.field_size_limit(2**27)
-    records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if record]
-    return records if len(records) < 3 else records[:-1]
+def _read_records(text: str, delimiter: str) -> tuple[list[list[str]], list[int]]:
+    """Return the first records without the last one, inside which the sample may end, and the lines they end on."""
+    if delimiter == " ":
+        records = split_blanks(text)
+        # The rewritten file has one line per record.
+        lines = list(range(1, len(records) + 1))
+    else:
+        csv.field_size_limit(2**27)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        pairs = [(record, reader.line_num) for record in reader if record]
+        records, lines = [record for record, _ in pairs], [line for _, line in pairs]
+    return (records, lines) if len(records) < 3 else (records[:-1], lines[:-1])
 
 
-def _find_delimiter(place: Place, text: str, given: str | None) -> tuple[str, list[list[str]]]:
+def _find_delimiter(place: Place, text: str, given: str | None) -> tuple[str, list[list[str]], list[int]]:
     """Return the delimiter that gives the most regular lines with the most fields, and the first records."""
     if given is not None and len(given) != 1:
         message = f"{place.name}: --delimiter must be one character; got {given!r}. Leave it out to have it guessed."
         raise DataError(message)
     tried = {}
-    for delimiter in _DELIMITERS if given is None else dict.fromkeys([given, *_DELIMITERS]):
+    for delimiter in _CHARACTERS if given is None else dict.fromkeys([given, *_CHARACTERS]):
         try:
             tried[delimiter] = _read_records(text, delimiter)
         except csv.Error:
             continue
-    scores = {delimiter: _measure_regularity(records) for delimiter, records in tried.items()}
+    scores = {delimiter: _measure_regularity(records) for delimiter, (records, _) in tried.items()}
     best = max(scores, key=lambda delimiter: scores[delimiter], default=",")
     if given is not None:
-        if given in tried and len(tried[given][0]) == 1 and scores[best][0] > 0.9 and len(tried[best][0]) > 1:
+        if given in tried and scores[given][1] == 1 and scores[best][0] > 0.9 and scores[best][1] > 1:
             message = (
-                f"{place.name}: the delimiter {given!r} gives one column; {best!r} would give {len(tried[best][0])}. "
+                f"{place.name}: the delimiter {given!r} gives one column; {best!r} would give {scores[best][1]}. "
                 f"Give --delimiter {best!r}, or leave it out."
             )
             raise DataError(message)
         best = given
-    plain = all(share == _ALONE for share, width in scores.values() if width == 1)
-    if not tried.get(best) or scores[best][0] < (_REGULAR if len(tried[best][0]) > 1 or not plain else _ALONE):
+    elif not (best in scores and scores[best][0] >= _REGULAR and scores[best][1] > 1):
+        blank = _read_records(text, " ")
+        if looks_blank_separated(blank[0]):
+            return " ", *blank
+    if best not in tried or not tried[best][0]:
         raise _refuse(place)
-    return best, tried[best]
+    # A single column is a table only if no delimiter stands in most of its lines.
+    split = any(sum(len(record) > 1 for record in records) > len(records) / 2 for records, _ in tried.values())
+    if scores[best][0] < (_REGULAR if scores[best][1] > 1 or (split and given is None) else _ALONE):
+        raise _refuse(place)
+    return best, *tried[best]
 
 
 def _measure_regularity(records: list[list[str]]) -> tuple[float, int]:
-    """Return the share of lines with as many fields as the first one, and that number."""
+    """Return the share of lines below the header that have as many fields as it has names, and that number."""
     if not records:
         return (0.0, 0)
-    width = len(records[0])
-    share = sum(len(record) == width for record in records) / len(records)
+    header = find_header(records)
+    width = len(header.names)
+    below = records[header.place + int(header.narrow) :]
+    share = sum(len(record) == width for record in below) / len(below)
     # A text without delimiters is regular under every delimiter it does not hold.
     return (round(share, 1), width) if width > 1 else (min(share, _ALONE), width)
 
@@ -189,8 +223,8 @@ def _make_options(dialect: Dialect, kinds: dict[str, Any] | None, threads: bool 
     reading = arrow_csv.ReadOptions(
         column_names=dialect.names,
         skip_rows_after_names=0,
-        skip_rows=int(dialect.headed),
-        encoding=dialect.encoding,
+        skip_rows=dialect.skipped,
+        encoding="utf-8" if dialect.blanks else dialect.encoding,
         block_size=_BLOCK,
         use_threads=threads,
     )
@@ -270,6 +304,9 @@ def _describe_ragged(place: Place, n_rows: int, skipped: list[Any]) -> Notice:
 def _open_input(place: Place, dialect: Dialect) -> Any:
     import pyarrow
 
+    if dialect.blanks:
+        with _open_bytes(place, dialect.compressed) as file:
+            return pyarrow.BufferReader(join_by_tabs(file.read().decode(dialect.encoding).removeprefix("\ufeff")))
     if dialect.compressed:
         return (
             pyarrow.PythonFile(_open_bytes(place, True))

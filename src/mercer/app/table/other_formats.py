@@ -10,6 +10,7 @@ from typing import Any
 
 from mercer.app.study.record import Notice
 from mercer.app.table.format import Place, report_damage
+from mercer.app.table.header import find_header
 from mercer.app.table.table import quote
 from mercer.errors import DataError
 
@@ -21,6 +22,9 @@ __all__ = [
     "read_sqlite_blocks",
     "validate_table",
 ]
+
+# Rows of a sheet among which the column names are looked for.
+_HEAD = 250
 
 
 def read_other(kind: str, place: Place, sheet: str | None, query: str | None) -> tuple[Any, list[Notice]]:
@@ -150,18 +154,27 @@ def _read_excel(place: Place, sheet: str | None) -> tuple[Any, list[Notice]]:
     if sheet is None and len(names) > 1:
         text = f"The first sheet, {quote(names[0])}, was read; the sheets are {quote(*names)}."
         notices.append(Notice("note", "the table", text, "give --sheet NAME for another"))
-    return _set_header(place, frame), notices
+    frame, remarks = _set_header(place, frame)
+    return frame, [*notices, *remarks]
 
 
-def _set_header(place: Place, frame: Any) -> Any:
-    """Return the frame with its first row as names; pandas itself would silently rename duplicates."""
+def _set_header(place: Place, frame: Any) -> tuple[Any, list[Notice]]:
+    """Return the rows below the column names, and notices about titles above them and empty columns beside them."""
     if len(frame) == 0:
         message = f"{place.name}: the sheet is empty. Give --sheet NAME for another."
         raise DataError(message)
-    names = ["" if name != name or name is None else str(name).strip() for name in frame.iloc[0]]
-    frame = frame.iloc[1:].reset_index(drop=True).infer_objects()
-    frame.columns = names
-    return frame
+    cells = frame.iloc[:_HEAD].astype(object).where(frame.iloc[:_HEAD].notna(), "")
+    used = frame.notna().any().to_numpy()
+    records = [[str(cell).strip() for cell in row[used]] for row in cells.to_numpy()]
+    header = find_header(records)
+    frame = frame.loc[:, used].iloc[header.place + 1 :].dropna(how="all").reset_index(drop=True).infer_objects()
+    frame.columns = header.names
+    if header.place == 0:
+        return frame, []
+    lines = "row was" if header.place == 1 else f"{header.place} rows were"
+    first = next((" ".join(filter(None, record)) for record in records if any(record)), "")
+    text = f"The first {lines} skipped as a title ({quote(first)})."
+    return frame, [Notice("note", "the table", text, "remove the rows if that is wrong")]
 
 
 def _connect(place: Place) -> Any:

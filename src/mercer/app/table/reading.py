@@ -10,8 +10,9 @@ from mercer.app.study.record import Notice
 from mercer.app.table.column_type import type_columns
 from mercer.app.table.delimited import find_dialect, read_delimited
 from mercer.app.table.format import Place, find_format, find_place, report_damage
+from mercer.app.table.header import describe_names, name_columns
 from mercer.app.table.other_formats import list_parquet_files, read_other
-from mercer.app.table.table import Table, check_names, quote
+from mercer.app.table.table import Table, quote
 from mercer.errors import DataError
 
 __all__ = ["make_frame", "read_table"]
@@ -66,21 +67,21 @@ def read_table(
                 content, notices = read_delimited(place, dialect, list(columns) if columns else None)
         else:
             content, notices = read_other(kind, place, sheet, query)
-        frame = make_frame(content, place.name, columns)
-        return _make_table(place.name, frame, kinds, notices, digest.result())
+        frame, remarks = make_frame(content, place.name, columns)
+        return _make_table(place.name, frame, kinds, [*notices, *remarks], digest.result())
 
 
 def _read_frame(source: Any, columns: Sequence[str] | None, kinds: dict[str, str] | None) -> Table:
     """Return a frame of the user as a table."""
     import pandas
 
-    frame = make_frame(source, "frame", columns)
+    frame, notices = make_frame(source, "frame", columns)
     digest = hashlib.sha256(" ".join(frame.columns).encode())
     for name in frame.columns:
         digest.update(
             pandas.util.hash_pandas_object(frame[name].astype(object).map(str), index=False).to_numpy().tobytes()
         )
-    return _make_table("frame", frame, kinds, [], digest.hexdigest())
+    return _make_table("frame", frame, kinds, notices, digest.hexdigest())
 
 
 def _make_table(name: str, frame: Any, kinds: dict[str, str] | None, notices: list[Notice], digest: str) -> Table:
@@ -91,28 +92,28 @@ def _make_table(name: str, frame: Any, kinds: dict[str, str] | None, notices: li
     return Table(name, plain, digest, [*notices, *typing.notices], typing.forms)
 
 
-def make_frame(given: Any, name: str, columns: Sequence[str] | None = None) -> Any:
-    """Return what a reader or a user gave as a pandas frame with checked names and an index from 0."""
+def make_frame(given: Any, name: str, columns: Sequence[str] | None = None) -> tuple[Any, list[Notice]]:
+    """Return what a reader or a user gave as a pandas frame with unique names and an index from 0, and notices."""
     import pandas
 
     if isinstance(given, pandas.DataFrame):
-        names = [str(column).strip() for column in given.columns]
+        written = [str(column).strip() for column in given.columns]
     elif hasattr(given, "__arrow_c_stream__"):
         import pyarrow
 
         given = pyarrow.table(given)
-        names = [column.strip() for column in given.column_names]
+        written = [column.strip() for column in given.column_names]
     else:
         message = f"{name}: a table must be a path or a frame of pandas, polars or Arrow; got {type(given).__name__}."
         raise DataError(message)
-    check_names(name, names)
+    names = name_columns(name, written)
     _check_wanted(name, names, columns)
     if not isinstance(given, pandas.DataFrame):
         given = _simplify_arrow(given.rename_columns(names)).to_pandas(
             ignore_metadata=True, strings_to_categorical=False
         )
     given = given.set_axis(names, axis=1).reset_index(drop=True)
-    return given if columns is None else given[list(columns)]
+    return given if columns is None else given[list(columns)], describe_names(written, names)
 
 
 def _simplify_arrow(table: Any) -> Any:

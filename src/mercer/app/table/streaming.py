@@ -14,6 +14,7 @@ from mercer.app.study.record import Notice
 from mercer.app.table.column_type import type_columns
 from mercer.app.table.delimited import Dialect, find_dialect, guess_old_encoding, open_batches
 from mercer.app.table.format import Place, find_format, find_place, report_damage
+from mercer.app.table.header import name_columns
 from mercer.app.table.other_formats import (
     is_json_list,
     list_parquet_files,
@@ -23,7 +24,7 @@ from mercer.app.table.other_formats import (
     validate_table,
 )
 from mercer.app.table.reading import make_frame
-from mercer.app.table.table import check_names, quote
+from mercer.app.table.table import quote
 from mercer.errors import DataError
 
 __all__ = ["Stream", "read_blocks"]
@@ -45,6 +46,7 @@ class Stream:
     sheet: str | None = None
     query: str | None = None
     frame: Any = None  # the rows, if they are in memory
+    renamed: bool = False  # whether the file has other names than `names`
     notices: list[Notice] = field(default_factory=list)  # at most one per column, about the rows read so far
 
     @classmethod
@@ -60,7 +62,7 @@ class Stream:
     ) -> "Stream":
         """Open a table and read its column names."""
         if not isinstance(source, str | Path):
-            frame = make_frame(source, "frame")
+            frame, _ = make_frame(source, "frame")
             return cls(Place("frame", None), "frame", list(frame.columns), rows=rows, frame=frame)
         place = find_place(source)
         kind = find_format(place)
@@ -74,9 +76,11 @@ class Stream:
                 stream.names = stream._find_names()
         else:
             # Excel files are small, and a JSON list cannot be read in parts: they are read whole.
-            frame = make_frame(read_other(kind, place, sheet, query)[0], place.name)
+            frame, _ = make_frame(read_other(kind, place, sheet, query)[0], place.name)
             stream = cls(place, "frame", list(frame.columns), rows=rows, frame=frame)
-        check_names(place.name, stream.names)
+        written, stream.names = stream.names, name_columns(place.name, stream.names)
+        # Names that the file does not hold cannot be asked for: all columns are read, renamed, and then chosen.
+        stream.renamed = written != stream.names
         return stream
 
     def _find_names(self) -> list[str]:
@@ -107,7 +111,7 @@ class Stream:
                 frame = next(frames, None)
             if frame is None:
                 return
-            plain, typing = type_columns(make_frame(frame, self.place.name, self.columns), self._typing)
+            plain, typing = type_columns(make_frame(frame, self.place.name, self.columns)[0], self._typing)
             for name, kind in self.kinds.items():
                 # SQLite has no booleans: it stores 0 and 1.
                 if kind == "truth" and plain[name].dtype.kind in "if" and not plain[name].isna().any():
@@ -131,7 +135,7 @@ class Stream:
         elif self.kind == "sqlite":
             yield from read_sqlite_blocks(self.place, self.query or self.place.part, self.rows)
         elif self.kind == "json":
-            yield from read_json_blocks(self.place, self.columns)
+            yield from read_json_blocks(self.place, None if self.renamed else self.columns)
         else:
             yield from self._read_arrow()
 
@@ -143,7 +147,9 @@ class Stream:
         if self.kind in ("parquet", "folder"):
             files = list_parquet_files(self.place) if self.kind == "folder" else [self.place.origin]
             for file_path in files:
-                for batch in parquet.ParquetFile(file_path).iter_batches(self.rows, columns=self.columns):
+                for batch in parquet.ParquetFile(file_path).iter_batches(
+                    self.rows, columns=None if self.renamed else self.columns
+                ):
                     yield validate_table(pyarrow.table(batch))
             return
         with self.place.open() as file:

@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mercer.app.study.record import Notice
-from mercer.errors import DataError
 
-__all__ = ["MOST_COLUMNS", "Table", "check_names", "quote"]
+__all__ = ["MOST_COLUMNS", "Table", "quote"]
 
 # A file with more columns was probably read with the wrong delimiter, or has rows and columns exchanged.
 MOST_COLUMNS = 20_000
@@ -25,28 +24,6 @@ class Table:
     digest: str
     notices: list[Notice] = field(default_factory=list)
     forms: dict[str, str] = field(default_factory=dict)
-
-
-def check_names(table: str, names: list[str]) -> None:
-    """Raise if a column has no name or the name of another column, or if there are too many columns."""
-    if len(names) > MOST_COLUMNS:
-        message = (
-            f"{table}: a table may have at most {MOST_COLUMNS} columns; got {len(names)}. "
-            f"Name those to read with --columns."
-        )
-        raise DataError(message)
-    places: dict[str, int] = {}
-    for place, name in enumerate(names, start=1):
-        if not name:
-            message = f"{table}: every column needs a name; column {place} has none. Name it, or remove the column."
-            raise DataError(message)
-        if name in places:
-            message = (
-                f"{table}: column names must be unique; {quote(name)} names columns {places[name]} and {place}. "
-                f"Rename one."
-            )
-            raise DataError(message)
-        places[name] = place
 
 
 def quote(*names: Any, most: int = 8) -> str:

@@ -20,6 +20,8 @@ FEWEST_ROWS = 20
 _FEW_VALUES = 10
 # A target with more classes is refused.
 _MOST_CLASSES = 200
+# A class with less than this share of the rows that it would have among equal classes is called rare.
+_RARE = 0.2
 _TASKS = ("classification", "regression", "structure")
 _NAMES = re.compile(
     r"(target|label|class|outcome|response|y|churn(ed)?|default(ed)?|survived|species|diagnosis|fraud|failure|failed)",
@@ -121,7 +123,7 @@ def _check_unique(table: Table, target: str, known: Any, distinct: int, task: st
 
 
 def _check_classes(table: Table, target: str, known: Any) -> list[Notice]:
-    """Raise if there are too many classes or a class has one row; else return notices about them."""
+    """Raise if there are too many classes; else return notices about rare ones."""
     counts = spell_categories(known).value_counts()
     if len(counts) > _MOST_CLASSES:
         cure = "Give --task regression" if known.dtype.kind in "if" else "Merge classes"
@@ -130,21 +132,14 @@ def _check_classes(table: Table, target: str, known: Any) -> list[Notice]:
             f"{cure}, or choose another column."
         )
         raise DataError(message)
-    single = [name for name, count in counts.items() if count == 1]
-    if single:
-        subject = f"class {quote(single[0])} of" if len(single) == 1 else f"classes {quote(*single)} of"
-        verb = "has one row" if len(single) == 1 else "have one row each"
-        message = (
-            f"{table.name}: {subject} target {quote(target)} {verb}; a class needs at least two, one for fitting and "
-            f"one for testing. Remove or merge {'it' if len(single) == 1 else 'them'}."
-        )
-        raise DataError(message)
     rare = counts.iloc[-1]
-    if rare < 10:
+    # The study itself sets classes with fewer than five rows aside, and says so.
+    if 5 <= rare < 10:
         text = f"The class {quote(counts.index[-1])} has only {rare} rows, so that its scores are very uncertain."
         return [Notice("warning", target, text, "collect more of them, or merge classes")]
     share = rare / counts.sum()
-    if share < 0.1:
+    # With ten classes, a class with 9.7 % of the rows is as frequent as the others.
+    if share < _RARE / len(counts):
         text = f"The classes are unbalanced: {quote(counts.index[-1])} has {share:.1%} of the rows."
         return [
             Notice(

@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline
 
 from mercer._source.threads import run_numbered
 from mercer.app.options import Options
+from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material
-from mercer.app.study.selection import Selection
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender, Trial, score_interval
 from mercer.model_selection.trials import fit_settings, respond, take_rows

@@ -1,17 +1,26 @@
 """Compare the candidates, and measure how certain the score of the chosen one is."""
 
+import contextlib
+
 import numpy as np
 
 from mercer._base.candidate import Candidate as Offer
 from mercer.app.options import Options
+from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import Metric
 from mercer.app.study.recipe import find_model
 from mercer.app.study.record import Candidate, Curve, Sureness
-from mercer.app.study.selection import Selection
 from mercer.model_selection import ScoreInterval, Trial, score_interval
 
-__all__ = ["find_interval", "list_candidates", "make_complexity_curve", "measure_sureness", "read_interval"]
+__all__ = [
+    "describe_unscored",
+    "find_interval",
+    "list_candidates",
+    "make_complexity_curve",
+    "measure_sureness",
+    "read_interval",
+]
 
 _METHOD = (
     "The score is the mean over {splits} outer splits. Each split is scored on rows that were used neither for fitting "
@@ -39,16 +48,16 @@ def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
     """Return every candidate that was offered, with its score or the reason why it has none."""
     means = {trial.name: trial.scores.mean() for trial in selection.trials}
     best = max(means, key=lambda name: means[name])
-    spread = selection.result.trial(best).scores
-    error = spread.std(ddof=1) / np.sqrt(len(spread))
+    top = selection.result.trial(best).scores
     listed = []
     for offer in selection.offers:
         if offer.name not in means:
-            listed.append(_describe_unscored(offer, selection))
+            listed.append(describe_unscored(offer, selection))
             continue
         trial = selection.result.trial(offer.name)
-        status = "as good" if means[offer.name] >= means[best] - error else "worse"
-        status = "best" if offer.name == best else status
+        # The folds are the same for all candidates, so that differences are compared fold by fold.
+        lead = score_interval(top - trial.scores, test_share=selection.plan.test_share, level=options.level)
+        status = "best" if offer.name == best else "worse" if lead.low > 0 else "as good"
         status = "chosen" if offer.name == selection.result.winner else status
         listed.append(_describe_scored(offer, trial, status, selection, options))
     return listed
@@ -60,7 +69,9 @@ def _describe_scored(offer: Offer, trial: Trial, status: str, selection: Selecti
     sign = 1.0 if selection.metric.greater_is_better else -1.0
     complexity, words = float(offer.rank), f"rank {offer.rank}"
     if offer.complexity is not None:
-        complexity, words = offer.complexity(find_model(trial.models[0]))
+        # A model that cannot be counted keeps its rank: the comparison does not depend on it.
+        with contextlib.suppress(Exception):
+            complexity, words = offer.complexity(find_model(trial.models[0]))
     prefixes = ("model__estimator__estimator__", "model__estimator__", "model__")
     return Candidate(
         offer.name,
@@ -83,7 +94,7 @@ def _describe_scored(offer: Offer, trial: Trial, status: str, selection: Selecti
     )
 
 
-def _describe_unscored(offer: Offer, selection: Selection) -> Candidate:
+def describe_unscored(offer: Offer, selection: Selection) -> Candidate:
     """Return the record of a candidate that was skipped or failed."""
     failed = offer.name in selection.failed
     reason = selection.failed[offer.name] if failed else selection.skipped.get(offer.name, "not reached")

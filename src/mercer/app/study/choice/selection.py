@@ -6,20 +6,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import get_scorer
 
 from mercer._base.candidate import Candidate
 from mercer._source.threads import n_threads
 from mercer.app.options import Options
+from mercer.app.study.choice.splits import draw_plan
 from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import Metric, find_metric
 from mercer.app.study.recipe import describe_shape, make_contender, make_encoder
-from mercer.errors import DataError, ParameterError
+from mercer.errors import MercerError, ParameterError
 from mercer.model_selection import Contender, NestedResult, Trial, candidates
-from mercer.model_selection.trials import OutOfTimeError, Plan, Rows, conclude, make_plan
+from mercer.model_selection.trials import OutOfTimeError, Plan, conclude
 
-__all__ = ["Selection", "keep_winner", "select"]
+__all__ = ["Selection", "keep_winner", "open_selection", "select", "try_candidates"]
 
 # Numbers of rows of the two fits from which the time of a trial is predicted.
 _PROBES = (500, 2000)
@@ -59,17 +59,24 @@ class Selection:
         return self.result.trial(self.result.winner)
 
 
-def select(material: Material, options: Options, clock: Clock) -> Selection:
-    """Try the candidates one by one, and choose the simplest within one standard error of the best."""
+def open_selection(material: Material, options: Options) -> Selection:
+    """Return the folds and the candidates of a comparison that has not begun."""
     metric = find_metric(options.metric, material.task)
-    rows = Rows(material.X, material.y, material.weight, get_scorer(metric.scorer))
-    plan = make_plan(
-        rows, material.splitting(), outer=options.folds, inner=options.inner, repeats=options.repeats, seed=options.seed
-    )
-    offers = _list_offers(material.task, options.candidates)
-    selection = Selection(plan, metric, offers)
+    return Selection(draw_plan(material, metric, options), metric, _list_offers(material.task, options.candidates))
+
+
+def select(material: Material, options: Options, clock: Clock) -> Selection:
+    """Try the candidates one by one, and choose among them."""
+    selection = open_selection(material, options)
+    try_candidates(selection, material, options, clock)
+    return selection
+
+
+def try_candidates(selection: Selection, material: Material, options: Options, clock: Clock) -> None:
+    """Try the candidates one by one, and choose among those that could be fitted, if there are any."""
     n_columns = _count_columns(material)
     threads = n_threads(options.n_jobs)
+    offers = selection.offers
     for number, offer in enumerate(offers):
         share = 0.05 + 0.55 * number / len(offers)
         try:
@@ -81,12 +88,18 @@ def select(material: Material, options: Options, clock: Clock) -> Selection:
             for left in offers[number:]:
                 selection.skipped[left.name] = "interrupted"
             break
-    if not selection.trials:
-        name, text = next(iter(selection.failed.items()))
-        message = f"no candidate could be fitted; the first one, {name}, failed with: {text}"
-        raise DataError(message)
-    selection.conclusion = conclude(plan, selection.trials, level=options.level)
-    return selection
+        except Exception as wrong:
+            if options.debug:
+                raise
+            selection.failed[offer.name] = _describe_failure(wrong)
+    if selection.trials:
+        selection.conclusion = conclude(selection.plan, selection.trials, level=options.level)
+
+
+def _describe_failure(wrong: Exception) -> str:
+    """Return the first line of an error, with its kind if it is none of mercer's own sentences."""
+    line = str(wrong).splitlines()[0][:300] if str(wrong) else "no further words"
+    return line if isinstance(wrong, MercerError) else f"{type(wrong).__name__}: {line}"
 
 
 def keep_winner(selection: Selection) -> None:
@@ -129,11 +142,6 @@ def _try_one(
         trial = selection.plan.run(limited, threads=threads, deadline=deadline, keep=True)
     except OutOfTimeError:
         selection.skipped[offer.name] = "not finished when the time was over"
-        return
-    except Exception as wrong:
-        if options.debug:
-            raise
-        selection.failed[offer.name] = str(wrong).splitlines()[0]
         return
     selection.seconds[offer.name] = (time.perf_counter() - began) / selection.plan.n_fits(contender)
     selection.contenders[offer.name] = contender

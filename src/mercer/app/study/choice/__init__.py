@@ -1,0 +1,1 @@
+"""Choosing a model: folds, trials, comparison and calibration."""

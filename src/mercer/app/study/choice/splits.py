@@ -1,0 +1,85 @@
+"""The folds of a study, and scores that also hold where a fold lacks a class."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import get_scorer, log_loss, roc_auc_score
+
+from mercer.app.options import Options
+from mercer.app.study.material import Material
+from mercer.app.study.metrics import Metric
+from mercer.errors import DataError
+from mercer.model_selection.trials import Plan, Rows, make_plan, respond
+
+__all__ = ["draw_plan", "make_scorer"]
+
+# Probabilities below this count as this: a class that the training rows lack would give an infinite log loss.
+_LEAST_PROBABILITY = 1e-6
+
+
+def make_scorer(metric: Metric, classes: list[str]) -> Callable[..., float]:
+    """Return the scorer of a metric; for classes, one that allows folds without some of them."""
+    scorers = {"roc_auc_ovr": _score_area, "neg_log_loss": _score_log_loss}
+    if metric.scorer in scorers:
+        return partial(scorers[metric.scorer], np.array(classes))
+    return get_scorer(metric.scorer)
+
+
+def _score_area(classes: np.ndarray, model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Return the area under the ROC curve, the mean over the classes that have rows in `y` and rows outside it."""
+    shares = respond(model, X, classes)
+    tested = classes[1:] if len(classes) == 2 else classes
+    areas = [
+        roc_auc_score(y == name, shares[:, place], sample_weight=sample_weight)
+        for place, name in enumerate(classes)
+        if name in tested and 0 < (y == name).sum() < len(y)
+    ]
+    return float(np.mean(areas)) if areas else 0.5
+
+
+def _score_log_loss(classes: np.ndarray, model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+    """Return minus the log loss."""
+    shares = np.maximum(respond(model, X, classes), _LEAST_PROBABILITY)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return -float(log_loss(y, shares, labels=classes, sample_weight=sample_weight))
+
+
+def draw_plan(material: Material, metric: Metric, options: Options) -> Plan:
+    """Draw the outer and inner folds; each has at least two classes to learn from.
+
+    Splits forward in time, and splits by groups, may have training rows of a single class. Such an inner split is
+    replaced by another one of the same outer split; an outer split without any other is left out.
+
+    Raises
+    ------
+    DataError
+        If fewer than two outer splits are left.
+    """
+    rows = Rows(material.X, material.y, material.weight, make_scorer(metric, material.classes))
+    plan = make_plan(
+        rows, material.splitting(), outer=options.folds, inner=options.inner, repeats=options.repeats, seed=options.seed
+    )
+    if not material.classes:
+        return plan
+    outer, inner, folds = [], [], 0
+    for place, (split, splits) in enumerate(zip(plan.outer, plan.inner)):
+        useful = [inside for inside in splits if _count_classes(material, inside[0]) > 1]
+        if not useful or _count_classes(material, split[0]) < 2:
+            continue
+        outer.append(split)
+        inner.append([useful[k % len(useful)] for k in range(len(splits))])
+        folds += int(place < plan.folds)
+    if len(outer) < 2 or folds < 1:
+        message = (
+            f"the target: in at most {len(outer)} of {len(plan.outer)} folds the training rows have two classes or "
+            "more. Give other folds, or leave out --time or --group."
+        )
+        raise DataError(message)
+    return replace(plan, outer=outer, inner=inner, folds=folds)
+
+
+def _count_classes(material: Material, rows: np.ndarray) -> int:
+    return len(np.unique(material.y[rows]))

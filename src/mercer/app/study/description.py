@@ -1,0 +1,111 @@
+"""Describe a study: the question, the splits, what is needed to repeat it, and notices about the rows."""
+
+import datetime
+import sys
+from typing import Any
+
+import numpy as np
+
+from mercer.app.options import Options
+from mercer.app.study.clock import Clock
+from mercer.app.study.floor import count_contradictions
+from mercer.app.study.material import Material
+from mercer.app.study.metrics import find_metric
+from mercer.app.study.record import Notice, Origin, Question
+from mercer.app.table.roles import Roles
+from mercer.app.table.table import Table
+
+__all__ = ["count_duplicates", "describe_origin", "describe_question", "list_left_out", "list_notices"]
+
+# Duplicate rows are counted in tables up to this size.
+_MOST_COUNTED = 200_000
+
+
+def list_notices(material: Material, sample: Material, clock: Clock) -> list[Notice]:
+    """Return what the study itself has to say about the data."""
+    notices = []
+    if len(sample) < len(material):
+        text = f"The models were compared on {len(sample)} of {len(material)} rows, drawn at random."
+        notices.append(
+            Notice("note", "the table", text, "Give a larger --budget or --max-rows to compare them on more rows.")
+        )
+    opposed = clock.attempt("contradictions", lambda: count_contradictions(sample), 0.99, 0)
+    if opposed:
+        text = (
+            f"{opposed} rows equal another row in every column but differ in the target: no model can predict them all."
+        )
+        notices.append(Notice("note", "the table", text, "Add a column that tells them apart."))
+    return notices
+
+
+def count_duplicates(frame: Any) -> int:
+    """Count rows that repeat an earlier row; 0 in large tables, where that would take long."""
+    return int(frame.duplicated().sum()) if len(frame) <= _MOST_COUNTED else 0
+
+
+def list_left_out(clock: Clock) -> list[Notice]:
+    """Return a notice of the parts for which there was no time."""
+    if not clock.left_out:
+        return []
+    why = "The study was interrupted" if clock.interrupted else "The time was over"
+    return [
+        Notice(
+            "warning",
+            "the study",
+            f"{why} before these parts were made: {', '.join(clock.left_out)}.",
+            "Give a larger --budget.",
+        )
+    ]
+
+
+def describe_question(table: Table, roles: Roles, material: Material, options: Options) -> Question:
+    """Return what was asked, for the record."""
+    metric = find_metric(options.metric, material.task)
+    return Question(
+        material.task,
+        table.name,
+        len(table.frame),
+        table.frame.shape[1],
+        roles.target,
+        material.classes,
+        material.positive,
+        metric.words,
+        metric.greater_is_better,
+        _describe_splits(roles, material, options),
+    )
+
+
+def _describe_splits(roles: Roles, material: Material, options: Options) -> str:
+    """Return in words how the rows were split."""
+    folds = f"{options.folds} folds" + (f", {options.repeats} times" if options.repeats > 1 else "")
+    if material.time is not None:
+        return f"{folds}, forward in time by `{roles.time}`"
+    if material.groups is not None:
+        return f"{folds} that keep groups of `{roles.group}` together"
+    return f"{folds}, stratified" if material.classes else folds
+
+
+def describe_origin(table: Table, options: Options, clock: Clock) -> Origin:
+    """Return what is needed to repeat the study: command, seed, data, versions."""
+    import pandas
+    import scipy
+    import sklearn
+
+    import mercer
+
+    versions = {
+        "mercer": mercer.__version__,
+        "python": ".".join(map(str, sys.version_info[:3])),
+        **{package.__name__: package.__version__ for package in (np, scipy, sklearn, pandas)},
+    }
+    return Origin(
+        options.command or f"mercer.run({table.name!r})",
+        options.seed,
+        table.digest,
+        clock.measure_spent(),
+        datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        versions,
+        options.shown,
+        clock.interrupted,
+        options.budget,
+    )

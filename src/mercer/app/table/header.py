@@ -1,0 +1,138 @@
+"""Find the line of column names, skip titles and comments above it, and give every column a name of its own."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mercer.app.study.record import Notice
+from mercer.app.table.table import MOST_COLUMNS, quote
+from mercer.errors import DataError
+
+__all__ = ["NUMBER", "Header", "describe_names", "find_header", "holds_values", "name_columns"]
+
+NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
+# Titles and comments above the names; a file with more lines of other widths is hardly a table.
+_MOST_TITLES = 30
+# A line with at most this share of the fields filled in is a title, if its first field is filled in.
+_TITLE_SHARE = 1 / 3
+_COMMENTS = ("#", "%", "//")
+
+
+@dataclass(frozen=True)
+class Header:
+    """Where the column names are: the index of their record, and the names as written, one for each field of a row."""
+
+    place: int
+    names: list[str]
+    narrow: bool = False  # whether the record has one name less than the rows have fields
+
+
+def find_header(records: Sequence[Sequence[str]]) -> Header:
+    """Return the record that holds the column names: the first one that is no comment, no title and not empty.
+
+    R's ``write.table`` writes no name for the row names in front, and other programs end every row with a delimiter:
+    the rows then have one field more than there are names.
+    """
+    head = records[: _MOST_TITLES + 200]
+    kept = [record for record in head if not _is_comment(record)]
+    width = Counter(len(record) for record in kept).most_common(1)[0][0] if kept else 0
+    rest = enumerate(head[: _MOST_TITLES + 1])
+    place = next((k for k, record in rest if not _is_comment(record) and not _is_title(record, width)), 0)
+    if place > 0 and width > 1 and _names_rows_below(head[place - 1], head[place], width):
+        names = [str(name).strip() for name in head[place - 1]]
+        names[0] = names[0].lstrip("#% ")
+        if len(names) == width:
+            return Header(place - 1, names)
+        return Header(place - 1, ["", *names] if str(head[place][-1]).strip() else [*names, ""], narrow=True)
+    return Header(place, [str(name).strip() for name in head[place]])
+
+
+def _is_comment(record: Sequence[str]) -> bool:
+    """Return whether a record is empty or begins like a comment."""
+    return not any(record) or str(record[0]).lstrip().startswith(_COMMENTS)
+
+
+def _is_title(record: Sequence[str], width: int) -> bool:
+    """Return whether a record is a title: it is narrower than the table, or nearly all its fields are empty."""
+    if len(record) < width:
+        return True
+    filled = sum(1 for field in record if str(field).strip())
+    return width > 1 and bool(str(record[0]).strip()) and filled <= max(1, int(_TITLE_SHARE * width))
+
+
+def _names_rows_below(above: Sequence[str], first: Sequence[str], width: int) -> bool:
+    """Return whether `above`, which looks like a comment or a title, names the columns: `first` is a row then.
+
+    It has a text in every field, and `first` holds a number.
+    """
+    if not all(str(field).strip() for field in above) or any(NUMBER.fullmatch(str(field)) for field in above):
+        return False
+    fits = len(above) == width or (len(above) == width - 1 and len(above) > 1 and not _is_comment(above))
+    return fits and any(NUMBER.fullmatch(str(field)) for field in first)
+
+
+def holds_values(header: Header, records: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first record is a row like the others, so that the table has no column names.
+
+    All its fields are numbers, or it has a number in every column of numbers and a text that occurs again below in
+    every other column: years may be names, so that numbers alone do not tell.
+    """
+    if all(NUMBER.fullmatch(name) for name in header.names):
+        return True
+    rows = [record for record in records[header.place + 1 : header.place + 200] if len(record) == len(header.names)]
+    if len(rows) < 3 or not any(NUMBER.fullmatch(name) for name in header.names):
+        return False
+    for name, values in zip(header.names, zip(*rows, strict=True), strict=True):
+        numeric = all(NUMBER.fullmatch(value) or not value.strip() for value in values)
+        if not (NUMBER.fullmatch(name) if numeric else name in {value.strip() for value in values}):
+            return False
+    return True
+
+
+def name_columns(table: str, given: Iterable[str]) -> list[str]:
+    """Return a name for every column: its own, ``column_3`` if it has none, ``price_2`` if another has the same.
+
+    Raises
+    ------
+    DataError
+        If there are too many columns.
+    """
+    written = [str(name).strip() for name in given]
+    if len(written) > MOST_COLUMNS:
+        message = (
+            f"{table}: a table may have at most {MOST_COLUMNS} columns; got {len(written)}. "
+            f"Name those to read with --columns."
+        )
+        raise DataError(message)
+    taken = set(written)
+    names: list[str] = []
+    used: set[str] = set()
+    for place, name in enumerate(written, start=1):
+        unique = name or f"column_{place}"
+        if unique in used or (not name and unique in taken):
+            number = 2
+            while f"{unique}_{number}" in taken or f"{unique}_{number}" in used:
+                number += 1
+            unique = f"{unique}_{number}"
+        names.append(unique)
+        used.add(unique)
+    return names
+
+
+def describe_names(given: Sequence[str], names: Sequence[str]) -> list[Notice]:
+    """Return a notice about columns that had no name, and one about names that several columns had."""
+    notices = []
+    unnamed = [name for old, name in zip(given, names, strict=True) if not str(old).strip()]
+    if unnamed:
+        subject = "A column has" if len(unnamed) == 1 else f"{len(unnamed)} columns have"
+        pronoun = "It is" if len(unnamed) == 1 else "They are"
+        text = f"{subject} no name. {pronoun} called {quote(*unnamed, most=5)}."
+        notices.append(Notice("note", "the table", text, "write the names into the table"))
+    repeated = [name for old, name in zip(given, names, strict=True) if str(old).strip() and str(old).strip() != name]
+    if repeated:
+        subject = "A column has" if len(repeated) == 1 else f"{len(repeated)} columns have"
+        pronoun = "It is" if len(repeated) == 1 else "They are"
+        text = f"{subject} the name of an earlier column. {pronoun} called {quote(*repeated, most=5)}."
+        notices.append(Notice("warning", "the table", text, "write different names into the table"))
+    return notices
