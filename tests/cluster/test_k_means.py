@@ -168,3 +168,11 @@ def test_verbose_tells_of_each_run_and_iteration(blobs, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "KMeans: run 0: Initialization complete"
     assert sum("Iteration" in line for line in lines) == len(model.history_["step"])
+
+
+@pytest.mark.parametrize("size", [1e155, 1e200])
+def test_rows_whose_squares_overflow_are_an_error_with_the_cure(size):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    X[7, 1] = size
+    with pytest.raises(DataError, match=r"squared distances between rows must be finite; those of X overflow\. Scale"):
+        KMeans(4, random_state=0).fit(X)

@@ -196,3 +196,12 @@ def test_other_words_and_too_much_memory_are_refused():
             linkage(X, "average")
         linkage(X, "single")
         linkage(X, "ward")
+
+
+@pytest.mark.parametrize("method", ["single", "complete", "average", "weighted", "ward", "centroid", "median"])
+def test_rows_too_small_for_squares_have_the_hierarchy_of_larger_ones(method):
+    X = np.random.default_rng(3).integers(-50, 50, (30, 2)).astype(float)
+    # 2^-1030 is below the smallest normal number; whole numbers times it are still exact.
+    ours, theirs = linkage(X * 2.0**-1030, method), linkage(X, method)
+    np.testing.assert_array_equal(ours[:, :2], theirs[:, :2])
+    np.testing.assert_allclose(ours[:, 2], theirs[:, 2] * 2.0**-1030, rtol=1e-9, atol=1e-322)

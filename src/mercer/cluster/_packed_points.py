@@ -26,7 +26,8 @@ def safe_scale(X: Array) -> float:
     largest = float(max(np.max(X, initial=0.0), -np.min(X, initial=0.0)))
     if largest == 0.0 or _SMALLEST < largest < _LARGEST:
         return 1.0
-    return float(2.0 ** -np.floor(np.log2(largest)))
+    # 2^1023 is the largest power of two; it brings the smallest values, near 1e-308, to about one.
+    return float(2.0 ** min(-np.floor(np.log2(largest)), 1023.0))
 
 
 def pack_points(X: Array) -> Array:

@@ -105,3 +105,16 @@ def test_candidates_are_judged_and_the_chosen_ones_kept(level, real, weighted):
     seeding.keep_nearest(X, 32, weight, centres[2:], closest, sums)
     numpy.testing.assert_array_equal(closest, expected[:, 2:].min(axis=1))
     numpy.testing.assert_allclose(sums, [w[:32] @ closest[:32], w[32:] @ closest[32:]], rtol=1e-13)
+
+
+@pytest.mark.parametrize(("real", "size"), [(numpy.float32, 1e19), (numpy.float32, 3e38), (numpy.float64, 1e200)])
+@pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
+def test_squares_that_overflow_leave_a_valid_centre(assignment, real, size):
+    # Scores are then infinite or NaN, and no centre is the nearest.
+    X = (size * numpy.random.default_rng(1).uniform(-1, 1, (40, 3))).astype(real)
+    centres = X[:5].copy()
+    labels, distances = numpy.full(40, -7, numpy.int32), numpy.empty(40)
+    Centres(centres).search_by_products(X, labels, distances)
+    assert set(labels) <= set(range(5))
+    _, _, (labels, _, _) = run(centres, X, None, 16)
+    assert set(labels) <= set(range(5))

@@ -134,7 +134,10 @@ def resolve(
     offset: cython.const[real][::1],
     products: cython.const[real][:, ::1],
 ) -> cython.Py_ssize_t:
-    """Return the centre nearest to `x` by direct distances, among those whose score is at most `limit`."""
+    """Return the centre nearest to `x` by direct distances, among those whose score is at most `limit`; else 0.
+
+    Scores that overflowed are NaN or infinite, and none is within the limit: the index must be valid all the same.
+    """
     j: cython.Py_ssize_t
     label: cython.Py_ssize_t = -1
     distance: cython.double
@@ -145,7 +148,7 @@ def resolve(
             if label < 0 or distance < best:
                 best = distance
                 label = j
-    return label
+    return max(label, 0)
 
 
 @cython.cfunc

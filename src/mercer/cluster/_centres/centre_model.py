@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +17,7 @@ from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of
 from mercer._types import Array
+from mercer.errors import DataError
 
 __all__ = ["CentreModel", "Lengths"]
 
@@ -98,6 +100,12 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         self.__dict__.pop("labels_", None)
         known = memory is not None and memory.holds(centres)
         sums = memory.sums if known else source.reduce(Assignment(Centres(centres)))
+        if not np.isfinite(sums.cost):
+            message = (
+                f"{type(self).__name__}: squared distances between rows must be finite; those of X overflow. Scale the "
+                f"columns, for example with StandardScaler."
+            )
+            raise DataError(message)
         self.inertia_ = sums.cost
         if source.place in ("memory", "device"):
             remembered = known and memory.rows is not None

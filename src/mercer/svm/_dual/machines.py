@@ -46,6 +46,12 @@ _VISIBLE = 0.1
 _TOUCHING = 1e-9
 # A tolerance below which float32 values are not tried.
 _FINE = 1e-4
+# Relative rounding of a slope in float64, four units in the last place. Times the sum of absolute coefficients and the
+# largest value it is a violation that no step can lower.
+_NOISE = 2.0**-50
+# Most pair steps of a program whose user sets no limit, and most per coefficient: far beyond what converges.
+_MOST_STEPS = 10_000_000
+_MOST_PER_ROW = 100
 
 
 @plain
@@ -123,7 +129,12 @@ class DualMachines:
 
     def _count_left(self, state: MachineState, k: int) -> float:
         """Return how many pair steps a program may still take."""
-        return np.inf if self.settings.max_iter is None else self.settings.max_iter - state.steps[k]
+        most = max(_MOST_STEPS, _MOST_PER_ROW * len(self.programs[k]))
+        return (most if self.settings.max_iter is None else self.settings.max_iter) - state.steps[k]
+
+    def _find_tolerance(self, b: Array) -> float:
+        """Return the violation at which a program is solved: `tol`, or what rounding leaves where that is more."""
+        return max(self.settings.tol, _NOISE * float(np.sum(np.abs(b))) * self.gram.largest)
 
     def _is_open(self, state: MachineState, k: int) -> bool:
         """Return whether a program is neither solved nor at its limit of steps."""
@@ -177,10 +188,11 @@ class DualMachines:
                 squares[k, fine] = self._make_square(k, fine, shared)
             square, best = squares[k, fine], np.empty(2)
             most = int(min(_TOUCHED / len(program) + 1, self._count_left(state, k)))
-            taken = descend(program, square, self.settings.tol, most, b, slope, *program.moves(b), best)
+            tol = self._find_tolerance(b)
+            taken = descend(program, square, tol, most, b, slope, *program.moves(b), best)
             state.steps[k] += taken
             state.violations[k] = max(best[1], 0.0)
-            settled = taken < most or state.violations[k] <= self.settings.tol
+            settled = taken < most or state.violations[k] <= tol
             if settled and not fine and self._is_coarse(program, b):
                 state.exact[k], settled = True, False
                 self.gram.return_memory(squares.pop((k, fine)).values)
@@ -209,10 +221,10 @@ class DualMachines:
 
     def _run_rounds(self, state: MachineState, k: int, descent: BlockDescent) -> Iterator[MachineState]:
         """Run rounds of a descent until the program is solved, with a check of all rows before it may end."""
-        program, tol, unshrunk = self.programs[k], self.settings.tol, state.unshrunk
+        program, unshrunk = self.programs[k], state.unshrunk
         violation, exact = descent.violation(), bool(state.exact[k])
         while self._is_open(state, k):
-            taken = 0
+            taken, tol = 0, self._find_tolerance(descent.b)
             if violation > tol:
                 taken = descent.round(violation, int(min(self._count_left(state, k), 2**40)))
             violation = descent.violation()
@@ -241,8 +253,8 @@ class DualMachines:
         stalled: bool,
     ) -> MachineState:
         """Return the state after a round; a program that has ended stores no working set and no rows left out."""
-        settled = (violation <= self.settings.tol and descent.is_whole) or stalled
-        ended = settled or (self.settings.max_iter is not None and state.steps[k] + taken >= self.settings.max_iter)
+        settled = (violation <= self._find_tolerance(descent.b) and descent.is_whole) or stalled
+        ended = settled or taken >= self._count_left(state, k)
         if ended and not descent.is_whole:
             descent.unshrink()
             violation = descent.violation()

@@ -1,0 +1,48 @@
+"""Weights and rows of extreme size: every fit ends, with finite coefficients."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from mercer.svm import SVDD, NuSVC, NuSVR, OneClassSVM
+from mercer.svm._dual import machines
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+LABELS = (X[:, 0] + 0.3 * RNG.normal(size=60) > 0).astype(int)
+
+
+@pytest.mark.parametrize("size", [1e15, 1e30])
+@pytest.mark.parametrize(("machine", "y"), [(NuSVC(), LABELS), (NuSVR(), X[:, 0]), (OneClassSVM(), None)])
+def test_weights_of_any_size_end_where_rounding_allows_no_step(machine, y, size):
+    fitted = machine.fit(X, y, sample_weight=np.full(60, size))
+    assert fitted.converged_
+    assert fitted.history_["pair_steps"][-1] < 100_000
+    assert np.isfinite(fitted.dual_coef_).all()
+
+
+@pytest.mark.parametrize("machine", [NuSVC, OneClassSVM])
+def test_a_common_factor_of_all_weights_changes_no_decision(machine):
+    y = None if machine is OneClassSVM else LABELS
+    plain = machine(tol=1e-8).fit(X, y, sample_weight=np.ones(60)).decision_function(X)
+    heavy = machine(tol=1e-8).fit(X, y, sample_weight=np.full(60, 2.0**60)).decision_function(X)
+    # One-class machines have coefficients in the unit of the weights; only the shape of the function counts.
+    np.testing.assert_allclose(heavy / np.abs(heavy).max(), plain / np.abs(plain).max(), atol=1e-3)
+
+
+def test_a_machine_whose_steps_do_not_help_is_stopped_and_says_so(monkeypatch):
+    monkeypatch.setattr(machines, "_MOST_STEPS", 2000)
+    monkeypatch.setattr(machines, "_MOST_PER_ROW", 1)
+    # Squares of these rows are below the least curvature, so that steps are far too short.
+    with pytest.warns(Warning, match="SVDD"):
+        model = SVDD().fit((1e-20 * X).astype(np.float32))
+    assert not model.converged_
+    assert model.history_["pair_steps"][-1] <= 2001
+
+
+def test_ordinary_programs_are_solved_to_the_tolerance():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = NuSVC(tol=1e-6).fit(X, LABELS)
+    assert model.history_["violation"][-1] <= 1e-6
