@@ -11,6 +11,8 @@ from mercer.inspection._clusters.k_means_panels import KMeansPanelsDisplay
 from mercer.inspection._clusters.maps import LatticeDisplay, MapDisplay
 from mercer.inspection._cost_curve import CostCurveDisplay
 from mercer.inspection._decision_boundary import DecisionBoundaryDisplay
+from mercer.inspection._energy.observables import ThermodynamicsDisplay
+from mercer.inspection._energy.states import SpinLatticeDisplay
 from mercer.inspection._folds import FoldsDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._gaussian_process import KernelSelectionDisplay, ProcessDisplay
@@ -58,7 +60,9 @@ __all__ = [
     "ScoreCurveDisplay",
     "ScreeDisplay",
     "SmoothnessFilterDisplay",
+    "SpinLatticeDisplay",
     "StepRegressionDisplay",
+    "ThermodynamicsDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",
     "TreeDisplay",
