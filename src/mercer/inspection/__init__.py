@@ -16,6 +16,8 @@ from mercer.inspection._densities.evidence import EvidenceDisplay, OptimalPredic
 from mercer.inspection._densities.generative import GenerativeRegressionDisplay
 from mercer.inspection._densities.james_stein import JamesSteinDisplay
 from mercer.inspection._densities.transformed import TransformedDensityDisplay
+from mercer.inspection._energy.observables import ThermodynamicsDisplay
+from mercer.inspection._energy.states import SpinLatticeDisplay
 from mercer.inspection._folds import FoldsDisplay
 from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._gaussian_process import KernelSelectionDisplay, ProcessDisplay
@@ -85,7 +87,9 @@ __all__ = [
     "ShrinkageDisplay",
     "SmoothnessFilterDisplay",
     "SpinDisplay",
+    "SpinLatticeDisplay",
     "StepRegressionDisplay",
+    "ThermodynamicsDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",
     "TransformedDensityDisplay",

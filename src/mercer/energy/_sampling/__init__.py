@@ -1,0 +1,1 @@
+"""Markov chains over states: single sites, clusters, and how independent the samples are."""

@@ -1,0 +1,1 @@
+"""Pictures of energy models: states of a lattice, and observables over temperature."""
