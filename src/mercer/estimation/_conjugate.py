@@ -287,3 +287,7 @@ class PredictiveDensity:
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         """Draw `n` observations."""
         return self.belief.sample_predictive(n, random_state)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the belief."""
+        return self.belief.parameters()

@@ -6,7 +6,7 @@ makes one of any density of numbers. What has `fit`, `logpdf` and `sample` is a 
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from scipy.special import logsumexp
@@ -45,6 +45,11 @@ class NumberDensity(Family):
 
     Subclasses give the support and the formulas; what users hand over is checked here.
     """
+
+    # Whether the support is the same for all parameters: if not, there is no Fisher information.
+    _fixed_support: ClassVar[bool] = True
+    # Whether the log-density has second derivatives by the parameters everywhere.
+    _twice_differentiable: ClassVar[bool] = True
 
     def fit(self: Own, X: Any, sample_weight: Any = None) -> Own:
         """Fit by maximum likelihood along the first axis.
@@ -116,7 +121,7 @@ class NumberDensity(Family):
         Returns
         -------
         ndarray of shape (..., n_parameters)
-            In the order of the fields.
+            In the order of ``parameters()``.
         """
         return np.stack(np.broadcast_arrays(*self._score(self._read_observations(X))), axis=-1)
 
@@ -202,6 +207,35 @@ class IndependentDensity:
         drawn = self.density.sample(n, random_state)
         return drawn if drawn.ndim > 1 else drawn[:, None]
 
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the density of numbers: one each, or one for each column."""
+        return self.density.parameters()
+
+    def parameter_sizes(self) -> dict[str, int]:
+        """Return how many free numbers each parameter has."""
+        return {name: int(np.size(value)) for name, value in self.parameters().items()}
+
+    def fisher_information(self) -> np.ndarray:
+        """Return the expected outer product of the score of all parameters, for one row.
+
+        Columns are independent, so that their information adds up: a parameter that all columns share collects that of
+        each, and the parameters of two columns have none in common.
+
+        Returns
+        -------
+        ndarray of shape (p, p)
+            Parameters in the order of ``parameters()``, column by column.
+        """
+        sizes = self.parameter_sizes()
+        starts = np.cumsum([0, *sizes.values()])
+        each = self.density.fisher_information()
+        each = each.reshape(-1, *each.shape[-2:])
+        total = np.zeros((starts[-1], starts[-1]))
+        for column, matrix in enumerate(each):
+            places = [start + (column if size > 1 else 0) for start, size in zip(starts, sizes.values(), strict=False)]
+            total[np.ix_(places, places)] += matrix
+        return total
+
 
 @plain
 @dataclass(frozen=True, eq=False)
@@ -237,6 +271,10 @@ class MixtureDensity:
         """Refuse: it is not known which member an observation came from."""
         message = "MixtureDensity: cannot be fitted in closed form. Fit its members, or use a mixture model with EM."
         raise NotImplementedError(message)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the weights, and the parameters of each member."""
+        return {"densities": [density.parameters() for density in self.densities], "weights": self.weights}
 
     def logpdf(self, X: Any) -> np.ndarray:
         """Return the log-density of each observation."""

@@ -53,3 +53,11 @@ class TransformedDensity:
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         """Draw `n` independent values."""
         return np.asarray(self.function(self.density.sample(n, random_state)))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the inner density; f has none."""
+        return self.density.parameters()
+
+    def fisher_information(self) -> np.ndarray:
+        """Return that of the inner density: a function that can be inverted loses nothing about the parameters."""
+        return self.density.fisher_information()
