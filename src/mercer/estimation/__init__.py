@@ -5,6 +5,7 @@ evidence, for one group or a million. Around them: maximum likelihood and maximu
 posteriors on grids, Fisher information, simulated risk, model comparison and averaging, information measures.
 """
 
+from mercer._base.density import Density, as_density
 from mercer._solver.quadrature import Integral, integrate_box
 from mercer.estimation._averaging import ModelAveragingClassifier, ModelAveragingRegressor
 from mercer.estimation._comparison import (
@@ -33,7 +34,7 @@ from mercer.estimation._continuous import (
     LaplaceDensity,
     UniformDensity,
 )
-from mercer.estimation._density import Density, IndependentDensity, MixtureDensity, log_likelihood
+from mercer.estimation._density import IndependentDensity, MixtureDensity, log_likelihood
 from mercer.estimation._discrete import (
     BernoulliDensity,
     BinomialDensity,
@@ -109,6 +110,7 @@ __all__ = [
     "TransformedDensity",
     "UniformDensity",
     "akaike_criterion",
+    "as_density",
     "bayes_factor",
     "bayesian_criterion",
     "compare_models",

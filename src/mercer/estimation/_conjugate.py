@@ -278,7 +278,7 @@ class PredictiveDensity:
 
     def fit(self, X: Any, sample_weight: Any = None) -> "PredictiveDensity":
         """Update the belief."""
-        return replace(self, belief=self.belief.update(X, sample_weight))
+        return replace(self, belief=self.belief.update(X, sample_weight=sample_weight))
 
     def logpdf(self, X: Any) -> np.ndarray:
         """Return the log of the predictive density of each observation."""
