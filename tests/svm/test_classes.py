@@ -11,9 +11,12 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
+from mercer import kernels
+from mercer.cluster import KernelKMeans
 from mercer.kernels import RBF, Linear
 from mercer.svm import SVC, LinearSVC, NuSVC, _scores, fit_path, margin_bound, margin_width
 from mercer.svm._class_machines import count_votes
+from mercer.svm._margin import count_feature_dimensions
 
 
 def gaussian(X, Y, gamma):
@@ -82,6 +85,33 @@ def test_the_margin_bound_counts_columns_or_margins():
     assert margin_bound(model, X) == 3.0
     near = SVC(C=1e6, kernel="linear", tol=1e-9).fit([[0.0, 0.0], [0.0, 1.0], [0.1, 0.0], [0.1, 1.0]], y)
     assert margin_bound(near, [[0.0, 0.0], [0.0, 1.0], [0.1, 0.0], [0.1, 1.0]]) == 3.0
+
+
+@pytest.mark.catalogue("LT-12")
+@pytest.mark.parametrize(("kernel", "dimension"), [
+    ("linear", 2), (kernels.Linear(), 2), (4.0 * kernels.Linear(), 2), (kernels.Linear() + kernels.Constant(1.0), 3),
+    (kernels.Polynomial(2, 1.0, 1.0), 6), (kernels.Polynomial(2, 1.0, 0.0), 3), (kernels.RBF(0.3), np.inf),
+], ids=repr)  # fmt: skip
+def test_the_margin_bound_does_not_exceed_the_dimension_of_feature_space_plus_one(kernel, dimension):
+    random = np.random.default_rng(0)
+    X = np.r_[random.normal(0, 1, (40, 2)), random.normal(0.5, 1, (40, 2))]
+    model = SVC(C=100.0, kernel=kernel).fit(X, np.repeat([0, 1], 40))
+    bound = margin_bound(model, X)
+    # Classes that overlap have a narrow margin: R^2 / rho^2 is some tens, and the dimension is the smaller number.
+    assert bound <= dimension + 1
+    assert bound > 20 if dimension == np.inf else bound >= 3
+    assert count_feature_dimensions(model._kernel, 2) == dimension
+
+
+def test_a_linear_kernel_as_an_object_is_the_linear_kernel(two_classes):
+    X, y = two_classes
+    named, given = SVC(kernel="linear").fit(X, y), SVC(kernel=kernels.Linear()).fit(X, y)
+    np.testing.assert_array_equal(given.coef_, named.coef_)
+    assert margin_bound(given, X) == margin_bound(named, X)
+    assert not hasattr(SVC(kernel=kernels.Cosine()).fit(X, y), "coef_")
+    clusters = [KernelKMeans(2, kernel=kernel, random_state=0).fit(X) for kernel in ("linear", kernels.Linear())]
+    np.testing.assert_array_equal(clusters[0].labels_, clusters[1].labels_)
+    assert clusters[0].inertia_ == clusters[1].inertia_
 
 
 def test_probabilities_agree_with_decisions_and_are_calibrated(two_classes):

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError
+from mercer.kernels import Constant, Difference, Linear, Polynomial, Product, Sum
 from mercer.svm._svdd import SVDD
 
 __all__ = ["fit_path", "margin_bound", "margin_width", "signed_distances"]
@@ -88,7 +89,8 @@ def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
     .. math:: h \le \min(\lceil R^2 / \rho^2 \rceil, n) + 1
 
     with :math:`\rho` the margin, R the radius of the smallest sphere around the rows in feature space, and n the
-    dimension of that space, where it is known: the number of columns, of the linear kernel.
+    dimension of that space, where it is finite and known: the number of columns of a linear kernel, the number of
+    monomials of a polynomial one, and their sums and products for sums and products of kernels.
 
     Parameters
     ----------
@@ -112,13 +114,34 @@ def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
     3.0
     """
     norm = _compute_norm(model)
-    linear = "support_vectors_" not in vars(model) or model.kernel == "linear"
-    kernel = "linear" if linear else model._kernel
+    # A linear machine has no support vectors, and the columns are its features.
+    kernel = model._kernel if "support_vectors_" in vars(model) else Linear()
     radius = SVDD(1.0, kernel=kernel, tol=1e-6).fit(X).radius_
     ratio = radius**2 * norm**2
     # Rounding alone must not raise an integer to the next one.
     ratio = float(math.ceil(ratio * (1 - 1e-9))) if ceiling else ratio
-    return min(ratio, float(model.n_features_in_) if linear else math.inf) + 1.0
+    return min(ratio, count_feature_dimensions(kernel, model.n_features_in_)) + 1.0
+
+
+def count_feature_dimensions(kernel: Any, d: int) -> float:
+    """Return the dimension of the feature space of a kernel of rows with `d` columns; infinite where it is not known.
+
+    A sum of kernels has the features of both side by side, a product all products of two.
+    """
+    if isinstance(kernel, Linear):  # of unit vectors too
+        return float(d)
+    if isinstance(kernel, Constant):
+        return 1.0
+    if isinstance(kernel, Polynomial) and kernel.positive_definite:
+        # Monomials of degree p in d columns, or, with an offset, of degree up to p.
+        return float(math.comb(d + int(kernel.degree) - (kernel.coef0 == 0), int(kernel.degree)))
+    if isinstance(kernel, Difference):
+        return math.inf
+    if isinstance(kernel, Sum):
+        return count_feature_dimensions(kernel.k1, d) + count_feature_dimensions(kernel.k2, d)
+    if isinstance(kernel, Product):
+        return count_feature_dimensions(kernel.k1, d) * count_feature_dimensions(kernel.k2, d)
+    return math.inf
 
 
 def fit_path(model: Any, X: Any, y: Any, Cs: Sequence[float], sample_weight: Any = None) -> list[Any]:
