@@ -227,6 +227,11 @@ def test_measures_of_complexity_have_their_known_values():
     assert roughness(lambda x: x[:, 0] ** 2, 0.0, 3.0) == pytest.approx(12.0)
     assert weight_norm(line) == pytest.approx(2.0)
     assert parameter_count(line) == 2
+    through_zero = LinearRegression(fit_intercept=False).fit([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [1.0, 2.0, 3.0])
+    assert parameter_count(through_zero) == 2
+    for columns in (-1, 0, 1.5):
+        with pytest.raises(DataError, match="vc_dimension: n_features must be an integer"):
+            vc_dimension("boxes", columns)
     assert vc_dimension("sine") == np.inf
     assert vc_dimension("hyperplanes", 3) == 4
     with pytest.raises(ParameterError, match="vc_dimension: model_class must be one of hyperplanes, "):

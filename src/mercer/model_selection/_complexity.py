@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from mercer._base.reading import read_integer
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["degrees_of_freedom", "parameter_count", "roughness", "vc_dimension", "weight_norm"]
@@ -25,7 +26,7 @@ def parameter_count(model: Any) -> int:
     Returns
     -------
     int
-        Coefficients that are not zero, and intercepts.
+        Coefficients that are not zero, and intercepts; none of a model with ``fit_intercept=False``.
 
     Examples
     --------
@@ -37,7 +38,10 @@ def parameter_count(model: Any) -> int:
     (8, 4)
     """
     last = _find_weights("parameter_count", model)
-    return int(np.count_nonzero(last.coef_)) + int(np.size(getattr(last, "intercept_", ())))
+    coefficients = last.coef_.data if hasattr(last.coef_, "toarray") else last.coef_
+    # A model without an intercept stores zeros for it, which it has not learned.
+    learned = getattr(last, "fit_intercept", True) is not False
+    return int(np.count_nonzero(coefficients)) + (int(np.size(getattr(last, "intercept_", ()))) if learned else 0)
 
 
 def weight_norm(model: Any) -> float:
@@ -185,6 +189,7 @@ def vc_dimension(model_class: str, n_features: int = 1) -> float:
     >>> vc_dimension("hyperplanes", 2), vc_dimension("sine")
     (3, inf)
     """
+    n_features = read_integer("vc_dimension", "n_features", n_features, 1, cure="It is the number of columns.")
     # Boxes have two bounds per axis. Balls shatter d + 1 points, as halfspaces do, and no more (Dudley, 1979).
     known = {
         "hyperplanes": n_features + 1,
