@@ -112,7 +112,7 @@ def test_what_is_missing_is_said_in_a_sentence():
         ClassConditionalClassifier({0: KernelDensity(), 1: KernelDensity()}).fit(X, y)
     with pytest.raises(DataError, match="sample_weight needs densities whose fit takes it"):
         ClassConditionalClassifier(GaussianMixture()).fit(X, y, sample_weight=np.ones(len(X)))
-    with pytest.raises(ParameterError, match="a density must have score_samples, logpdf or logpmf"):
+    with pytest.raises(ParameterError, match="a density must have logpdf, logpmf or score_samples"):
         ClassConditionalClassifier([object()] * 3).fit(X, y)
 
 

@@ -95,5 +95,8 @@ def test_a_fit_that_returns_no_density_is_refused():
         def fit(self, X):
             return 3.0
 
+        def logpdf(self, x):
+            return np.zeros(len(x))
+
     with pytest.raises(ParameterError, match="fit must return a density"):
         ClassConditionalClassifier(Wrong()).fit(APART, LABELS)

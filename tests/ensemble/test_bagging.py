@@ -85,6 +85,18 @@ def test_random_subspaces_lower_the_correlation_of_members():
     assert all(len(columns) == len(set(columns)) == 3 for columns in model.estimators_features_)
 
 
+def test_an_average_needs_correlations_that_can_be():
+    # Five numbers cannot all be correlated by less than -1/4; there their sum has no variance.
+    assert variance_of_average(1.0, -0.25, 5) == pytest.approx(0.0, abs=1e-15)
+    for arguments, words in (
+        ((1.0, -0.5, 5), r"correlation in \[-0.25, 1\], since 5 numbers cannot all be less correlated; got 1"),
+        ((-1.0, 0.5, 5), r"variance must be in \[0, inf\)"),
+        ((1.0, 0.5, 2.5), r"n_members must be an integer in \[1, inf\); got 2.5"),
+    ):
+        with pytest.raises(DataError, match=words):
+            variance_of_average(*arguments)
+
+
 @pytest.mark.catalogue("TE-13")
 def test_the_variance_of_an_average_of_correlated_numbers():
     assert variance_of_average(3.0, 0.0, 6) == 0.5

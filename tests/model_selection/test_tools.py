@@ -226,6 +226,8 @@ def test_measures_of_complexity_have_their_known_values():
     assert roughness(lambda x: x[:, 0] ** 2, 0.0, 3.0) == pytest.approx(12.0)
     assert weight_norm(line) == pytest.approx(2.0)
     assert parameter_count(line) == 2
+    through_zero = LinearRegression(fit_intercept=False).fit([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [1.0, 2.0, 3.0])
+    assert parameter_count(through_zero) == 2
     with pytest.raises(DataError, match="weight_norm: the model must be fitted and have coef_; got Ridge without"):
         weight_norm(Ridge())
 

@@ -11,6 +11,8 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 
+from mercer import kernels
+from mercer.cluster import KernelKMeans
 from mercer.kernels import RBF, Linear
 from mercer.svm import SVC, LinearSVC, NuSVC, _scores, fit_path, margin_width
 from mercer.svm._class_machines import count_votes
@@ -71,6 +73,16 @@ def test_wider_margins_cost_violations(two_classes):
     assert widths[0] > widths[1] > widths[2]
     cold = SVC(kernel="linear", C=1.0, tol=1e-3).fit(X, y)
     assert models[1].history_["objective"][-1] == pytest.approx(cold.history_["objective"][-1], rel=1e-4)
+
+
+def test_a_linear_kernel_as_an_object_is_the_linear_kernel(two_classes):
+    X, y = two_classes
+    named, given = SVC(kernel="linear").fit(X, y), SVC(kernel=kernels.Linear()).fit(X, y)
+    np.testing.assert_array_equal(given.coef_, named.coef_)
+    assert not hasattr(SVC(kernel=kernels.Cosine()).fit(X, y), "coef_")
+    clusters = [KernelKMeans(2, kernel=kernel, random_state=0).fit(X) for kernel in ("linear", kernels.Linear())]
+    np.testing.assert_array_equal(clusters[0].labels_, clusters[1].labels_)
+    assert clusters[0].inertia_ == clusters[1].inertia_
 
 
 def test_probabilities_agree_with_decisions_and_are_calibrated(two_classes):

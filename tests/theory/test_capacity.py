@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from mercer import kernels
 from mercer.errors import ParameterError
 from mercer.kernels import Linear, Polynomial
 from mercer.svm import SVC, LinearSVC
 from mercer.theory import margin_bound, vc_dimension
+from mercer.theory._capacity import _count_dimensions
 
 RECTANGLE = np.array([[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [4.0, 1.0]])
 SIDES = [-1, -1, 1, 1]
@@ -122,3 +124,19 @@ def test_the_bound_of_a_gaussian_kernel_on_the_corners_of_a_square_is_in_closed_
     e = np.exp(-gamma)
     radius, norm = 1 - (1 + 2 * e + e**2) / 4, 4 / (1 - e) ** 2
     assert margin_bound(model, X, ceiling=False) == pytest.approx(radius * norm + 1, rel=1e-3)
+
+
+@pytest.mark.catalogue("LT-12")
+@pytest.mark.parametrize(("kernel", "dimension"), [
+    ("linear", 2), (kernels.Linear(), 2), (4.0 * kernels.Linear(), 2), (kernels.Linear() + kernels.Constant(1.0), 3),
+    (kernels.Polynomial(2, 1.0, 1.0), 6), (kernels.Polynomial(2, 1.0, 0.0), 3), (kernels.RBF(0.3), np.inf),
+], ids=repr)  # fmt: skip
+def test_the_margin_bound_does_not_exceed_the_dimension_of_feature_space_plus_one(kernel, dimension):
+    random = np.random.default_rng(0)
+    X = np.r_[random.normal(0, 1, (40, 2)), random.normal(0.5, 1, (40, 2))]
+    model = SVC(C=100.0, kernel=kernel).fit(X, np.repeat([0, 1], 40))
+    bound = margin_bound(model, X)
+    # Classes that overlap have a narrow margin: R^2 / rho^2 is some tens, and the dimension is the smaller number.
+    assert bound <= dimension + 1
+    assert bound > 20 if dimension == np.inf else bound >= 3
+    assert _count_dimensions(model._kernel, 2) == dimension

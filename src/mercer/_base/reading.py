@@ -1,12 +1,13 @@
 """Read the numbers that users give into arrays, and check that they are in the range that a formula needs."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["read_costs", "read_covariance", "read_numbers", "read_probabilities", "read_weight"]
+__all__ = ["read_costs", "read_covariance", "read_integer", "read_numbers", "read_probabilities", "read_weight"]
 
 # How far from one a sum of probabilities in double precision may be: far above the rounding of a thousand summands.
 _SUM_TOLERANCE = 1e-6
@@ -118,3 +119,13 @@ def read_costs(subject: str, costs: Any, n_classes: int | None = None) -> np.nda
         )
         raise ParameterError(message)
     return matrix
+
+
+def read_integer(subject: str, name: str, value: Any, low: int, high: int | None = None, *, cure: str = "") -> int:
+    """Read a whole number in a range; a float that is whole is one."""
+    whole = isinstance(value, Real) and not isinstance(value, bool | np.bool_) and float(value).is_integer()
+    if not whole or value < low or (high is not None and value > high):
+        interval = f"[{low}, inf)" if high is None else f"[{low}, {high}]"
+        message = f"{subject}: {name} must be an integer in {interval}; got {value!r}. {cure}".rstrip()
+        raise DataError(message)
+    return int(value)

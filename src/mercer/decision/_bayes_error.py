@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.density import as_density, stack_draws, stack_logs
 from mercer._base.randomness import generators
 from mercer._base.reading import read_costs, read_probabilities
 from mercer._solver.quadrature import integrate_box
@@ -45,7 +46,7 @@ class ClassDensities:
     Parameters
     ----------
     densities : sequence of densities
-        With ``logpdf`` and ``sample``; all of numbers, or all of rows.
+        Of any kind (see :class:`mercer.estimation.Density`); all of numbers, or of rows.
     priors : array-like of shape (n_classes,)
         With sum one.
 
@@ -78,7 +79,7 @@ class ClassDensities:
         -------
         ndarray of shape (n, n_classes)
         """
-        logs = np.stack([density.logpdf(X) for density in self.densities], axis=-1)
+        logs = stack_logs("ClassDensities", self._members(), X, axis=-1)
         return log_joint(log_likelihood=logs, priors=self.priors)
 
     def posterior(self, X: Any) -> np.ndarray:
@@ -94,7 +95,7 @@ class ClassDensities:
         ndarray of shape (n, n_classes)
             Of observations that no class can have, the priors.
         """
-        logs = np.stack([density.logpdf(X) for density in self.densities], axis=-1)
+        logs = stack_logs("ClassDensities", self._members(), X, axis=-1)
         return posterior(log_likelihood=logs, priors=self.priors)
 
     def decide(self, X: Any) -> np.ndarray:
@@ -119,11 +120,11 @@ class ClassDensities:
         # A stream for the classes and one for each density: draws of one do not shift those of another.
         chooser, *others = generators(random_state, 1 + len(self.densities))
         labels = chooser.choice(len(self.densities), size=n, p=self.priors / self.priors.sum())
-        drawn = [density.sample(int((labels == k).sum()), others[k]) for k, density in enumerate(self.densities)]
-        X = np.empty((n, *drawn[0].shape[1:]))
-        for k, rows in enumerate(drawn):
-            X[labels == k] = rows
-        return X, labels
+        drawn = [density.sample(int((labels == k).sum()), others[k]) for k, density in enumerate(self._members())]
+        return stack_draws("ClassDensities", drawn, labels), labels
+
+    def _members(self) -> list[Any]:
+        return [as_density(density, "ClassDensities") for density in self.densities]
 
     def risk(
         self,

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
+from mercer._base.density import as_density
 from mercer._types import Array
 from mercer.covariance import OAS
 from mercer.discriminant_analysis._class_rows import ClassRows
@@ -20,23 +21,12 @@ _METHODS = ("score_samples", "logpdf", "logpmf")
 
 
 def log_density(density: Any, X: Array) -> Array:
-    """Return the log-density of each row: ``score_samples``, ``logpdf`` or ``logpmf``, whichever the density has.
+    """Return the log-density of each row under a density of any library.
 
-    Densities of one variable are given its column; what they give of several columns is added up.
+    What a density of numbers gives of several columns, which are independent then, is added up.
     """
-    for name in _METHODS:
-        method = getattr(density, name, None)
-        if method is not None:
-            rows = name == "score_samples" or X.shape[1] > 1 or hasattr(density, "sample")
-            # Densities of one variable as SciPy's take its values; all others take rows.
-            values = np.asarray(method(X if rows else X[:, 0]), dtype=np.float64)
-            # A density of numbers gives a value for each column, of columns taken as independent: their logs add up.
-            return values.sum(axis=1) if values.ndim == 2 else values.reshape(-1)
-    message = (
-        f"ClassConditionalClassifier: a density must have score_samples, logpdf or logpmf; got "
-        f"{type(density).__name__}."
-    )
-    raise ParameterError(message)
+    values = np.asarray(as_density(density, _NAME).logpdf(X), dtype=np.float64)
+    return values.sum(axis=1) if values.ndim == 2 else values.reshape(-1)
 
 
 def learns_in_parts(estimator: Any) -> bool:
@@ -55,6 +45,7 @@ def learns_in_parts(estimator: Any) -> bool:
 
 def fit_density(density: Any, rows: ClassRows, weight: float, *, partial: bool) -> Any:
     """Return a copy of the density, fitted; a known one itself, and one that gets no rows as it was."""
+    as_density(density, _NAME)  # raises if it is none
     if not hasattr(density, "fit") or weight == 0:
         return density
     # A fitted estimator goes on from its state; clone would forget it.

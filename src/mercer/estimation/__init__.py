@@ -5,6 +5,7 @@ evidence, for one group or a million. Around them: maximum likelihood and maximu
 posteriors on grids, Fisher information, simulated risk, model comparison and averaging, information measures.
 """
 
+from mercer._base.density import Density, as_density
 from mercer._renaming import forward_old_names
 from mercer._solver.quadrature import Integral, integrate_box
 from mercer.estimation._averaging import ModelAveragingClassifier, ModelAveragingRegressor
@@ -34,7 +35,7 @@ from mercer.estimation._continuous import (
     LaplaceDensity,
     UniformDensity,
 )
-from mercer.estimation._density import Density, IndependentDensity, MixtureDensity, data_log_likelihood
+from mercer.estimation._density import IndependentDensity, MixtureDensity, data_log_likelihood
 from mercer.estimation._discrete import (
     BernoulliDensity,
     BinomialDensity,
@@ -110,6 +111,7 @@ __all__ = [
     "TransformedDensity",
     "UniformDensity",
     "akaike_criterion",
+    "as_density",
     "bayes_factor",
     "bayesian_criterion",
     "compare_models",

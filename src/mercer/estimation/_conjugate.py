@@ -278,7 +278,7 @@ class PredictiveDensity:
 
     def fit(self, X: Any, sample_weight: Any = None) -> "PredictiveDensity":
         """Update the belief."""
-        return replace(self, belief=self.belief.update(X, sample_weight))
+        return replace(self, belief=self.belief.update(X, sample_weight=sample_weight))
 
     def logpdf(self, X: Any) -> np.ndarray:
         """Return the log of the predictive density of each observation."""
@@ -287,3 +287,7 @@ class PredictiveDensity:
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         """Draw `n` observations."""
         return self.belief.sample_predictive(n, random_state)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the belief."""
+        return self.belief.parameters()

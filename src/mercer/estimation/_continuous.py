@@ -93,6 +93,7 @@ class LaplaceDensity(NumberDensity):
 
     location: Any = 0.0
     scale: Any = 1.0
+    _twice_differentiable: ClassVar[bool] = False
     _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"location": _LINE, "scale": _POSITIVE}
 
     @property
@@ -165,6 +166,7 @@ class UniformDensity(NumberDensity):
 
     low: Any = 0.0
     high: Any = 1.0
+    _fixed_support: ClassVar[bool] = False
     _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"low": _LINE, "high": _LINE}
 
     def __post_init__(self) -> None:

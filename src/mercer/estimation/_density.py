@@ -2,42 +2,26 @@
 
 A density of one number works elementwise on arrays of any shape, and its parameters broadcast: a million Bernoulli
 variables are one object. A density of rows takes matrices (n, d) and gives a number a row; :class:`IndependentDensity`
-makes one of any density of numbers. What has `fit`, `logpdf` and `sample` is a density wherever mercer asks for one.
+makes one of any density of numbers. What has `fit`, `logpdf`, `sample` and `parameters` is a density wherever mercer
+asks for one; SciPy's distributions and scikit-learn's estimators are made such by :func:`as_density`.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.special import logsumexp
 
+from mercer._base.density import as_density, stack_draws, stack_logs
 from mercer._base.randomness import generators, seed_sequence
 from mercer._base.reading import read_probabilities, read_weight
 from mercer._plain import plain
 from mercer.errors import DataError
 from mercer.estimation._family import Family, read_rows
 
-__all__ = ["Density", "IndependentDensity", "MixtureDensity", "NumberDensity", "data_log_likelihood"]
+__all__ = ["IndependentDensity", "MixtureDensity", "NumberDensity", "data_log_likelihood"]
 
 Own = TypeVar("Own", bound="NumberDensity")
-
-
-@runtime_checkable
-class Density(Protocol):
-    """What a density can do.
-
-    ``fit`` returns a new density of the same kind and leaves the old one as it was; a kernel density estimate or a
-    mixture that returns itself serves as well.
-    """
-
-    def fit(self, X: Any, sample_weight: Any = None) -> Any:
-        """Return the density of this kind under which the observations `X` are most likely."""
-
-    def logpdf(self, X: Any) -> np.ndarray:
-        """Return the log of the density (or probability) of each observation."""
-
-    def sample(self, n: int, random_state: Any = None) -> np.ndarray:
-        """Draw `n` independent observations."""
 
 
 class NumberDensity(Family):
@@ -45,6 +29,11 @@ class NumberDensity(Family):
 
     Subclasses give the support and the formulas; what users hand over is checked here.
     """
+
+    # Whether the support is the same for all parameters: if not, there is no Fisher information.
+    _fixed_support: ClassVar[bool] = True
+    # Whether the log-density has second derivatives by the parameters everywhere.
+    _twice_differentiable: ClassVar[bool] = True
 
     def fit(self: Own, X: Any, sample_weight: Any = None) -> Own:
         """Fit by maximum likelihood along the first axis.
@@ -116,7 +105,7 @@ class NumberDensity(Family):
         Returns
         -------
         ndarray of shape (..., n_parameters)
-            In the order of the fields.
+            In the order of ``parameters()``.
         """
         return np.stack(np.broadcast_arrays(*self._score(self._read_observations(X))), axis=-1)
 
@@ -176,8 +165,8 @@ class IndependentDensity:
 
     Parameters
     ----------
-    density : NumberDensity
-        Its parameters are numbers, the same in each column, or arrays of one per column.
+    density : density
+        Of one number. Its parameters are numbers, the same in each column, or arrays of one per column.
 
     Examples
     --------
@@ -191,16 +180,46 @@ class IndependentDensity:
 
     def fit(self, X: Any, sample_weight: Any = None) -> "IndependentDensity":
         """Fit each column."""
-        return replace(self, density=self.density.fit(read_rows("IndependentDensity", X), sample_weight))
+        inner = as_density(self.density, "IndependentDensity")
+        return replace(self, density=inner.fit(read_rows("IndependentDensity", X), sample_weight=sample_weight))
 
     def logpdf(self, X: Any) -> np.ndarray:
         """Return the log-density of each row."""
-        return self.density.logpdf(read_rows("IndependentDensity", X)).sum(axis=-1)
+        return as_density(self.density, "IndependentDensity").logpdf(read_rows("IndependentDensity", X)).sum(axis=-1)
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         """Draw `n` rows."""
-        drawn = self.density.sample(n, random_state)
+        drawn = as_density(self.density, "IndependentDensity").sample(n, random_state)
         return drawn if drawn.ndim > 1 else drawn[:, None]
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the density of numbers: one each, or one for each column."""
+        return as_density(self.density, "IndependentDensity").parameters()
+
+    def parameter_sizes(self) -> dict[str, int]:
+        """Return how many free numbers each parameter has."""
+        return {name: int(np.size(value)) for name, value in self.parameters().items()}
+
+    def fisher_information(self) -> np.ndarray:
+        """Return the expected outer product of the score of all parameters, for one row.
+
+        Columns are independent, so that their information adds up: a parameter that all columns share collects that of
+        each, and the parameters of two columns have none in common.
+
+        Returns
+        -------
+        ndarray of shape (p, p)
+            Parameters in the order of ``parameters()``, column by column.
+        """
+        sizes = self.parameter_sizes()
+        starts = np.cumsum([0, *sizes.values()])
+        each = self.density.fisher_information()
+        each = each.reshape(-1, *each.shape[-2:])
+        total = np.zeros((starts[-1], starts[-1]))
+        for column, matrix in enumerate(each):
+            places = [start + (column if size > 1 else 0) for start, size in zip(starts, sizes.values(), strict=False)]
+            total[np.ix_(places, places)] += matrix
+        return total
 
 
 @plain
@@ -213,7 +232,7 @@ class MixtureDensity:
     Parameters
     ----------
     densities : sequence of densities
-        All of numbers, or all of rows.
+        All of numbers, or of rows; beside densities of rows, one of numbers is that of independent columns.
     weights : array-like of shape (n_densities,)
         Non-negative, with sum one.
 
@@ -238,9 +257,13 @@ class MixtureDensity:
         message = "MixtureDensity: cannot be fitted in closed form. Fit its members, or use a mixture model with EM."
         raise NotImplementedError(message)
 
+    def parameters(self) -> dict[str, Any]:
+        """Return the weights, and the parameters of each member."""
+        return {"densities": [density.parameters() for density in self._members()], "weights": self.weights}
+
     def logpdf(self, X: Any) -> np.ndarray:
         """Return the log-density of each observation."""
-        logs = np.stack([density.logpdf(X) for density in self.densities])
+        logs = stack_logs("MixtureDensity", self._members(), X, axis=0)
         weights = self.weights.reshape((-1,) + (1,) * (logs.ndim - 1))
         # log sum_k w_k p_k(x) with the largest term taken out: no density underflows.
         return logsumexp(logs, axis=0, b=np.broadcast_to(weights, logs.shape))
@@ -250,11 +273,11 @@ class MixtureDensity:
         # A stream for the choice and one for each member: draws of one do not shift those of another.
         chooser, *others = generators(random_state, 1 + len(self.densities))
         member = chooser.choice(len(self.densities), size=n, p=self.weights / self.weights.sum())
-        drawn = [density.sample(int((member == k).sum()), others[k]) for k, density in enumerate(self.densities)]
-        mixed = np.empty((n, *drawn[0].shape[1:]))
-        for k, values in enumerate(drawn):
-            mixed[member == k] = values
-        return mixed
+        drawn = [density.sample(int((member == k).sum()), others[k]) for k, density in enumerate(self._members())]
+        return stack_draws("MixtureDensity", drawn, member)
+
+    def _members(self) -> list[Any]:
+        return [as_density(density, "MixtureDensity") for density in self.densities]
 
 
 def data_log_likelihood(density: Any, X: Any, sample_weight: Any = None) -> float:
@@ -265,7 +288,7 @@ def data_log_likelihood(density: Any, X: Any, sample_weight: Any = None) -> floa
     Parameters
     ----------
     density : density, or callable
-        With ``logpdf``, or a function from observations to their log-densities.
+        Of any kind (see :class:`Density`), or a function from observations to their log-densities.
     X : array-like
         Observations.
     sample_weight : array-like of shape (n,) or None, default=None
@@ -281,7 +304,9 @@ def data_log_likelihood(density: Any, X: Any, sample_weight: Any = None) -> floa
     >>> float(np.exp(data_log_likelihood(GeometricDensity(0.5), [0, 2])))
     0.0625
     """
-    logs = np.asarray(density.logpdf(X) if hasattr(density, "logpdf") else density(X), dtype=np.float64)
+    named = any(hasattr(density, name) for name in ("logpdf", "logpmf", "score_samples"))
+    formula = density if callable(density) and not named else as_density(density, "data_log_likelihood").logpdf
+    logs = np.asarray(formula(X), dtype=np.float64)
     weight = read_weight("data_log_likelihood", sample_weight, logs.shape[0]) if sample_weight is not None else None
     if weight is None:
         return float(logs.sum())

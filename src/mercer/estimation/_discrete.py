@@ -86,6 +86,7 @@ class BinomialDensity(NumberDensity):
 
     probability: Any = 0.5
     trials: Any = 1.0
+    _known: ClassVar[tuple[str, ...]] = ("trials",)
     _support: ClassVar[tuple[float, float]] = (0.0, np.inf)
     _whole: ClassVar[bool] = True
     _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"probability": _UNIT, "trials": (0.0, np.inf, "left")}
@@ -122,11 +123,11 @@ class BinomialDensity(NumberDensity):
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
         p = self.probability
-        return ((x - self.mean) / (p * (1 - p)), np.zeros_like(x))
+        return ((x - self.mean) / (p * (1 - p)),)
 
     def _information(self) -> list[list[Any]]:
         p = self.probability
-        return [[self.trials / (p * (1 - p)), 0.0], [0.0, 0.0]]
+        return [[self.trials / (p * (1 - p))]]
 
 
 @plain
@@ -256,6 +257,37 @@ class CategoricalDensity(NumberDensity):
     def shape(self) -> tuple[int, ...]:
         """The shape of the parameters, without the axis of the categories."""
         return self.probabilities.shape[:-1]
+
+    def parameter_sizes(self) -> dict[str, int]:
+        """Return how many free numbers each parameter has: one probability less than categories."""
+        return {"probabilities": self.probabilities.shape[-1] - 1}
+
+    def score(self, X: Any) -> np.ndarray:
+        """Return the derivatives of the log-probability by all probabilities but the last, one minus their sum.
+
+        Parameters
+        ----------
+        X : array-like
+            Categories.
+
+        Returns
+        -------
+        ndarray of shape (..., n_categories - 1)
+        """
+        x, last = self._read_observations(X)[..., None], self.probabilities.shape[-1] - 1
+        p = self.probabilities
+        return np.where(x == np.arange(last), 1 / p[..., :-1], 0.0) - np.where(x == last, 1 / p[..., -1:], 0.0)
+
+    def fisher_information(self) -> np.ndarray:
+        """Return the expected outer product of the score: diag(1 / p_j) + 1 / p_k, without the last probability.
+
+        Returns
+        -------
+        ndarray of shape (..., n_categories - 1, n_categories - 1)
+        """
+        with np.errstate(divide="ignore"):
+            inverse = 1 / self.probabilities
+        return inverse[..., :-1, None] * np.eye(self.probabilities.shape[-1] - 1) + inverse[..., -1:, None]
 
     def _inside(self, x: np.ndarray) -> np.ndarray:
         return super()._inside(x) & (x < self.probabilities.shape[-1])

@@ -19,6 +19,8 @@ class Family:
     # The least and the largest observation, and whether observations are whole numbers.
     _support: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
     _whole: ClassVar[bool] = False
+    # Fields that are known and not estimated, such as a number of trials.
+    _known: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         for name, (low, high, closed) in self._ranges.items():
@@ -26,6 +28,16 @@ class Family:
                 type(self).__name__, name, getattr(self, name), low, high, closed=closed, error=ParameterError
             )
             object.__setattr__(self, name, value if value.ndim else float(value))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters by name: what an estimate determines, without what is known.
+
+        Returns
+        -------
+        dict of str to float or ndarray
+        """
+        names = [part.name for part in fields(self) if part.name not in self._known]  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in names}
 
     @property
     def shape(self) -> tuple[int, ...]:

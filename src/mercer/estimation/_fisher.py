@@ -12,6 +12,9 @@ __all__ = ["JeffreysPrior", "cramer_rao_bound", "fisher_information"]
 
 # The relative step of central differences of the log-density: the cube root of the rounding of a double.
 _STEP = 6e-6
+# The relative step of second differences: the fourth root of the rounding of a double.
+_WIDE_STEP = 1.2e-4
+_METHODS = ("auto", "exact", "monte_carlo", "hessian")
 
 
 def fisher_information(
@@ -23,19 +26,21 @@ def fisher_information(
     n_samples: int = 100_000,
     random_state: Any = None,
 ) -> np.ndarray:
-    """Compute the Fisher information of n independent observations: the expected outer product of the score.
+    """Compute the Fisher information of n independent observations.
+
+    I = E[score score'] = -E[Hessian of log p], both by the parameters, with expectations under the density itself.
 
     Parameters
     ----------
     density : density
         A frozen dataclass whose fields are its parameters.
     parameters : sequence of str or None, default=None
-        Which parameters; None takes all that are floating-point numbers.
+        Which parameters; None takes all that are not known, in the order of ``density.parameters()``.
     n : int, default=1
         Observations; information adds up.
-    method : {"auto", "exact", "monte_carlo"}, default="auto"
-        The closed form of the family, the mean over samples of products of numerical scores, or the first where there
-        is one.
+    method : {"auto", "exact", "monte_carlo", "hessian"}, default="auto"
+        The closed form of the family; the mean over samples of products of numerical scores; minus the mean over
+        samples of numerical second derivatives; "auto" is the closed form where there is one, else the second.
     n_samples : int, default=100000
         Of the simulation.
     random_state : None, int, RandomState or Generator, default=None
@@ -43,33 +48,44 @@ def fisher_information(
 
     Returns
     -------
-    ndarray of shape (p, p)
+    ndarray of shape (..., p, p)
+        Of a density of numbers whose parameters are arrays, a matrix for each variable. Of a density of rows, p counts
+        all free numbers: means and then the lower triangle of the covariance, row by row, or one for each column.
 
     Examples
     --------
-    >>> from mercer.estimation import GeometricDensity, fisher_information
+    >>> from mercer.estimation import GeometricDensity, MultivariateGaussianDensity, fisher_information
     >>> fisher_information(GeometricDensity(0.4)).round(6)
     array([[10.416667]])
+    >>> fisher_information(MultivariateGaussianDensity([0.0, 1.0], [[1.0, 0.0], [0.0, 2.0]]), parameters=["mean"])
+    array([[1. , 0. ],
+           [0. , 0.5]])
     """
-    if method not in ("auto", "exact", "monte_carlo"):
-        message = f"fisher_information: method must be 'auto', 'exact' or 'monte_carlo'; got {method!r}."
+    if method not in _METHODS:
+        message = f"fisher_information: method must be one of {', '.join(map(repr, _METHODS))}; got {method!r}."
         raise ParameterError(message)
-    names = [part.name for part in fields(density)]
-    chosen = (
-        list(parameters) if parameters is not None else [n for n in names if isinstance(getattr(density, n), float)]
-    )
+    names = _list_parameters(density)
+    chosen = list(parameters) if parameters is not None else names
     if not chosen or not set(chosen) <= set(names):
         message = f"fisher_information: parameters must be among {', '.join(names)}; got {parameters!r}."
         raise ParameterError(message)
-    if method != "monte_carlo" and _has_closed_form(density):
-        places = [names.index(name) for name in chosen]
-        return n * density.fisher_information()[np.ix_(places, places)]
+    if not getattr(density, "_fixed_support", True):
+        message = (
+            f"fisher_information: the support of {type(density).__name__} depends on its parameters, so that there "
+            f"is no Fisher information. Simulate the estimator with simulate_risk."
+        )
+        raise DataError(message)
+    if method in ("auto", "exact") and _has_closed_form(density):
+        return n * _choose_entries(density, names, chosen)
     if method == "exact":
         message = f"fisher_information: {type(density).__name__} has no closed form. Use method='monte_carlo'."
         raise DataError(message)
+    x = density.sample(n_samples, random_state)
+    if method == "hessian":
+        return n * -_mean_hessian(density, chosen, x)
     # The expected outer product of the score, as its mean over draws from the density itself.
-    scores = _numerical_scores(density, chosen, density.sample(n_samples, random_state))
-    return n * (scores.T @ scores) / n_samples
+    scores = _numerical_scores(density, chosen, x)
+    return n * np.mean(scores[..., :, None] * scores[..., None, :], axis=0)
 
 
 def cramer_rao_bound(information: Any) -> np.ndarray:
@@ -136,7 +152,7 @@ class JeffreysPrior:
         float
         """
         theta = np.atleast_1d(np.asarray(theta, dtype=np.float64))
-        names = self.parameters or [part.name for part in fields(self.density)][: len(theta)]
+        names = self.parameters or _list_parameters(self.density)[: len(theta)]
         try:
             there = replace(self.density, **dict(zip(names, map(float, theta), strict=True)))
             with np.errstate(all="ignore"):
@@ -144,6 +160,13 @@ class JeffreysPrior:
         except ParameterError:
             return -np.inf
         return 0.5 * float(value) if sign > 0 else -np.inf
+
+
+def _list_parameters(density: Any) -> list[str]:
+    """Return the names of the parameters of a density; of one that does not tell them, its fields that are floats."""
+    if hasattr(density, "parameters"):
+        return list(density.parameters())
+    return [part.name for part in fields(density) if isinstance(getattr(density, part.name), float)]
 
 
 def _has_closed_form(density: Any) -> bool:
@@ -154,12 +177,63 @@ def _has_closed_form(density: Any) -> bool:
     return True
 
 
+def _choose_entries(density: Any, names: list[str], chosen: list[str]) -> np.ndarray:
+    """Return the rows and columns of the closed form that belong to the chosen parameters, in their order."""
+    whole = density.fisher_information()
+    if chosen == names:
+        return whole
+    sizes = density.parameter_sizes() if hasattr(density, "parameter_sizes") else dict.fromkeys(names, 1)
+    starts = dict(zip(names, np.cumsum([0, *sizes.values()]), strict=False))
+    places = [place for name in chosen for place in range(starts[name], starts[name] + sizes[name])]
+    return whole[..., places, :][..., :, places]
+
+
+def _read_value(density: Any, name: str) -> np.ndarray:
+    try:
+        return np.asarray(getattr(density, name), dtype=np.float64)
+    except (AttributeError, TypeError, ValueError):
+        message = (
+            f"fisher_information: differences are taken by parameters that are numbers; {name!r} of "
+            f"{type(density).__name__} is none. Use the information of its members."
+        )
+        raise DataError(message) from None
+
+
+def _shift(density: Any, steps: dict[str, Any], x: np.ndarray) -> np.ndarray:
+    """Return the log-densities of observations with parameters moved by some steps."""
+    moved = {name: _read_value(density, name) + step for name, step in steps.items()}
+    return replace(density, **moved).logpdf(x)
+
+
 def _numerical_scores(density: Any, names: list[str], x: np.ndarray) -> np.ndarray:
     """Return the derivatives of the log-densities of observations by the parameters, by central differences."""
     columns = []
     for name in names:
-        value = float(getattr(density, name))
-        h = _STEP * max(1.0, abs(value))
-        up, down = (replace(density, **{name: value + side * h}).logpdf(x) for side in (1, -1))
-        columns.append((up - down) / (2 * h))
-    return np.column_stack(columns)
+        h = _STEP * np.maximum(1.0, np.abs(_read_value(density, name)))
+        columns.append((_shift(density, {name: h}, x) - _shift(density, {name: -h}, x)) / (2 * h))
+    return np.stack(columns, axis=-1)
+
+
+def _mean_hessian(density: Any, names: list[str], x: np.ndarray) -> np.ndarray:
+    """Return the mean over observations of the second derivatives of their log-densities by the parameters."""
+    if not getattr(density, "_twice_differentiable", True):
+        message = (
+            f"fisher_information: the log-density of {type(density).__name__} has a kink and no second derivatives "
+            f"there. Use method='exact' or 'monte_carlo'."
+        )
+        raise DataError(message)
+    step = {name: _WIDE_STEP * np.maximum(1.0, np.abs(_read_value(density, name))) for name in names}
+    # Means of the four shifted log-densities; their difference is what a mean of differences would be.
+    rows = []
+    for first in names:
+        row = []
+        for second in names:
+            total = 0.0
+            for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+                steps = {first: a * step[first] + (b * step[first] if first == second else 0.0)}
+                if first != second:
+                    steps[second] = b * step[second]
+                total = total + a * b * _shift(density, steps, x).mean(axis=0)
+            row.append(total / (4 * step[first] * step[second]))
+        rows.append(np.stack(np.broadcast_arrays(*row), axis=-1))
+    return np.stack(np.broadcast_arrays(*rows), axis=-2)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.density import as_density
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._continuous import GaussianDensity, LaplaceDensity
 
@@ -68,7 +69,8 @@ class GenerativeRegression:
             message = f"GenerativeRegression: noise must be 'gaussian', 'laplace' or a density; got {noise!r}."
             raise ParameterError(message)
         model = cls(function, _NOISES[noise] if isinstance(noise, str) else noise, multiplicative)
-        return cls(function, model.noise.fit(model._residuals(X, y)), multiplicative)
+        fitted = as_density(model.noise, "GenerativeRegression").fit(model._residuals(X, y))
+        return cls(function, fitted, multiplicative)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the function's value for each row."""
@@ -89,7 +91,7 @@ class GenerativeRegression:
         -------
         ndarray of shape (n,)
         """
-        logs = self.noise.logpdf(self._residuals(X, y))
+        logs = as_density(self.noise, "GenerativeRegression").logpdf(self._residuals(X, y))
         # y = f (1 + e) stretches the noise by |f|, so that its density is divided by it.
         return logs - np.log(np.abs(self.predict(X))) if self.multiplicative else logs
 
@@ -114,7 +116,8 @@ class GenerativeRegression:
         ndarray of shape (n, m)
         """
         centre = self.predict(X)
-        noise = self.noise.sample(n * len(centre), random_state).reshape(n, len(centre))
+        noise = as_density(self.noise, "GenerativeRegression").sample(n * len(centre), random_state)
+        noise = noise.reshape(n, len(centre))
         return centre * (1 + noise) if self.multiplicative else centre + noise
 
     def _residuals(self, X: Any, y: Any) -> np.ndarray:

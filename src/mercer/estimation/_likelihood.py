@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._base.density import as_density
 from mercer._base.reading import read_weight
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._continuous import LaplaceDensity
+from mercer.estimation._density import IndependentDensity, MixtureDensity
+from mercer.estimation._multivariate import MultivariateGaussianDensity
 from mercer.optim import Result, minimize, numerical_gradient, numerical_hessian
 
 __all__ = ["Estimate", "maximum_a_posteriori", "maximum_likelihood"]
@@ -258,5 +262,31 @@ def log_prior(prior: Any, theta: np.ndarray) -> float:
     """Return the log-density that a prior, given in any form, has at some parameters."""
     if prior is None:
         return 0.0
-    value = prior.logpdf(theta) if hasattr(prior, "logpdf") else prior(theta)
+    named = any(hasattr(prior, name) for name in ("logpdf", "logpmf", "score_samples"))
+    if not named and not callable(prior):
+        as_density(prior, "prior")  # raises, and says what a density is
+    # A prior of one number is that of each parameter; one of rows takes all parameters as one row.
+    value = as_prior(prior)(theta) if named else prior(theta)
     return float(np.sum(value))
+
+
+def as_prior(prior: Any) -> Callable[[np.ndarray], Any]:
+    """Return the log-density of a prior: of a density of numbers for each parameter, of a density of rows for all."""
+    if not (hasattr(prior, "fit") or hasattr(prior, "rvs")):
+        return prior.logpdf  # beliefs and priors such as Jeffreys', which know how many parameters they have
+    density = as_density(prior, "prior")
+
+    def logpdf(theta: np.ndarray) -> Any:
+        theta = np.asarray(theta, dtype=np.float64)
+        return density.logpdf(theta[None, :]) if _takes_rows(prior) and theta.ndim == 1 else density.logpdf(theta)
+
+    return logpdf
+
+
+def _takes_rows(density: Any) -> bool:
+    """Return whether a density is of rows: an estimator, or one whose draws are rows."""
+    if isinstance(density, BaseEstimator | IndependentDensity | MultivariateGaussianDensity):
+        return True
+    if isinstance(density, MixtureDensity):
+        return any(_takes_rows(member) for member in density.densities)
+    return hasattr(density, "rvs") and not hasattr(density, "ppf")

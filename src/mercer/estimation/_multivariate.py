@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import block_diag, solve_triangular
 
 from mercer._base.randomness import seed_sequence
 from mercer._base.reading import read_covariance, read_numbers, read_weight
@@ -171,6 +171,41 @@ class MultivariateGaussianDensity:
         """
         random = np.random.default_rng(seed_sequence(random_state))
         return self.mean + random.standard_normal((n, len(self.mean))) @ self._factor.T
+
+    def parameters(self) -> dict[str, Any]:
+        """Return mean and covariance, without what is known.
+
+        Returns
+        -------
+        dict of str to ndarray
+        """
+        return {name: getattr(self, name) for name in ("mean", "covariance") if name != self.known}
+
+    def parameter_sizes(self) -> dict[str, int]:
+        """Return how many free numbers each parameter has: d means, d (d + 1) / 2 variances and covariances."""
+        d = len(self.mean)
+        return {name: d if name == "mean" else d * (d + 1) // 2 for name in self.parameters()}
+
+    def fisher_information(self) -> np.ndarray:
+        """Return the expected outer product of the score, for one row.
+
+        That of the mean is S^-1. Of the entries of S on and below the diagonal it is D' (S^-1 x S^-1) D / 2, where x is
+        the Kronecker product and D writes a symmetric matrix out of them. Mean and covariance have none in common.
+
+        Returns
+        -------
+        ndarray of shape (p, p)
+            The mean first, then the lower triangle of the covariance row by row; without what is known.
+        """
+        d = len(self.mean)
+        half = solve_triangular(self._factor, np.eye(d), lower=True)
+        inverse = half.T @ half
+        places = np.tril_indices(d)
+        duplication = np.zeros((d * d, len(places[0])))
+        for column, (i, j) in enumerate(zip(*places, strict=True)):
+            duplication[[i * d + j, j * d + i], column] = 1.0
+        blocks = {"mean": inverse, "covariance": 0.5 * duplication.T @ np.kron(inverse, inverse) @ duplication}
+        return block_diag(*(blocks[name] for name in self.parameters()))
 
     def marginal(self, columns: Any) -> "MultivariateGaussianDensity":
         """Return the density of some columns, whatever the others are.

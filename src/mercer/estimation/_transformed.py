@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.density import as_density
+
 __all__ = ["TransformedDensity"]
 
 
@@ -43,13 +45,25 @@ class TransformedDensity:
 
     def fit(self, X: Any, sample_weight: Any = None) -> "TransformedDensity":
         """Fit the inner density to the inverse of the observations; f has no parameters, so this is most likely."""
-        return replace(self, density=self.density.fit(self.inverse(np.asarray(X, dtype=np.float64)), sample_weight))
+        x = self.inverse(np.asarray(X, dtype=np.float64))
+        return replace(self, density=self._inner().fit(x, sample_weight=sample_weight))
 
     def logpdf(self, X: Any) -> np.ndarray:
         """Return the log-density of each number."""
         x = self.inverse(np.asarray(X, dtype=np.float64))
-        return self.density.logpdf(x) - np.log(np.abs(self.slope(x)))
+        return self._inner().logpdf(x) - np.log(np.abs(self.slope(x)))
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         """Draw `n` independent values."""
-        return np.asarray(self.function(self.density.sample(n, random_state)))
+        return np.asarray(self.function(self._inner().sample(n, random_state)))
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters of the inner density; f has none."""
+        return self._inner().parameters()
+
+    def fisher_information(self) -> np.ndarray:
+        """Return that of the inner density: a function that can be inverted loses nothing about the parameters."""
+        return self.density.fisher_information()
+
+    def _inner(self) -> Any:
+        return as_density(self.density, "TransformedDensity")

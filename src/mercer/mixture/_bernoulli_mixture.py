@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
@@ -12,7 +13,6 @@ from mercer._plain import plain
 from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._solver.restarts import Restarts
 from mercer._source.namespace import to_numpy
-from mercer._source.placement import Placement
 from mercer._statistic.expectation import Expectation, ExpectedSums
 from mercer._types import Array
 from mercer.errors import DataError
@@ -298,24 +298,12 @@ class BernoulliMixture(MixtureModel):
         k, d = self.probabilities_.shape
         return k * d + k - 1
 
-    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Draw rows: a component by its share, then each column by its probability.
+    def parameters(self) -> dict[str, Any]:
+        """Return the shares of the components and their probabilities of ones."""
+        check_is_fitted(self)
+        return {"weights": self.weights_, "probabilities": self.probabilities_}
 
-        Parameters
-        ----------
-        n_samples : int, default=1
-
-        Returns
-        -------
-        X : array of shape (n_samples, n_features)
-            Component by component.
-        y : array of shape (n_samples,)
-            Their components.
-        """
-        self._check_sample(n_samples)
-        generator = np.random.default_rng(seed_sequence(self.random_state))
+    def _draw(self, n: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         weights, p = np.asarray(to_numpy(self.weights_), dtype=np.float64), to_numpy(self.probabilities_)
-        labels = np.repeat(np.arange(len(weights)), generator.multinomial(n_samples, weights / weights.sum()))
-        ones = (generator.random((n_samples, p.shape[1])) < p[labels]).astype(p.dtype)
-        placement = Placement.of(self.weights_)
-        return placement.put(ones), placement.put(labels)
+        labels = np.repeat(np.arange(len(weights)), generator.multinomial(n, weights / weights.sum()))
+        return (generator.random((n, p.shape[1])) < p[labels]).astype(p.dtype), labels

@@ -7,10 +7,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import open_new_rows, seed_sequence
+from mercer._base import open_new_rows
 from mercer._source import Block
 from mercer._source.namespace import to_numpy
-from mercer._source.placement import Placement
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.mixture._components import GaussianComponents
@@ -89,29 +88,19 @@ class GaussianParts(MixtureModel):
         free = {"full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": k * d, "spherical": k}
         return free[self.covariance_type] + k * d + k - 1
 
-    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Draw rows: a component by its share, then a point of it.
+    def parameters(self) -> dict[str, Any]:
+        """Return the shares of the components, their means and their covariances."""
+        check_is_fitted(self)
+        return {"weights": self.weights_, "means": self.means_, "covariances": self.covariances_}
 
-        Parameters
-        ----------
-        n_samples : int, default=1
-
-        Returns
-        -------
-        X : array of shape (n_samples, n_features)
-            Component by component.
-        y : array of shape (n_samples,)
-            Their components.
-        """
-        self._check_sample(n_samples)
-        components, generator = self._components(), np.random.default_rng(seed_sequence(self.random_state))
-        counts = generator.multinomial(n_samples, components.weights / components.weights.sum())
+    def _draw(self, n: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        components = self._components()
+        counts = generator.multinomial(n, components.weights / components.weights.sum())
         labels = np.repeat(np.arange(len(counts)), counts)
-        noise = generator.standard_normal((n_samples, components.n_columns))
+        noise = generator.standard_normal((n, components.n_columns))
         roots = np.linalg.cholesky(components.each_covariance())
         X = np.concatenate([noise[labels == q] @ roots[q].T + components.means[q] for q in range(len(counts))])
-        placement = Placement.of(self.means_)
-        return placement.put(X.astype(to_numpy(self.means_).dtype)), placement.put(labels)
+        return X.astype(to_numpy(self.means_).dtype), labels
 
     def marginal(self, columns: Any) -> "GaussianParts":
         """Return the mixture of some columns by themselves.

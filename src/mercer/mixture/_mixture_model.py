@@ -9,11 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
 from mercer._base.parameter import Integer
+from mercer._base.randomness import seed_sequence
 from mercer._solver import Step
 from mercer._solver.restarts import Restarts, keep_history_of
 from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
+from mercer._source.placement import Placement
 from mercer._statistic import Statistic, Sums
 from mercer._statistic.expectation import compute_responsibilities
 from mercer._types import Array
@@ -22,6 +24,8 @@ from mercer.errors import DataError, ParameterError
 __all__ = ["DRAWN", "MixtureModel"]
 
 DRAWN = "the first components are drawn: weights are repetitions in distribution, and exactly once these are given"
+# Stands for a seed that was not given: then the mixture's own is used.
+OWN_SEED: Any = type("OwnSeed", (), {"__repr__": lambda self: "the mixture's own"})()
 # Up to this number of rows, opening a source and its threads costs more than the scores.
 _FEW_ROWS = 256
 
@@ -96,6 +100,8 @@ class MixtureModel(DensityMixin, Estimator):
     _sparse: ClassVar[Any] = False
     n_components: int
     verbose: int
+    random_state: Any
+    weights_: Any
     verbose_interval: int
 
     def _density(self) -> Any:
@@ -159,6 +165,45 @@ class MixtureModel(DensityMixin, Estimator):
         log_density : array of shape (n_samples,)
         """
         return self._values(X, "density")
+
+    def logpdf(self, X: Any) -> Array:
+        """Return what :meth:`score_samples` does, under the name that densities have."""
+        return self.score_samples(X)
+
+    def sample(self, n_samples: int = 1, random_state: Any = OWN_SEED) -> Any:
+        """Draw rows: a component by its share, then a row of it.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many.
+        random_state : None, int, RandomState or Generator, default=that of the mixture
+            The seed. Where it is given, rows alone are returned, as every density does; without it, rows and their
+            components, as scikit-learn does.
+
+        Returns
+        -------
+        X : array of shape (n_samples, n_features)
+            With the mixture's own seed component by component, else in random order.
+        y : array of shape (n_samples,)
+            Their components; only without `random_state`.
+        """
+        own = random_state is OWN_SEED
+        check_is_fitted(self)
+        # A density that is asked for no rows, as a member of another mixture may be, gives none.
+        if not own and n_samples == 0:
+            return np.empty((0, self.n_features_in_))
+        self._check_sample(n_samples)
+        generator = np.random.default_rng(seed_sequence(self.random_state if own else random_state))
+        X, labels = self._draw(n_samples, generator)
+        if not own:
+            return np.asarray(X)[generator.permutation(n_samples)]
+        placement = Placement.of(self.weights_)
+        return placement.put(X), placement.put(labels)
+
+    def _draw(self, n: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return `n` rows, component by component, and their components."""
+        raise NotImplementedError  # each mixture defines its own
 
     def log_joint(self, X: Any) -> Array:
         """Return the log of share times density of each component at each row: log p(x, z = k).

@@ -24,7 +24,7 @@ def parameter_count(model: Any) -> int:
     Returns
     -------
     int
-        Coefficients that are not zero, and intercepts.
+        Coefficients that are not zero, and intercepts; none of a model with ``fit_intercept=False``.
 
     Examples
     --------
@@ -36,7 +36,10 @@ def parameter_count(model: Any) -> int:
     (8, 4)
     """
     last = _find_weights("parameter_count", model)
-    return int(np.count_nonzero(last.coef_)) + int(np.size(getattr(last, "intercept_", ())))
+    coefficients = last.coef_.data if hasattr(last.coef_, "toarray") else last.coef_
+    # A model without an intercept stores zeros for it, which it has not learned.
+    learned = getattr(last, "fit_intercept", True) is not False
+    return int(np.count_nonzero(coefficients)) + (int(np.size(getattr(last, "intercept_", ()))) if learned else 0)
 
 
 def weight_norm(model: Any) -> float:

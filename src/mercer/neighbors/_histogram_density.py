@@ -153,6 +153,11 @@ class HistogramDensity(Estimator):
         """Return what :meth:`score_samples` does, under the name that densities have."""
         return self.score_samples(X)
 
+    def parameters(self) -> dict[str, Any]:
+        """Return the cells that have rows, their weights and the edges of all cells."""
+        check_is_fitted(self)
+        return {"weights": self.weights_, "bins": self.bins_, "edges": self.edges_}
+
     def score(self, X: Any, y: Any = None) -> float:
         """Return the log-likelihood of all points together."""
         return float(np.sum(self.score_samples(X), dtype=np.float64))

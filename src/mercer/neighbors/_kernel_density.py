@@ -237,6 +237,11 @@ class KernelDensity(Estimator):
         """Return what :meth:`score_samples` does, under the name that densities have."""
         return self.score_samples(X)
 
+    def parameters(self) -> dict[str, Any]:
+        """Return the bandwidth and the rows that bumps are at."""
+        check_is_fitted(self)
+        return {"bandwidth": self.bandwidth_, "rows": self.tree_.data}
+
     def score(self, X: Any, y: Any = None) -> float:
         """Return the log-likelihood of all points together."""
         return float(np.sum(self.score_samples(X), dtype=np.float64))

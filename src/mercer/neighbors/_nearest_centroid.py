@@ -58,7 +58,7 @@ class NearestCentroid(JointScores, ClassModel):
         that do not tell classes apart: nearest shrunken centroids.
     priors : an array-like or one of 'empirical', 'uniform', default='uniform'
         Class priors: the classes' shares of the rows, all equal, or given. Unless they are equal, rows are judged by
-        -|(x - c_k) / s|^2 + 2 log P_k with s the standard deviations within classes.
+        -|(x - c_k) / s|^2 + 2 log P_k with s the standard deviations within classes, column by column.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all that are free. Never changes a result.
 
@@ -87,6 +87,11 @@ class NearestCentroid(JointScores, ClassModel):
     -----
     One pass, two operations a number, O(k d) memory. Rows: NumPy, frames, SciPy sparse, files, streams (also such as
     can be read only once), Dask, devices; medians need all rows in memory, and a copy of a few columns at a time.
+
+    ``predict`` takes the class of the largest score and of the largest probability, always. In scikit-learn it does not
+    where priors are equal: there ``predict`` compares plain distances and ``predict_proba`` distances in standard
+    deviations of each column, which disagree if the columns have different scales. Here both compare plain distances
+    then, in units of the root mean variance of the columns within classes.
 
     References
     ----------
@@ -172,6 +177,9 @@ class NearestCentroid(JointScores, ClassModel):
     @available_if(_is_euclidean)
     def decision_function(self, X: Any) -> Any:
         """Return -|(x - c_k) / s|^2 + 2 log P_k for each row and class.
+
+        With equal priors s is one number, the root mean variance of the columns within classes, so that the nearest
+        centre scores highest; else it is the standard deviation of each column.
 
         Parameters
         ----------
@@ -327,17 +335,24 @@ class NearestCentroid(JointScores, ClassModel):
             return np.log(to_numpy(self.class_prior_).astype(np.float64))
 
     def _scorer(self) -> Any:
+        """Return the object that scores rows for classes; with equal priors, the nearest centre scores highest."""
         priors = to_numpy(self.class_prior_).astype(np.float64)
         spread = to_numpy(self.within_class_std_dev_).astype(np.float64)
+        if self._has_equal_priors():
+            # Gaussians of one spherical covariance, whose variance is the mean of those of the columns.
+            spread = np.full_like(spread, math.sqrt(float(np.mean(spread**2))))
         with np.errstate(divide="ignore"):
             return self._nearness(1.0 / np.where(spread > 0, spread, 1.0), 2.0 * np.log(priors))
 
     def _judge(self) -> Any:
-        """Return the object that scores rows for classes; with equal priors, unscaled distances decide."""
-        priors = to_numpy(self.class_prior_)
-        if np.abs(priors * len(priors) - 1.0).max() > 1e-5:
+        """Return the object that decides: with equal priors by plain distances, without the rounding of a scale."""
+        if not self._has_equal_priors():
             return self._scorer()
-        return self._nearness(np.ones(self.n_features_in_), np.zeros(len(priors)))
+        return self._nearness(np.ones(self.n_features_in_), np.zeros(len(self.class_prior_)))
+
+    def _has_equal_priors(self) -> bool:
+        priors = to_numpy(self.class_prior_)
+        return bool(np.abs(priors * len(priors) - 1.0).max() <= 1e-5)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,7 +17,7 @@ from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer._types import Array, Rows
 from mercer.errors import DataError
-from mercer.kernels import KERNEL_NAMES, Kernel
+from mercer.kernels import KERNEL_NAMES, Kernel, Linear
 from mercer.svm._dual.block_descent import Settings
 from mercer.svm._dual.machines import DualMachines
 from mercer.svm._dual.program import DualProgram
@@ -185,7 +185,8 @@ class KernelMachine(Estimator):
     @property
     def coef_(self) -> Array:
         """The coefficients of the columns, w = sum_i b_i x_i; of a linear kernel only."""
-        if not (isinstance(self.kernel, str) and self.kernel == "linear"):
+        # Cosine is a subclass of Linear, but its features are unit vectors and not the columns.
+        if not (type(self.kernel) is Linear or (isinstance(self.kernel, str) and self.kernel == "linear")):
             message = "coef_ is only available when using a linear kernel"
             raise AttributeError(message)
         if "support_vectors_" not in vars(self):

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.reading import read_integer
 from mercer.errors import DataError
 
 __all__ = ["edge_error_bound", "rounds_to_zero_error", "training_error_bound"]
@@ -64,6 +65,7 @@ def edge_error_bound(gamma: float, n_rounds: int, *, loose: bool = False) -> flo
     [0.994987, 0.979796, 0.953939]
     """
     gamma = _edge("edge_error_bound", gamma)
+    n_rounds = read_integer("edge_error_bound", "n_rounds", n_rounds, 0)
     return math.exp(-(gamma**2) * n_rounds / 2) if loose else (1 - gamma**2) ** (n_rounds / 2)
 
 
@@ -90,6 +92,7 @@ def rounds_to_zero_error(gamma: float, n_samples: int) -> float:
     [1381.6, 345.4, 153.5]
     """
     gamma = _edge("rounds_to_zero_error", gamma)
+    n_samples = read_integer("rounds_to_zero_error", "n_samples", n_samples, 1, cure="Give the number of rows.")
     return 2 * math.log(n_samples) / gamma**2 if gamma else math.inf
 
 

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from mercer.errors import ParameterError
-from mercer.kernels import Cosine, Linear, Polynomial
+from mercer.kernels import Constant, Difference, Linear, Polynomial, Product, Sum
 from mercer.svm import SVDD, margin_width
 
 __all__ = ["margin_bound", "vc_dimension"]
@@ -57,8 +57,8 @@ def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
     .. math:: h \le \min(\lceil R^2 / \rho^2 \rceil, n) + 1
 
     with :math:`\rho` the margin, R the radius of the smallest sphere around the rows in feature space, and n the
-    dimension of that space: the number of columns d for the linear kernel, of monomials for a polynomial one, infinite
-    for other kernels.
+    dimension of that space: the number of columns d for the linear kernel, of monomials for a polynomial one, sums and
+    products of these for sums and products of kernels, infinite for other kernels.
 
     Parameters
     ----------
@@ -93,11 +93,22 @@ def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
 
 
 def _count_dimensions(kernel: Any, n_features: int) -> float:
-    """Return the dimension of a kernel's feature space; infinity where it is not known."""
-    if isinstance(kernel, Linear) and not isinstance(kernel, Cosine):
+    """Return the dimension of a kernel's feature space; infinity where it is not known.
+
+    A sum of kernels has the features of both side by side, a product all products of two.
+    """
+    if isinstance(kernel, Linear):  # of unit vectors too
         return float(n_features)
+    if isinstance(kernel, Constant):
+        return 1.0
     if isinstance(kernel, Polynomial) and kernel.positive_definite:
         # Monomials of all degrees up to p in d columns, or of degree p alone without an offset.
         degree = int(kernel.degree)
         return float(math.comb(n_features + degree - (kernel.coef0 == 0), degree))
+    if isinstance(kernel, Difference):
+        return math.inf
+    if isinstance(kernel, Sum):
+        return _count_dimensions(kernel.k1, n_features) + _count_dimensions(kernel.k2, n_features)
+    if isinstance(kernel, Product):
+        return _count_dimensions(kernel.k1, n_features) * _count_dimensions(kernel.k2, n_features)
     return math.inf

@@ -6,6 +6,7 @@ logarithms of them.
 
 import math
 
+from mercer._base.reading import read_integer
 from mercer.errors import DataError
 
 __all__ = [
@@ -180,7 +181,4 @@ def _log_odds(name: str, log2_size: float, delta: float) -> float:
 
 def _count(name: str, n_samples: int) -> int:
     """Check that there is a row, and return the number of rows."""
-    if not n_samples >= 1:
-        message = f"{name}: n_samples must be an integer in [1, inf); got {n_samples!r}. Give the number of rows."
-        raise DataError(message)
-    return n_samples
+    return read_integer(name, "n_samples", n_samples, 1, cure="Give the number of rows.")

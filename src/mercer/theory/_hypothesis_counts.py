@@ -2,7 +2,7 @@
 
 import math
 
-from mercer.errors import DataError
+from mercer._base.reading import read_integer
 
 __all__ = ["count_boolean_functions", "log2_tree_count"]
 
@@ -32,12 +32,8 @@ def log2_tree_count(n_features: int, depth: int) -> float:
     >>> [consistent_sample_size(log2_tree_count(10, depth), 0.1) for depth in (1, 3, 5, 7)]
     [67, 247, 966, 3842]
     """
-    if not (n_features >= 1 and depth >= 0):
-        message = (
-            f"log2_tree_count: n_features must be an integer in [1, inf) and depth one in [0, inf); got {n_features!r} "
-            f"and {depth!r}. A leaf alone has depth 0."
-        )
-        raise DataError(message)
+    n_features = read_integer("log2_tree_count", "n_features", n_features, 1)
+    depth = read_integer("log2_tree_count", "depth", depth, 0, cure="A leaf alone has depth 0.")
     return float((2**depth - 1) * (1 + math.log2(n_features)) + 1)
 
 
@@ -59,10 +55,6 @@ def count_boolean_functions(n_features: int) -> int:
     >>> [count_boolean_functions(n) for n in range(5)]
     [2, 4, 16, 256, 65536]
     """
-    if not 0 <= n_features <= 24:
-        message = (
-            f"count_boolean_functions: n_features must be an integer in [0, 24]; got {n_features!r}. The base-2 "
-            f"logarithm of the number is 2**n_features."
-        )
-        raise DataError(message)
+    cure = "The base-2 logarithm of the number is 2**n_features."
+    n_features = read_integer("count_boolean_functions", "n_features", n_features, 0, 24, cure=cure)
     return 2 ** (2**n_features)

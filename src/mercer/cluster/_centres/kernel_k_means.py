@@ -15,7 +15,7 @@ from mercer.cluster._centres.kernel_lloyd import KernelLloyd
 from mercer.cluster._numbering import order_by_first_rows
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
 from mercer.errors import DataError
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import Kernel, Linear, as_kernel
 
 __all__ = ["KernelKMeans"]
 
@@ -222,7 +222,7 @@ class KernelKMeans(ClusterMixin, Estimator):
     def _distances(self, rows: Any) -> tuple[DistanceMatrix | SquaredDistances, Any]:
         """Return the squared distances in feature space, and k(x_i, x_i) of each row, (n,)."""
         n = len(rows)
-        if self.kernel == "linear":
+        if type(self.kernel) is Linear or (isinstance(self.kernel, str) and self.kernel == "linear"):
             # Rows about their mean have the same distances, and fewer digits cancel.
             shifted = rows - rows.mean(axis=0, dtype=np.float64)
             norms = np.einsum("ij,ij->i", shifted, shifted)

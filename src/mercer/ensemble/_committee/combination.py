@@ -1,9 +1,11 @@
 """Combinations of members' predictions, and the variance of their mean."""
 
+import math
 from typing import Any
 
 import numpy as np
 
+from mercer._base.reading import read_integer
 from mercer.errors import DataError
 
 __all__ = ["combine_labels", "combine_numbers", "variance_of_average"]
@@ -106,10 +108,14 @@ def variance_of_average(variance: float, correlation: float, n_members: int) -> 
     >>> variance_of_average(4.0, 0.0, 8), variance_of_average(4.0, 1.0, 8), variance_of_average(4.0, 0.5, 8)
     (0.5, 4.0, 2.25)
     """
-    if not (variance >= 0 and -1 <= correlation <= 1 and n_members >= 1):
+    n_members = read_integer("variance_of_average", "n_members", n_members, 1)
+    # M numbers whose pairs all have one correlation exist from -1 / (M - 1) on: below, their sum has variance < 0.
+    least = -1.0 if n_members == 1 else max(-1.0, -1.0 / (n_members - 1))
+    if not (0 <= variance < math.inf and least - 1e-9 <= correlation <= 1 + 1e-9):
         message = (
-            f"variance_of_average: variance must be in [0, inf), correlation in [-1, 1] and n_members in [1, inf); got "
-            f"{variance!r}, {correlation!r} and {n_members!r}."
+            f"variance_of_average: variance must be in [0, inf) and correlation in [{least:.6g}, 1], since {n_members} "
+            f"numbers cannot all be less correlated; got {variance!r} and {correlation!r}."
         )
         raise DataError(message)
+    correlation = min(max(correlation, least), 1.0)
     return correlation * variance + (1 - correlation) * variance / n_members
