@@ -35,6 +35,7 @@ VERBS_IN_ED = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "sp
 # Names that users or a protocol of the package rely on.
 FIXED_NAMES = {
     "_fitted",
+    "adjusted_rand_score",
     "expected_cost",
     "expected_costs",
     "expected_in_sample_error",
@@ -42,6 +43,7 @@ FIXED_NAMES = {
     "expected_out_of_sample_error",
     "fitted",
     "nested_cv",
+    "normalized_mutual_info_score",
     "penalised_condition_number",
     "resampled_bias_variance",
     "scaled",

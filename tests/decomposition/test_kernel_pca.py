@@ -4,8 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.datasets import make_circles
 from sklearn.decomposition import KernelPCA as Theirs
+from sklearn.metrics.pairwise import rbf_kernel
 
 from mercer import kernels
 from mercer.decomposition import PCA, KernelPCA, reduce_axes
@@ -79,6 +81,68 @@ def test_reduced_sets_have_the_best_coefficients_and_errors_that_fall(rows):
     expected = np.linalg.solve(model.kernel_(rows[:30]), model.kernel_(rows[:30], rows) @ axes)
     np.testing.assert_allclose(few.coefficients, expected, rtol=1e-4, atol=1e-6)
     assert few.points.shape == (30, 5)
+
+
+@pytest.mark.catalogue("KM-15")
+def test_an_axis_of_a_linear_kernel_is_one_point_on_its_line(rows):
+    """Of the linear kernel the first axis is a vector w of the space: any multiple of it spans the axis exactly."""
+    stretched = rows * [3.0, 1.0, 1.0, 0.5, 20.0] + 2.0
+    model = KernelPCA(1, kernel="linear").fit(stretched)
+    centred = stretched - stretched.mean(axis=0)
+    w = np.linalg.svd(centred, full_matrices=False)[2][0]
+    moved = reduce_axes(model, stretched[:1], optimize=True)
+    assert reduce_axes(model, stretched[:1]).errors[0] > 1e-3
+    assert moved.errors[0] < 1e-9
+    point = moved.points[0] / np.linalg.norm(moved.points[0])
+    assert abs(point @ w) == pytest.approx(1.0, abs=1e-6)
+    np.testing.assert_allclose(np.abs(moved.transform(stretched)[:, 0]), np.abs(centred @ w), atol=1e-3)
+
+
+@pytest.mark.catalogue("KM-15")
+def test_one_point_moves_to_the_best_of_a_fine_grid(rows):
+    x = rows[:60, :1] * 2.0
+    model = KernelPCA(1, kernel="rbf", gamma=0.4).fit(x)
+    a = model.eigenvectors_[:, 0] / np.sqrt(model.eigenvalues_[0])
+    grid = np.linspace(x.min() - 2, x.max() + 2, 20001)[:, None]
+    # One point z with k(z, z) = 1: the squared distance is 1 - (sum_i a_i k(z, x_i))^2.
+    errors = 1 - (rbf_kernel(grid, x, gamma=0.4) @ a) ** 2
+    start = x[[np.argmin(1 - (rbf_kernel(x, x, gamma=0.4) @ a) ** 2)]]
+    moved = reduce_axes(model, start, optimize=True)
+    assert moved.errors[0] == pytest.approx(errors.min(), abs=1e-6)
+    assert moved.points[0, 0] == pytest.approx(grid[errors.argmin(), 0], abs=1e-2)
+    assert moved.errors[0] < reduce_axes(model, start).errors[0]
+
+
+@pytest.mark.catalogue("KM-15")
+@pytest.mark.parametrize("kernel", [kernels.RBF(2.0), kernels.Polynomial(2, 0.1, 1.0) + kernels.RBF(1.5)])
+def test_moved_points_are_a_minimum_of_the_distances(rows, kernel):
+    data = rows[:80, :3] * [1.0, 5.0, 0.2]
+    model = KernelPCA(3, kernel=kernel).fit(data)
+    axes = model.eigenvectors_ / np.sqrt(model.eigenvalues_)
+
+    def distance(points):
+        inner = model.kernel_(points, data) @ axes
+        return 3.0 - np.trace(inner.T @ np.linalg.solve(model.kernel_(points), inner))
+
+    moved = reduce_axes(model, 4, optimize=True)
+    assert moved.errors.sum() == pytest.approx(distance(moved.points), abs=1e-7)
+    assert moved.errors.sum() < 0.9 * reduce_axes(model, 4).errors.sum()
+    for point, column in itertools.product(range(4), range(3)):
+        step = np.zeros((4, 3))
+        step[point, column] = 1e-2 * data[:, column].std()
+        assert min(distance(moved.points + step), distance(moved.points - step)) >= moved.errors.sum() - 1e-6
+    # The projections cost four kernel values a row, and are those of the formula.
+    expected = model.kernel_(data, moved.points) @ moved.coefficients
+    np.testing.assert_allclose(moved.transform(data), expected - expected.mean(axis=0), atol=1e-9)
+
+
+def test_points_that_cannot_be_are_refused(rows):
+    model = KernelPCA(2, kernel="rbf").fit(rows)
+    with pytest.raises(DataError, match=r"points must have shape \(q, 5\), q at least 1; got \(3, 2\)"):
+        reduce_axes(model, np.ones((3, 2)))
+    sparse = KernelPCA(2, kernel="rbf").fit(csr_array(rows))
+    with pytest.raises(DataError, match="optimize=True moves points in all columns; got sparse rows"):
+        reduce_axes(sparse, 3, optimize=True)
 
 
 def test_functions_that_are_no_kernels_are_refused_where_it_shows(rows):

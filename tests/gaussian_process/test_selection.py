@@ -2,12 +2,18 @@
 
 import numpy as np
 import pytest
+import sklearn.svm
+from scipy.stats import multivariate_normal
+from sklearn.datasets import make_circles
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import KFold
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from mercer.errors import DataError, ParameterError
 from mercer.gaussian_process import GaussianProcessRegressor, select_kernel
-from mercer.kernels import RBF, Matern, White
+from mercer.kernel_ridge import KernelRidge
+from mercer.kernels import RBF, Linear, Matern, Polynomial, White
+from mercer.svm import SVC
 
 
 def rows():
@@ -40,6 +46,65 @@ def test_a_tiny_width_learns_by_heart_and_a_huge_one_nothing():
     assert found.best_width == 1.0
 
 
+@pytest.mark.catalogue("KM-25")
+def test_every_trial_of_kernel_width_degree_and_cost_is_scored_by_the_folds():
+    """The table against loops over LIBSVM's machines, whose kernels have gamma = 1 / (2 width^2)."""
+    X, y = make_circles(120, factor=0.5, noise=0.12, random_state=0)
+    folds = StratifiedKFold(3, shuffle=True, random_state=1)
+    widths, degrees, costs = [0.02, 0.5, 30.0], [1, 2, 3], [0.01, 1.0, 100.0]
+    kernels = {"Gaussian": RBF(), "polynomial": Polynomial(coef0=1.0), "linear": Linear()}
+    found = select_kernel(
+        SVC(tol=1e-6), X, y, kernels=kernels, widths=widths, degrees=degrees, settings={"C": costs}, cv=folds
+    )
+    assert len(found.trials) == 3 * 3 + 3 * 3 + 3
+    for trial in found.trials:
+        shape = {"kernel": "linear"}
+        if trial["kernel"] == "Gaussian":
+            shape = {"kernel": "rbf", "gamma": 0.5 / trial["width"] ** 2}
+        elif trial["kernel"] == "polynomial":
+            shape = {"kernel": "poly", "gamma": 1.0, "degree": int(trial["degree"]), "coef0": 1.0}
+        theirs = sklearn.svm.SVC(C=trial["C"], tol=1e-6, **shape)
+        hits = [theirs.fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds.split(X, y)]
+        assert trial["score"] == pytest.approx(np.mean(hits), abs=0.02)
+    top = max(found.trials, key=lambda trial: trial["score"])
+    assert (found.best_kernel, found.best_settings["C"]) == (top["kernel"], top["C"])
+    assert found.best_settings["C"] == found.best_estimator.C
+    assert found.best_kernel != "linear"
+    assert found.scores.shape == (3, 3)
+    assert found.scores[2].tolist() == [max(t["score"] for t in found.trials if t["kernel"] == "linear")] * 3
+    # A tiny width learns by heart; a huge one, and a line, cannot bend.
+    tiny = [trial for trial in found.trials if trial["width"] == 0.02 and trial["C"] == 100.0]
+    assert tiny[0]["training_score"] == 1.0
+    assert tiny[0]["score"] < found.scores.max() - 0.1
+    assert found.scores[0, 2] < found.scores[0, 1]
+
+
+@pytest.mark.catalogue("KM-25")
+def test_the_degree_of_a_cubic_and_a_small_penalty_are_found():
+    x = np.random.default_rng(3).uniform(-2, 2, size=(40, 1))
+    y = x[:, 0] ** 3 - 2 * x[:, 0] + 0.05 * np.random.default_rng(4).normal(size=40)
+    kernels, settings = {"polynomial": Polynomial(coef0=1.0)}, {"alpha": [1e-4, 1.0, 1e3]}
+    found = select_kernel(KernelRidge(), x, y, kernels=kernels, degrees=[1, 2, 3, 9], settings=settings, cv=5)
+    assert found.best_degree == found.best_estimator.kernel.degree == 3
+    assert found.best_settings == {"alpha": 1e-4}
+    assert np.isnan(found.best_width)
+    by_degree = {trial["degree"]: trial["score"] for trial in found.trials if trial["alpha"] == 1e-4}
+    assert max(by_degree[1], by_degree[2]) < 0.9 < by_degree[3]
+
+
+@pytest.mark.catalogue("KM-25")
+def test_the_evidence_of_a_noise_is_the_gaussian_density_of_the_targets():
+    X, y = rows()
+    found = select_kernel(
+        GaussianProcessRegressor(), X, y, kernels={"G": RBF()}, widths=[0.3, 1.5], settings={"alpha": [1e-3, 0.01, 1.0]}
+    )
+    for trial in found.trials:
+        covariance = rbf_kernel(X, gamma=0.5 / trial["width"] ** 2) + trial["alpha"] * np.eye(len(X))
+        expected = multivariate_normal(np.zeros(len(X)), covariance).logpdf(y)
+        assert trial["score"] == pytest.approx(expected, rel=1e-6)
+    assert found.best_settings == {"alpha": 0.01}
+
+
 def test_widths_are_set_inside_sums_and_products():
     X, y = rows()
     kernels = {"noisy": 1.0 * Matern(nu=1.5) + White(0.01)}
@@ -54,8 +119,12 @@ def test_what_cannot_be_is_refused_by_name():
         select_kernel(Ridge(), X, y)
     with pytest.raises(ParameterError, match="widths must be one or more numbers"):
         select_kernel(GaussianProcessRegressor(), X, y, widths=[0.0])
-    with pytest.raises(ParameterError, match="must have a length_scale to set"):
+    with pytest.raises(ParameterError, match="must have a length_scale or a degree to set"):
         select_kernel(GaussianProcessRegressor(), X, y, kernels={"noise": White()})
+    with pytest.raises(ParameterError, match="degrees must be one or more numbers"):
+        select_kernel(GaussianProcessRegressor(), X, y, degrees=[])
+    with pytest.raises(ParameterError, match=r"parameters of GaussianProcessRegressor; got 'C' with \[1.0\]"):
+        select_kernel(GaussianProcessRegressor(), X, y, settings={"C": [1.0]})
 
 
 @pytest.mark.catalogue("PL-34")

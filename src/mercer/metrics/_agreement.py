@@ -1,13 +1,32 @@
-"""Measures of a clustering against known classes that scikit-learn does not have."""
+"""Measures of a clustering against known classes: shares, pairs of rows, and information."""
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.special import xlogy
 
+from mercer.errors import ParameterError
 from mercer.metrics._groups import count_pairs
 
-__all__ = ["conditional_entropy", "pair_f_score", "purity_score"]
+__all__ = [
+    "adjusted_rand_score",
+    "conditional_entropy",
+    "mutual_info_score",
+    "normalized_mutual_info_score",
+    "pair_f_score",
+    "purity_score",
+    "rand_score",
+]
+
+# The mean of the two entropies by which mutual information is divided, by name.
+_AVERAGES: dict[str, Callable[[float, float], float]] = {
+    "min": min,
+    "geometric": lambda first, second: math.sqrt(first * second),
+    "arithmetic": lambda first, second: (first + second) / 2.0,
+    "max": max,
+}
 
 
 def purity_score(labels_true: Any, labels_pred: Any) -> float:
@@ -79,12 +98,138 @@ def pair_f_score(labels_true: Any, labels_pred: Any, *, beta: float = 1.0) -> fl
     0.5
     """
     table = count_pairs("pair_f_score", labels_true, labels_pred)
-    together, clustered, true = (_pairs(counts) for counts in (table, table.sum(axis=0), table.sum(axis=1)))
+    together, clustered, true, _ = _count_all(table)
     # Without any pair both partitions are single rows, and equal.
     if clustered == true == 0:
         return 1.0
     # (1 + beta^2) P R / (beta^2 P + R) with precision P = together / clustered and recall R = together / true.
     return float((1.0 + beta**2) * together / (beta**2 * true + clustered))
+
+
+def rand_score(labels_true: Any, labels_pred: Any) -> float:
+    """Return the share of pairs of rows that both labellings treat alike: together in both, or apart in both.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n,)
+        Classes and clusters.
+
+    Returns
+    -------
+    float
+        In [0, 1]; one for equal partitions. Random labels have a high value too; see :func:`adjusted_rand_score`.
+
+    Examples
+    --------
+    >>> from mercer.metrics import rand_score
+    >>> rand_score(["a", "a", "b", "b"], [0, 0, 1, 2])  # one of six pairs differs
+    0.8333333333333334
+    """
+    table = count_pairs("rand_score", labels_true, labels_pred)
+    together, clustered, true, pairs = _count_all(table)
+    return (pairs + 2.0 * together - clustered - true) / pairs if pairs else 1.0
+
+
+def adjusted_rand_score(labels_true: Any, labels_pred: Any) -> float:
+    """Return the Rand index less what chance gives, over the most that is left: 1 if equal, 0 on average if random.
+
+    The mean is over all labellings with the same sizes of clusters, in which T C / N of the N pairs of rows are
+    expected together in both, if T are together in one and C in the other.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n,)
+        Classes and clusters.
+
+    Returns
+    -------
+    float
+        In [-0.5, 1].
+
+    References
+    ----------
+    L. Hubert and P. Arabie, Comparing partitions, Journal of Classification 2 (1985).
+
+    Examples
+    --------
+    >>> from mercer.metrics import adjusted_rand_score
+    >>> round(adjusted_rand_score(["a", "a", "b", "b"], [0, 0, 1, 2]), 6)
+    0.571429
+    """
+    table = count_pairs("adjusted_rand_score", labels_true, labels_pred)
+    together, clustered, true, pairs = _count_all(table)
+    expected = clustered * true / pairs if pairs else 0.0
+    most = (clustered + true) / 2.0
+    # Both partitions are one cluster, or both are single rows: equal, with nothing left to chance.
+    return 1.0 if most == expected else (together - expected) / (most - expected)
+
+
+def mutual_info_score(labels_true: Any, labels_pred: Any) -> float:
+    """Return the mutual information of class and cluster, in nats: what one tells of the other.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n,)
+        Classes and clusters.
+
+    Returns
+    -------
+    float
+        The entropy of the classes less :func:`conditional_entropy`; zero if independent.
+
+    Examples
+    --------
+    >>> from mercer.metrics import mutual_info_score
+    >>> round(mutual_info_score(["a", "a", "b", "b"], [1, 1, 0, 0]), 6)  # log 2
+    0.693147
+    """
+    return _inform(count_pairs("mutual_info_score", labels_true, labels_pred))[0]
+
+
+def normalized_mutual_info_score(labels_true: Any, labels_pred: Any, *, average_method: str = "arithmetic") -> float:
+    """Return the mutual information of class and cluster over a mean of their entropies.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n,)
+        Classes and clusters.
+    average_method : {"min", "geometric", "arithmetic", "max"}, default="arithmetic"
+        Which mean.
+
+    Returns
+    -------
+    float
+        In [0, 1]; one for equal partitions, zero for independent ones.
+
+    Examples
+    --------
+    >>> from mercer.metrics import normalized_mutual_info_score
+    >>> round(normalized_mutual_info_score(["a", "a", "b", "b"], [0, 0, 1, 2]), 6)  # log 2 over (log 2 + 1.5 log 2) / 2
+    0.8
+    """
+    table = count_pairs("normalized_mutual_info_score", labels_true, labels_pred)
+    if average_method not in _AVERAGES:
+        known = ", ".join(map(repr, _AVERAGES))
+        message = f"normalized_mutual_info_score: average_method must be one of {known}; got {average_method!r}."
+        raise ParameterError(message)
+    information, first, second = _inform(table)
+    # One cluster and one class are the same partition.
+    if first == second == 0.0:
+        return 1.0
+    mean = _AVERAGES[average_method](first, second)
+    return float(np.clip(information / mean, 0.0, 1.0)) if mean > 0 else 0.0
+
+
+def _inform(table: Any) -> tuple[float, float, float]:
+    """Return the mutual information of a table of counts, and the entropies of its rows and columns."""
+    shares = table / table.sum()
+    entropies = [float(-xlogy(part, part).sum()) for part in (shares.sum(axis=1), shares.sum(axis=0), shares)]
+    return max(entropies[0] + entropies[1] - entropies[2], 0.0), abs(entropies[0]), abs(entropies[1])
+
+
+def _count_all(table: Any) -> tuple[float, float, float, float]:
+    """Return the pairs of rows that are together in both, in a cluster, in a class, and all pairs."""
+    return _pairs(table), _pairs(table.sum(axis=0)), _pairs(table.sum(axis=1)), _pairs(table.sum())
 
 
 def _pairs(counts: Any) -> float:
