@@ -5,6 +5,7 @@ certificate and the reason why the run ended. Functions of NumPy arrays, and, fo
 torch tensors on any device.
 """
 
+from mercer.optim._batches import iterate_batches
 from mercer.optim._constraints import (
     EqualityMinimum,
     KKTReport,
@@ -99,6 +100,7 @@ __all__ = [
     "classify_learning_rate",
     "compare_methods",
     "find_root",
+    "iterate_batches",
     "list_states",
     "mean_field_entropy",
     "minimize",

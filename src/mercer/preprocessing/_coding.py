@@ -138,7 +138,9 @@ class CategoryCoding:
         if block.shape[1] == 0:
             return np.full(len(block), None, dtype=object)
         # Rows without an indicator were of a category that the training rows did not have.
-        return np.where(block.max(axis=1) > 0, names[block.argmax(axis=1)], None)
+        found = names[block.argmax(axis=1)]
+        found[block.max(axis=1) <= 0] = None
+        return found
 
 
 @plain
