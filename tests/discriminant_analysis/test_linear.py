@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn.discriminant_analysis
 from scipy.special import softmax
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 from sklearn.covariance import LedoitWolf
 from sklearn.datasets import load_wine
 
@@ -111,6 +111,32 @@ def test_correlated_background_defeats_the_nearest_mean_and_not_the_linear_discr
         linear = LinearDiscriminantAnalysis().fit(X, y).score(test, truth)
         nearest = NearestCentroid().fit(X, y).score(test, truth)
         assert linear - nearest > gain if gain else abs(linear - nearest) < 0.02
+        # Accuracies have closed forms: the best is Phi(delta / 2); a plane w . x = b has two Gaussian tails.
+        best = norm.cdf(np.sqrt(signal @ np.linalg.solve(covariance, signal)) / 2)
+        assert linear == pytest.approx(best, abs=0.015)
+        plane = NearestCentroid().fit(X, y)
+        w, b = plane.direction_, plane.threshold_
+        tails = norm.cdf(np.array([b, w @ signal - b]) / np.sqrt(w @ covariance @ w))
+        assert nearest == pytest.approx(tails.mean(), abs=0.02)
+
+
+@pytest.mark.catalogue("DT-22")
+def test_the_discriminant_subtracts_what_all_channels_share_whatever_the_priors():
+    """Two channels, unequal priors, labels -1 and 1: the silent channel gets a weight of the other sign."""
+    covariance, signal = np.array([[4.2, 4.0], [4.0, 4.2]]), np.array([0.8, 0.0])
+    random = np.random.default_rng(0)
+    y = np.where(random.random(6000) < 0.15, 1, -1)
+    X = random.multivariate_normal([0, 0], covariance, 6000) + np.outer(y == 1, signal)
+    model = LinearDiscriminantAnalysis().fit(X, y)
+    exact = np.linalg.solve(covariance, signal)
+    np.testing.assert_allclose(
+        model.coef_[0] / np.linalg.norm(model.coef_[0]), exact / np.linalg.norm(exact), atol=0.03
+    )
+    assert exact[1] < 0 < exact[0]
+    # Bayes' rule with these priors: the error of each class is a Gaussian tail beyond the shifted threshold.
+    delta, shift = np.sqrt(signal @ exact), np.log(0.85 / 0.15)
+    tails = norm.cdf([-delta / 2 - shift / delta, -delta / 2 + shift / delta])
+    assert model.score(X, y) == pytest.approx(1 - 0.85 * tails[0] - 0.15 * tails[1], abs=0.015)
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=repr)

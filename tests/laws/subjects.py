@@ -14,6 +14,7 @@ from sklearn.datasets import make_blobs, make_classification, make_regression
 from sklearn.preprocessing import StandardScaler
 
 from mercer._families import FAMILIES
+from mercer.preprocessing import WordPresence
 from tests.laws.settings import SETTINGS
 
 
@@ -127,7 +128,8 @@ def public_estimators() -> list[type]:
         package = importlib.import_module(f"mercer.{family}")
         for name in package.__all__:
             thing = getattr(package, name)
-            if inspect.isclass(thing) and issubclass(thing, BaseEstimator):
+            # The laws' rows are tables of numbers: what takes texts alone has its own tests.
+            if inspect.isclass(thing) and issubclass(thing, BaseEstimator) and thing is not WordPresence:
                 found.add(thing)
     return sorted(found, key=lambda one: one.__name__)
 

@@ -248,7 +248,6 @@ def test_a_shortcut_shows_on_another_source():
         compare_sources(LogisticRegression(), X, y, np.zeros(600))
 
 
-@pytest.mark.catalogue("MS-01")
 def test_a_hold_out_split_is_disjoint_and_whole():
     rows = np.arange(200)
     labels = np.tile([0, 0, 0, 1], 50)
@@ -279,7 +278,6 @@ def test_r_squared_can_be_negative():
     assert LinearRegression().fit(np.arange(4)[:, None], y).score(np.arange(4)[:, None], y) == pytest.approx(1.0)
 
 
-@pytest.mark.catalogue("MS-13")
 def test_measures_of_error_on_hand_computed_cases():
     y, told = np.array([1.0, 2.0, 4.0]), np.array([1.0, 4.0, 3.0])
     assert mean_squared_error(y, told) == pytest.approx(5 / 3)
@@ -300,7 +298,6 @@ def test_measures_of_error_on_hand_computed_cases():
     assert log_loss(true, chance) == pytest.approx(-np.mean(np.log(np.where(true == 1, chance, 1 - chance))))
 
 
-@pytest.mark.catalogue("WF-04")
 def test_shuffled_batches_show_each_row_once_an_epoch():
     orders = [shuffle(np.arange(10), random_state=epoch) for epoch in range(3)]
     for order in orders:

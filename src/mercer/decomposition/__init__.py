@@ -3,6 +3,16 @@
 from mercer.decomposition._incremental_pca import IncrementalPCA
 from mercer.decomposition._kernel_pca import KernelPCA
 from mercer.decomposition._pca import PCA
+from mercer.decomposition._power_iteration import PowerIteration, power_iteration, whitening_matrix
 from mercer.decomposition._reduced_set import ReducedAxes, reduce_axes
 
-__all__ = ["PCA", "IncrementalPCA", "KernelPCA", "ReducedAxes", "reduce_axes"]
+__all__ = [
+    "PCA",
+    "IncrementalPCA",
+    "KernelPCA",
+    "PowerIteration",
+    "ReducedAxes",
+    "power_iteration",
+    "reduce_axes",
+    "whitening_matrix",
+]

@@ -60,6 +60,7 @@ from mercer.estimation._likelihood import Estimate, maximum_a_posteriori, maximu
 from mercer.estimation._maximum_entropy import MaximumEntropy, maximum_entropy
 from mercer.estimation._multivariate import MultivariateGaussianDensity
 from mercer.estimation._prediction import optimal_prediction
+from mercer.estimation._running import RunningDensity
 from mercer.estimation._simulation import (
     EstimatorRisk,
     LargeSamples,
@@ -108,6 +109,7 @@ __all__ = [
     "MultivariateGaussianDensity",
     "PoissonDensity",
     "PredictiveDensity",
+    "RunningDensity",
     "TransformedDensity",
     "UniformDensity",
     "akaike_criterion",

@@ -16,6 +16,7 @@ from mercer.model_selection._estimates import (
     compare_estimates,
     simulate_selection,
 )
+from mercer.model_selection._hold_out import HoldOut, hold_out_split
 from mercer.model_selection._interval import ScoreInterval, score_interval
 from mercer.model_selection._nested import NestedResult, nested_cv
 from mercer.model_selection._plan import Trial
@@ -30,6 +31,7 @@ __all__ = [
     "Candidate",
     "Contender",
     "ErrorEstimates",
+    "HoldOut",
     "NestedResult",
     "ScoreCurve",
     "ScoreInterval",
@@ -44,6 +46,7 @@ __all__ = [
     "compare_sources",
     "complexity_curve",
     "degrees_of_freedom",
+    "hold_out_split",
     "learning_curve",
     "nested_cv",
     "one_standard_error",

@@ -76,7 +76,7 @@ def _find_weights(subject: str, model: Any) -> Any:
     return last
 
 
-def degrees_of_freedom(estimator: Any, X: Any, y: Any = None, *, step: float = 1e-3) -> float:
+def degrees_of_freedom(estimator: Any, X: Any, y: Any = None, *, step: float | None = None) -> float:
     r"""Compute the effective degrees of freedom of a regressor: the sum of the derivatives of predictions by targets.
 
     .. math:: df = \sum_i \frac{\partial \hat y_i}{\partial y_i} = \operatorname{tr} S
@@ -91,8 +91,9 @@ def degrees_of_freedom(estimator: Any, X: Any, y: Any = None, *, step: float = 1
         The rows.
     y : array-like of shape (n_samples,) or None, default=None
         The targets around which derivatives are taken; None takes zeros. For linear smoothers they do not matter.
-    step : float, default=1e-3
-        Change of each target; any is exact for linear smoothers.
+    step : float or None, default=None
+        Change of each target, which any linear smoother follows exactly; None takes a thousandth of the targets' range,
+        so that neither rounding of large targets nor bends of other models matter.
 
     Returns
     -------
@@ -119,6 +120,11 @@ def degrees_of_freedom(estimator: Any, X: Any, y: Any = None, *, step: float = 1
     """
     X = np.asarray(X, dtype=float)
     target = np.zeros(len(X)) if y is None else np.asarray(y, dtype=float)
+    if step is None:
+        step = 1e-3 * (float(np.ptp(target)) or float(np.abs(target).max(initial=0.0)) or 1.0)
+    if not np.isfinite(step) or step == 0:
+        message = f"degrees_of_freedom: step must be a number other than zero; got {step!r}."
+        raise ParameterError(message)
     # A linear smoother has y^ = S y, so that a forward difference of any width gives the diagonal of S exactly.
     before = clone(estimator).fit(X, target).predict(X)
     total = 0.0

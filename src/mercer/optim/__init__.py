@@ -6,6 +6,7 @@ torch tensors on any device.
 """
 
 from mercer._renaming import forward_old_names
+from mercer.optim._batches import iterate_batches
 from mercer.optim._constraints import (
     EqualityMinimum,
     KKTReport,
@@ -100,6 +101,7 @@ __all__ = [
     "classify_learning_rate",
     "compare_methods",
     "find_root",
+    "iterate_batches",
     "list_states",
     "mean_field_entropy",
     "minimize",

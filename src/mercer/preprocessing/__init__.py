@@ -7,6 +7,7 @@ from mercer.preprocessing._radial import RadialBasis
 from mercer.preprocessing._spline import SplineBasis
 from mercer.preprocessing._standard_scaler import StandardScaler
 from mercer.preprocessing._table_encoder import TableEncoder
+from mercer.preprocessing._word_presence import WordPresence
 
 __all__ = [
     "FourierBasis",
@@ -16,4 +17,5 @@ __all__ = [
     "SplineBasis",
     "StandardScaler",
     "TableEncoder",
+    "WordPresence",
 ]

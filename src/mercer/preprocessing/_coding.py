@@ -50,6 +50,10 @@ class NumberCoding:
     def write(self, columns: Columns, index: int, out: np.ndarray) -> None:
         _write_filled(columns.numbers(index), self.fill, self.missing, out)
 
+    def read_back(self, block: np.ndarray) -> np.ndarray:
+        """Return the numbers of output columns; those that are marked as missing are NaN."""
+        return np.where(block[:, -1] > 0.5, np.nan, block[:, 0]) if self.missing else block[:, 0].copy()
+
 
 def _write_filled(values: np.ndarray, fill: float, missing: bool, out: np.ndarray) -> None:
     """Write the values with `fill` for missing ones; mark these in the last column if `missing`."""
@@ -124,6 +128,20 @@ class CategoryCoding:
         rows = np.flatnonzero(places >= 0)
         out[rows, places[rows]] = 1.0
 
+    def read_back(self, block: np.ndarray) -> np.ndarray:
+        """Return the category of the highest indicator, or of the code; None where it is missing or none is known."""
+        size = len(self.categories)
+        names = np.append(self.categories, np.array([None] * 3, dtype=object))
+        if self.codes:
+            codes = np.where(np.isnan(block[:, 0]), size + 1, block[:, 0])
+            return names[np.clip(np.rint(codes), 0, size + 1).astype(np.intp)]
+        if block.shape[1] == 0:
+            return np.full(len(block), None, dtype=object)
+        # Rows without an indicator were of a category that the training rows did not have.
+        found = names[block.argmax(axis=1)]
+        found[block.max(axis=1) <= 0] = None
+        return found
+
 
 @plain
 @dataclass(frozen=True, eq=False)
@@ -167,6 +185,14 @@ class DateCoding:
             out[:, 1 + 2 * place] = np.sin(angle)
             out[:, 2 + 2 * place] = np.cos(angle)
 
+    def read_back(self, block: np.ndarray) -> np.ndarray:
+        """Return the moments, to the second; missing ones are NaT."""
+        known = np.isfinite(block[:, 0])
+        if self.missing:
+            known &= block[:, -1] < 0.5
+        seconds = np.rint(np.where(known, block[:, 0], 0.0) * _DAY).astype(np.int64)
+        return np.where(known, seconds.astype("datetime64[s]"), np.datetime64("NaT", "s"))
+
 
 @plain
 @dataclass(frozen=True, eq=False)
@@ -200,6 +226,10 @@ class TextCoding:
         out[:] = 0.0
         rows, places = self.list_entries(columns, index)
         out[rows, places] = 1.0
+
+    def read_back(self, block: np.ndarray) -> np.ndarray:
+        """Return the words of the vocabulary that each text held, joined by spaces."""
+        return np.array([" ".join(self.words[row > 0.5]) for row in block], dtype=object)
 
     def list_entries(self, columns: Columns, index: int) -> tuple[list[int], list[int]]:
         """Return the rows and output columns of the words that the texts hold."""

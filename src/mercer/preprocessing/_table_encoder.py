@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, hstack
+from scipy.sparse import csc_array, csr_array, hstack, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
@@ -264,6 +264,46 @@ class TableEncoder(Basis):
         # Columns write into separate slices of `out`: threads need no lock.
         run_numbered(write, len(self._codings), self._threads(), lambda done: None)
         return out
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Return the table that numbers stand for.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features_out)
+            Numbers as :meth:`transform` returns them; of indicators the highest counts, so that probabilities of the
+            categories can be given too.
+
+        Returns
+        -------
+        dict of ndarray of shape (n_samples,)
+            Columns by name, without ignored ones, as ``pandas.DataFrame`` and ``polars.DataFrame`` take them. Numbers
+            are NaN where they were missing; categories are texts, and None where they were missing, rare or new; dates
+            are moments of NumPy; of a text the known words are left, in the order of the alphabet.
+
+        Examples
+        --------
+        >>> from mercer.preprocessing import TableEncoder
+        >>> encoder = TableEncoder(min_frequency=1).fit([["Audi"], ["BMW"], ["VW"]])
+        >>> encoder.inverse_transform([[1, 0, 0], [0.1, 0.2, 0.7]])["x0"].tolist()
+        ['Audi', 'VW']
+        """
+        check_is_fitted(self)
+        rows = X.toarray() if issparse(X) else np.asarray(X, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self._n_features_out:
+            message = (
+                f"TableEncoder: inverse_transform needs the {self._n_features_out} columns that transform returns; got "
+                f"shape {rows.shape}."
+            )
+            raise DataError(message)
+        known = vars(self).get("feature_names_in_")
+        names = [f"x{index}" for index in range(self.n_features_in_)] if known is None else known
+        starts = self._find_starts()
+        return {
+            str(name): coding.read_back(rows[:, starts[index] : starts[index + 1]])
+            for index, (name, coding) in enumerate(zip(names, self._codings, strict=True))
+            if coding is not None
+        }
 
     def _find_starts(self) -> np.ndarray:
         """Return the index of the first output column of each column, and their total."""

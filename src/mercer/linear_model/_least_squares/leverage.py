@@ -7,7 +7,7 @@ leverage |U_i|^2 in [0, 1]. U is never formed for leverages: one pass gives the 
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_consistent_length
 
 from mercer._base.validation import FLOATS
 from mercer._source import Source, open_source
@@ -15,7 +15,7 @@ from mercer._source.memory import require_memory
 from mercer._source.threads import n_threads, one_blas_thread
 from mercer._statistic import Moments
 from mercer._statistic.triangle import Triangle
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 from mercer.linear_model._least_squares.least_squares import LinearRegression
 
 __all__ = ["hat_matrix", "leave_one_out_residuals", "leverages"]
@@ -76,8 +76,13 @@ def hat_matrix(X: Any, *, fit_intercept: bool = True, n_jobs: int | None = None)
         return basis @ basis.T + (1.0 / source.n_rows if fit_intercept else 0.0)
 
 
-def leave_one_out_residuals(X: Any, y: Any, *, fit_intercept: bool = True, n_jobs: int | None = None) -> np.ndarray:
+def leave_one_out_residuals(
+    X: Any, y: Any, *, alpha: float = 0.0, fit_intercept: bool = True, n_jobs: int | None = None
+) -> np.ndarray:
     """Compute the residual of each row under the model fitted without it, r_i / (1 - h_i), from one fit.
+
+    h_i is the derivative of the prediction for a row by its own target. For kernel ridge regression see
+    ``KernelRidge(leave_one_out=True)``.
 
     Parameters
     ----------
@@ -85,6 +90,8 @@ def leave_one_out_residuals(X: Any, y: Any, *, fit_intercept: bool = True, n_job
         Rows.
     y : array-like of shape (n_samples,) or (n_samples, n_targets)
         Targets.
+    alpha : float, default=0.0
+        Strength of the penalty: of ridge regression, |y - X w - b|^2 + alpha |w|^2, where positive.
     fit_intercept, n_jobs
         As for :func:`leverages`.
 
@@ -99,10 +106,30 @@ def leave_one_out_residuals(X: Any, y: Any, *, fit_intercept: bool = True, n_job
     >>> leave_one_out_residuals([[0.0], [1.0], [2.0]], [0.0, 1.0, 5.0]).round(6)
     array([ 3. , -1.5,  3. ])
     """
+    if not alpha >= 0:
+        message = f"leave_one_out_residuals: alpha must be a number in [0, inf); got {alpha!r}."
+        raise ParameterError(message)
+    if alpha > 0:
+        return _ridge_residuals(X, y, float(alpha), fit_intercept)
     left = 1.0 - leverages(X, fit_intercept=fit_intercept, n_jobs=n_jobs)
     left[left <= 1e-12] = np.nan
     residuals = LinearRegression(fit_intercept=fit_intercept, n_jobs=n_jobs).fit(X, y).residuals(X, y)
     return residuals / (left if residuals.ndim == 1 else left[:, None])
+
+
+def _ridge_residuals(X: Any, y: Any, alpha: float, fit_intercept: bool) -> np.ndarray:
+    """Return r_i / (1 - h_i) of ridge regression, h_i = 1 / n + sum_k s_k^2 / (s_k^2 + alpha) u_ik^2 if centred."""
+    rows, targets = check_array(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    check_consistent_length(rows, targets)
+    if fit_intercept:
+        # Without a penalty on the intercept, the model of centred rows and targets is the model itself.
+        rows, targets = rows - rows.mean(axis=0), targets - targets.mean(axis=0)
+    with one_blas_thread():
+        left, singular, _ = np.linalg.svd(rows, full_matrices=False)
+        shares = singular**2 / (singular**2 + alpha)
+        fitted = left @ (shares[:, None] * (left.T @ targets.reshape(len(rows), -1)))
+    own = (left**2) @ shares + (1.0 / len(rows) if fit_intercept else 0.0)
+    return (targets - fitted.reshape(targets.shape)) / (1.0 - own if targets.ndim == 1 else (1.0 - own)[:, None])
 
 
 def _open_rows(X: Any, n_jobs: int | None) -> Source:
