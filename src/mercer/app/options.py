@@ -225,6 +225,21 @@ class Options:
     encoding: str | None = _option(
         TEXT, "reading the table", "the encoding of a text file", otherwise="guessed", metavar="NAME"
     )
+    decimal: str | None = _option(
+        TEXT,
+        "reading the table",
+        "the decimal mark of numbers that are texts",
+        otherwise="guessed",
+        choices=("point", "comma"),
+    )
+    missing: Sequence[str] = _option(
+        NAMES,
+        "reading the table",
+        "values that mean a missing one, such as -999, beside the usual spellings",
+        default=(),
+        metavar="VALUES",
+    )
+    day_first: bool = _option(FLAG, "reading the table", "read 3/4/2020 as the third of April", default=False)
     sheet: str | None = _option(
         TEXT, "reading the table", "the sheet of an Excel file to read", otherwise="the first", metavar="NAME"
     )

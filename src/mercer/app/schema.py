@@ -42,16 +42,28 @@ class Schema:
 def _find_kind(encoder: Any, place: int) -> str:
     """Return the kind of a column; categories that were numbers or booleans in the table are read as such again."""
     kind = encoder.kinds_[place]
-    if kind == "date":
-        # As in the training table: 3/4 alone does not tell whether the day or the month comes first.
+    if kind in ("date", "number"):
+        # As in the training table: 3/4 alone does not tell whether the day or the month comes first, and 1.234 alone
+        # not whether the point separates thousands.
         form = encoder._codings[place].form
-        return f"date {form}" if form else kind
+        return f"{kind} {form}" if form else kind
     if kind != "category":
         return kind
     names = set(encoder.categories_[place])
     if names and names <= {"True", "False"}:
         return "truth"
-    return "numeral" if names and all(set(name) <= _NUMERALS and name[-1:].isdigit() for name in names) else kind
+    return "numeral" if names and all(map(_is_numeral, names)) else kind
+
+
+def _is_numeral(name: str) -> bool:
+    """Return whether the name of a category is that of a number: 7, but not 007, nor more digits than a float has."""
+    if not set(name) <= _NUMERALS or not name[-1:].isdigit():
+        return False
+    try:
+        value = float(name)
+    except ValueError:
+        return False
+    return name in (repr(value), str(int(value)) if value.is_integer() and abs(value) < 2.0**53 else "")
 
 
 def load_model(path: str) -> tuple[Any, Schema]:

@@ -29,26 +29,30 @@ def find_words(text: str | None) -> set[str]:
 @plain
 @dataclass(frozen=True, eq=False)
 class NumberCoding:
-    """A number; a missing one becomes the median of the training rows."""
+    """A number; a missing one becomes the median of the training rows.
+
+    ``form`` is how numbers that are texts are written, one of `numerals.FORMS`; None takes numbers only.
+    """
 
     fill: float
     missing: bool
+    form: str | None = None
     kind: ClassVar[str] = "number"
     density: ClassVar[float] = 1.0
 
     @classmethod
-    def learn(cls, columns: Columns, index: int, missing: str) -> "NumberCoding":
-        values = columns.numbers(index)
+    def learn(cls, columns: Columns, index: int, missing: str, form: str | None = None) -> "NumberCoding":
+        values = columns.values(index, form)
         unknown = np.isnan(values)
         known = values[~unknown] if unknown.any() else values
         fill = float(np.median(known)) if missing != "keep" and len(known) else 0.0
-        return cls(np.nan if missing == "keep" else fill, bool(missing == "indicator" and unknown.any()))
+        return cls(np.nan if missing == "keep" else fill, bool(missing == "indicator" and unknown.any()), form)
 
     def names(self, column: str) -> list[str]:
         return [column, f"{column} is missing"] if self.missing else [column]
 
     def write(self, columns: Columns, index: int, out: np.ndarray) -> None:
-        _write_filled(columns.numbers(index), self.fill, self.missing, out)
+        _write_filled(columns.values(index, self.form), self.fill, self.missing, out)
 
     def read_back(self, block: np.ndarray) -> np.ndarray:
         """Return the numbers of output columns; those that are marked as missing are NaN."""

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from mercer._base.opening import check_place
 from mercer._source import place_of
 from mercer.errors import DataError
+from mercer.preprocessing.numerals import read_numeral
 
 __all__ = ["Columns", "open_columns"]
 
@@ -71,6 +72,14 @@ class Columns:
     def numbers(self, index: int) -> np.ndarray:
         """Return the values of a column as floats."""
         raise NotImplementedError
+
+    def values(self, index: int, form: str | None = None) -> np.ndarray:
+        """Return the values of a column as floats; texts are read as numbers of the form `form`."""
+        if form is None or self.kind(index) != "category":
+            return self.numbers(index)
+        texts, codes = self.factorise(index)
+        # Each distinct text is read once. The code -1 of missing values takes the last entry, which is NaN.
+        return np.array([*(read_numeral(text, form) for text in texts), np.nan])[codes]
 
     def seconds(self, index: int, form: str | None = None) -> np.ndarray:
         """Return dates as seconds since the start of 1970, in float64; texts are read by the format `form`."""

@@ -17,6 +17,7 @@ from mercer.errors import DataError
 from mercer.preprocessing._basis import Basis
 from mercer.preprocessing._coding import CategoryCoding, DateCoding, NumberCoding, TextCoding
 from mercer.preprocessing._columns import Columns, open_columns
+from mercer.preprocessing.numerals import FORMS
 
 __all__ = ["TableEncoder"]
 
@@ -42,7 +43,8 @@ class TableEncoder(Basis):
     kinds : one of 'auto' or an instance of dict, default='auto'
         ``"number"``, ``"category"``, ``"date"``, ``"text"`` or ``"ignored"`` for columns by name (of an array: by
         index). Other columns have the kind of their type: text is a category. A date may come with its format, as
-        ``datetime.strptime`` takes it: ``"date %d/%m/%Y"``.
+        ``datetime.strptime`` takes it: ``"date %d/%m/%Y"``. Numbers that are texts may come with an example of how they
+        are written: ``"number 1,234.5"``; currencies, units and per cent signs are skipped.
     categories : one of 'indicator', 'code', default='indicator'
         One column for each category, or one column with the index of the category, which trees can split.
     min_frequency : an integer in [1, inf), default=5
@@ -172,7 +174,8 @@ class TableEncoder(Basis):
         chosen = self.kinds if isinstance(self.kinds, dict) else {}
         given = {self._find_name(columns, key): kind for key, kind in chosen.items()}
         for name, kind in given.items():
-            if kind not in _KINDS and not kind.startswith("date %"):
+            written = kind.startswith("date %") or kind.removeprefix("number ") in FORMS
+            if kind not in _KINDS and not written:
                 message = f"TableEncoder: kinds[{name!r}] must be one of {', '.join(_KINDS)}; got {kind!r}."
                 raise DataError(message)
         return {name: given.get(name) or columns.kind(index) for index, name in enumerate(columns.names)}
@@ -200,8 +203,8 @@ class TableEncoder(Basis):
 
     def _learn_coding(self, columns: Columns, index: int, kind: str) -> Any:
         """Learn the coding of one column; None if it is ignored."""
-        if kind == "number":
-            return NumberCoding.learn(columns, index, self.missing)
+        if kind.startswith("number"):
+            return NumberCoding.learn(columns, index, self.missing, kind.removeprefix("number").strip() or None)
         if kind.startswith("date"):
             form = kind.removeprefix("date").strip() or None
             return DateCoding.learn(columns, index, self.missing, self.dates, form)

@@ -94,7 +94,7 @@ def _print_answer(record: Any, report: Path) -> None:
     """Print the answer, the warnings about the data, and where the report is."""
     lines = [record.answer]
     for notice in record.data.notices:
-        if notice.level != "note":
+        if notice.level != "note" or notice.told:
             lines.append(f"{notice.level}: {notice.subject}: {notice.text} {notice.advice}".rstrip())
     lines.append(f"report: {report}")
     sys.stdout.write("\n".join(lines) + "\n")

@@ -24,9 +24,14 @@ def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int
     Gaps are `marked` by a column of zeros and ones. Where distances count it must not be: scaled to variance one, the
     mark of two gaps in 300 rows is larger than anything else in these rows.
     """
-    dates = {name: f"date {form}" for name, form in material.forms.items() if material.kinds.get(name) == "date"}
+    # How dates and numbers are written in texts, so that the model takes the table as it is.
+    written = {
+        name: f"{material.kinds[name]} {form}"
+        for name, form in material.forms.items()
+        if material.kinds.get(name) in ("date", "number")
+    }
     return TableEncoder(
-        material.kinds | dates,
+        material.kinds | written,
         categories="code" if "codes" in needs else "indicator",
         missing="keep" if "missing" in needs else "indicator" if marked else "fill",
         sparse_output="auto" if n_columns > _MOST_DENSE and "dense" not in needs else False,

@@ -59,6 +59,7 @@ class Notice:
     subject: str  # a column, a candidate, or "the table"
     text: str
     cure: str = ""
+    told: bool = False  # whether the command line prints it although it is a note; it prints all others
 
     @property
     def advice(self) -> str:

@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 
 from mercer.app.study.record import Notice
+from mercer.app.table.date_forms import find_forms, is_compact_date
 from mercer.app.table.delimited import MISSING
 from mercer.app.table.table import quote
+from mercer.app.table.written_numbers import describe_sentinel, list_units, read_written_numbers
+from mercer.preprocessing.numerals import FORMS, read_numeral
 
 __all__ = ["Typing", "spell_categories", "type_columns"]
 
@@ -17,14 +20,6 @@ _MOSTLY = 0.9
 _SOME = 0.5
 # Dates outside these years are taken for mistakes.
 _YEARS = (1500, 2500)
-# Formats of dates, by the character between their parts.
-_FORMATS = {
-    "/": ("%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y"),
-    "-": ("%Y-%m-%d", "%d-%m-%Y", "%d-%b-%Y"),
-    ".": ("%d.%m.%Y",),
-    " ": ("%d %b %Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"),
-}
-_CLOCKS = ("", " %H:%M", " %H:%M:%S", "T%H:%M:%S")
 
 
 @dataclass
@@ -32,21 +27,47 @@ class Typing:
     """Converts columns to plain types, one after the other, and collects notices.
 
     `kinds` are the kinds that the user gave: all values of a number column are read as numbers, a category or a text is
-    left as it is written, and a date may come with its format ("date %d/%m/%Y"). `forms` are the formats found.
+    left as it is written, and a date or a number may come with its format ("date %d/%m/%Y", "number 1,234.5"). `forms`
+    are the formats found.
     """
 
     kinds: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)  # further spellings of a missing value
+    decimal: str | None = None  # the decimal mark of written numbers; None guesses it
+    day_first: bool = False
     notices: list[Notice] = field(default_factory=list)
     forms: dict[str, str] = field(default_factory=dict)
 
     def convert(self, name: str, column: Any) -> Any:
-        """Return the column as float64, int64, bool, datetime64 or text."""
+        """Return the column as float64, int64, bool, datetime64 or text, without values that count as missing."""
+        plain = self._convert(name, column)
+        if plain.dtype.kind not in "if":
+            return plain
+        marks = [number for text in self.missing if not np.isnan(number := _read_float(text))]
+        if marks and plain.isin(marks).any():
+            plain = plain.astype("float64").mask(plain.isin(marks))
+        self._inspect_numbers(name, plain)
+        return plain
+
+    def _inspect_numbers(self, name: str, column: Any) -> None:
+        """Add notices about numbers that may be dates or may mean missing values."""
+        if name in self.kinds:
+            return
+        numbers = column.to_numpy(dtype=float)
+        if is_compact_date(numbers):
+            text = f"The numbers look like dates ({quote(int(column.dropna().iloc[0]))}). They are used as numbers."
+            self.notices.append(Notice("warning", name, text, f"give --date {name} to read them as dates"))
+        elif (notice := describe_sentinel(name, numbers)) is not None:
+            self.notices.append(notice)
+
+    def _convert(self, name: str, column: Any) -> Any:
+        """Return the column with a plain type."""
         import pandas
 
         given = self.kinds.get(name)
         kind = column.dtype
         if isinstance(kind, pandas.CategoricalDtype):
-            return self.convert(name, column.astype(kind.categories.dtype if len(kind.categories) else "float64"))
+            return self._convert(name, column.astype(kind.categories.dtype if len(kind.categories) else "float64"))
         if isinstance(kind, pandas.DatetimeTZDtype):
             column = column.dt.tz_convert("UTC").dt.tz_localize(None)
         if column.dtype.kind == "M":
@@ -54,8 +75,12 @@ class Typing:
         if column.dtype.kind == "m":
             return column.dt.total_seconds()
         if column.dtype.kind == "c":
-            return self.convert(name, column.map(str))
+            return self._convert(name, column.map(str))
         if column.dtype.kind in "iuf":
+            if given is not None and given.startswith("date") and is_compact_date(column.to_numpy(dtype=float)):
+                self.forms[name] = "%Y%m%d"
+                texts = column.map(lambda value: f"{value:.0f}", na_action="ignore")
+                return self._drop_far_dates(name, pandas.to_datetime(texts, format="%Y%m%d", errors="coerce"))
             return _convert_numbers(column)
         if column.dtype.kind == "b":
             return column.astype(bool) if not column.isna().any() else _convert_texts(column.astype(object))
@@ -73,8 +98,8 @@ class Typing:
             if kinds <= {int, float, np.float64, np.int64} or {kind.__name__ for kind in kinds} == {"Decimal"}:
                 return _convert_numbers(column.astype(float))
             if all(hasattr(value, "year") for value in known):
-                return self.convert(name, pandas.to_datetime(column, errors="coerce"))
-        texts = _convert_texts(column)
+                return self._convert(name, pandas.to_datetime(column, errors="coerce"))
+        texts = _convert_texts(column, self.missing)
         if given in ("category", "text", "id", "ignored"):
             return texts
         return self._type_texts(name, texts, given)
@@ -93,7 +118,21 @@ class Typing:
             return texts
         numbers = pandas.to_numeric(pandas.Series(values, dtype=object), errors="coerce").to_numpy(dtype=float)
         share = counts.to_numpy()[~np.isnan(numbers)].sum() / n_known
-        if given == "number" or (given is None and share >= _MOSTLY):
+        plain = given == "number" or (given is None and share >= _MOSTLY)
+        if given in (None, "number") and share < 1.0:
+            forms = tuple(form for form in FORMS if self.decimal is None or form[-2] == self.decimal)
+            written = read_written_numbers(values, counts.to_numpy(), forms, share + 1e-9 if plain else _MOSTLY)
+            if written is not None:
+                self.forms[name] = written.form
+                changed = np.flatnonzero(np.isnan(numbers) & ~np.isnan(written.values))
+                self.notices.append(written.describe(name, str(values[changed[0]])))
+                numbers, share, plain = written.values, written.share, True
+        elif given is not None and given.startswith("number "):
+            form = given.removeprefix("number ")
+            numbers = np.array([read_numeral(str(value), form) for value in values])
+            share = counts.to_numpy()[~np.isnan(numbers)].sum() / n_known
+            plain = True
+        if plain:
             self._say_mixed(name, values[np.isnan(numbers)], round((1 - share) * n_known), n_known)
             return _convert_numbers(texts.map(dict(zip(values, numbers))).astype(float))
         if given in (None, "time") or given.startswith("date"):
@@ -101,6 +140,10 @@ class Typing:
             dates = self._read_dates(name, values, counts.to_numpy(), given is not None, form)
             if dates is not None:
                 return texts.map(dict(zip(values, dates))).astype("datetime64[s]")
+        units = list_units(values) if given is None else []
+        if 1 < len(units) <= 5:
+            text = f"The values are numbers with different units ({quote(*units)}). The column is read as text."
+            self.notices.append(Notice("warning", name, text, "write all of them in one unit"))
         if share >= _SOME:
             others = quote(*values[np.isnan(numbers)][:2])
             text = f"Only {share:.0%} of the values are numbers; others are {others}. The column is read as text."
@@ -123,8 +166,9 @@ class Typing:
         texts = pandas.Series(values, dtype=object)
         best: Any = None
         best_share, ties = 0.0, 0
-        for pattern in [form] if form else _list_forms(str(values[0])):
-            parsed = pandas.to_datetime(texts, format=pattern, errors="coerce")
+        for pattern in [form] if form else find_forms(values, self.day_first):
+            parsed = pandas.to_datetime(texts, format=pattern, errors="coerce", utc="%z" in pattern)
+            parsed = parsed.dt.tz_localize(None) if "%z" in pattern else parsed
             share = counts[parsed.notna().to_numpy()].sum() / counts.sum()
             ties += int(share == best_share and share > 0)
             if share > best_share:
@@ -138,7 +182,12 @@ class Typing:
         if ties:
             example = f"{quote(values[0])} was read as {best.iloc[0].day} {best.iloc[0]:%B %Y}"
             text = f"The dates can be read with the day or the month first; {example}."
-            self.notices.append(Notice("warning", name, text, "write dates as year-month-day"))
+            other = "the month first" if self.day_first else "give --day-first to read the day first"
+            cure = f"write dates as year-month-day, or leave out --day-first to read {other}"
+            self.notices.append(Notice("warning", name, text, cure if self.day_first else other))
+        elif "%y" in self.forms.get(name, ""):
+            text = f"The years have two digits: {quote(values[0])} is read as {best.iloc[0]:%Y-%m-%d}."
+            self.notices.append(Notice("note", name, text, f"give --category {name} if these are no dates"))
         self._say_out_of_range(name, values[best.isna().to_numpy()], int(counts[best.isna().to_numpy()].sum()))
         return self._drop_far_dates(name, best).to_numpy()
 
@@ -158,13 +207,6 @@ class Typing:
             verb, suffix = ("date is", "s") if count == 1 else ("dates are", "")
             text = f"{count} {verb} out of range ({quote(*values[:3], most=3)}) and count{suffix} as missing."
             self.notices.append(Notice("warning", name, text, "correct them"))
-
-
-def _list_forms(example: str) -> list[str]:
-    """Return the formats that a date such as `example` may have."""
-    mark = next((mark for mark in _FORMATS if mark in example[1:5]), " ")
-    clocks = _CLOCKS if len(example) > 11 else ("",)
-    return [form + clock for form in _FORMATS[mark] for clock in clocks]
 
 
 def _has_digits(values: np.ndarray) -> bool:
@@ -187,22 +229,33 @@ def _convert_numbers(column: Any) -> Any:
     return column.__class__(values, index=column.index)
 
 
-def _convert_texts(column: Any) -> Any:
-    """Return texts without surrounding blanks; common spellings of a missing value count as missing."""
+def _read_float(text: str) -> float:
+    """Return the number that a text is, or NaN."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
+def _convert_texts(column: Any, further: list[str] | None = None) -> Any:
+    """Return texts without surrounding blanks; common spellings of a missing value, and `further`, count as missing."""
     import pandas
 
     if column.dtype == object:
         column = column.map(lambda value: value if isinstance(value, str) else str(value), na_action="ignore")
     column = column.astype("str").str.strip()
-    missing = column.isin(MISSING)
+    missing = column.isin([*MISSING, *(further or [])])
     return column.mask(missing) if missing.any() else column.astype(pandas.StringDtype(na_value=np.nan))
 
 
-def type_columns(frame: Any, kinds: dict[str, str] | None = None) -> tuple[Any, Typing]:
-    """Return the frame with plain columns, and the notices and date formats from the conversion."""
+def type_columns(frame: Any, kinds: dict[str, str] | None = None, **options: Any) -> tuple[Any, Typing]:
+    """Return the frame with plain columns, and the notices and formats from the conversion.
+
+    `options` are further fields of :class:`Typing`.
+    """
     import pandas
 
-    typing = Typing(dict(kinds or {}))
+    typing = Typing(dict(kinds or {}), **options)
     columns = {name: typing.convert(name, frame[name]) for name in frame.columns}
     return pandas.DataFrame(columns, index=frame.index), typing
 

@@ -13,7 +13,7 @@ from typing import Any
 from mercer.app.study.record import Notice
 from mercer.app.table.blanks import join_by_tabs, looks_blank_separated, split_blanks
 from mercer.app.table.format import FORMATS, Place
-from mercer.app.table.header import NUMBER, Header, describe_names, find_header, holds_values, name_columns
+from mercer.app.table.header import NUMBER, Header, describe_names, find_codes, find_header, holds_values, name_columns
 from mercer.app.table.table import quote
 from mercer.errors import DataError
 
@@ -64,11 +64,14 @@ class Dialect:
     decimal: str = "."
     long_values: bool = False  # quoted values with line ends inside
     compressed: bool = False
+    codes: dict[str, str] = field(default_factory=dict)  # columns of digits that are no numbers, with an example
     notices: list[Notice] = field(default_factory=list)
 
 
-def find_dialect(place: Place, delimiter: str | None, encoding: str | None, compressed: bool = False) -> Dialect:
-    """Return how a file is written, as its first lines show."""
+def find_dialect(
+    place: Place, delimiter: str | None, encoding: str | None, compressed: bool = False, mark: str | None = None
+) -> Dialect:
+    """Return how a file is written, as its first lines show; `mark` is the decimal mark, if it is known."""
     with _open_bytes(place, compressed) as file:
         sample = file.read(_SAMPLE)
         # A header may be longer than any sample: a million names are eight million bytes.
@@ -87,16 +90,32 @@ def find_dialect(place: Place, delimiter: str | None, encoding: str | None, comp
     names = name_columns(place.name, header.names if headed else [""] * len(header.names))
     notices += _describe_header(header, headed, names, records)
     fields_below = [value for record in records[header.place + 1 : header.place + 200] for value in record]
-    decimal = "."
+    decimal = mark or "."
     pointed = any("." in field for field in fields_below if NUMBER.fullmatch(field))
-    if chosen != "," and not pointed and any(map(_DECIMAL_COMMA.fullmatch, fields_below)):
+    if mark is None and chosen != "," and not pointed and any(map(_DECIMAL_COMMA.fullmatch, fields_below)):
         decimal = ","
         notices.append(Notice("note", "the table", "Numbers are read with a decimal comma."))
     skipped = lines[header.place] if headed else lines[header.place - 1] if header.place else 0
+    codes = find_codes(names, records[header.place + 1 :])
     blanks = chosen == " "
-    return Dialect(
-        "\t" if blanks else chosen, encoding, names, skipped, blanks, decimal, '"' in text, compressed, notices
-    )
+    chosen = "\t" if blanks else chosen
+    return Dialect(chosen, encoding, names, skipped, blanks, decimal, '"' in text, compressed, codes, notices)
+
+
+def keep_codes(dialect: Dialect, kinds: dict[str, str]) -> Dialect:
+    """Return the dialect in which codes, and columns that were given as categories or texts, stay as written."""
+    codes = {name: example for name, example in dialect.codes.items() if name not in kinds}
+    notices = [
+        Notice(
+            "note",
+            name,
+            f"The digits are codes, such as {quote(example)}, and no numbers. They are read as texts.",
+            f"give --number {name} to read them as numbers",
+        )
+        for name, example in codes.items()
+    ]
+    given = {name: "" for name, kind in kinds.items() if kind in ("category", "text") and name in dialect.names}
+    return replace(dialect, codes=codes | given, notices=[*dialect.notices, *notices])
 
 
 def _describe_header(header: Header, headed: bool, names: list[str], records: list[list[str]]) -> list[Notice]:
@@ -246,7 +265,7 @@ def read_delimited(place: Place, dialect: Dialect, columns: list[str] | None) ->
         skipped.append(row)
         return "skip"
 
-    reading, parsing, converting = _make_options(dialect, None)
+    reading, parsing, converting = _make_options(dialect, dict.fromkeys(dialect.codes, pyarrow.string()))
     parsing.invalid_row_handler = skip
     if columns is not None:
         converting.include_columns = columns

@@ -9,7 +9,7 @@ from mercer.app.study.record import Notice
 from mercer.app.table.table import MOST_COLUMNS, quote
 from mercer.errors import DataError
 
-__all__ = ["NUMBER", "Header", "describe_names", "find_header", "holds_values", "name_columns"]
+__all__ = ["NUMBER", "Header", "describe_names", "find_codes", "find_header", "holds_values", "name_columns"]
 
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*")
 # Titles and comments above the names; a file with more lines of other widths is hardly a table.
@@ -88,6 +88,22 @@ def holds_values(header: Header, records: Sequence[Sequence[str]]) -> bool:
         if not (NUMBER.fullmatch(name) if numeric else name in {value.strip() for value in values}):
             return False
     return True
+
+
+def find_codes(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Return the columns of digits that are codes, with an example: they begin with zeros, or have 19 digits or more.
+
+    As a number, 01234 would lose its zero and a number of 19 digits its last ones.
+    """
+    codes = {}
+    full = [row for row in rows if len(row) == len(names)]
+    for place, name in enumerate(names):
+        values = [value for row in full if (value := row[place].strip())]
+        if values and all(value.isdigit() for value in values):
+            code = next((value for value in values if (len(value) > 1 and value[0] == "0") or len(value) > 18), None)
+            if code is not None:
+                codes[name] = code
+    return codes
 
 
 def name_columns(table: str, given: Iterable[str]) -> list[str]:

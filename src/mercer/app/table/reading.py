@@ -8,7 +8,7 @@ from typing import Any
 
 from mercer.app.study.record import Notice
 from mercer.app.table.column_type import type_columns
-from mercer.app.table.delimited import find_dialect, read_delimited
+from mercer.app.table.delimited import find_dialect, keep_codes, read_delimited
 from mercer.app.table.format import Place, find_format, find_place, report_damage
 from mercer.app.table.header import describe_names, name_columns
 from mercer.app.table.other_formats import list_parquet_files, read_other
@@ -27,6 +27,9 @@ def read_table(
     encoding: str | None = None,
     columns: Sequence[str] | None = None,
     kinds: dict[str, str] | None = None,
+    missing: Sequence[str] = (),
+    decimal: str | None = None,
+    day_first: bool = False,
 ) -> Table:
     """Read a table of any format and give its columns plain types.
 
@@ -43,6 +46,12 @@ def read_table(
         The columns to read; None means all.
     kinds : dict or None
         The known kinds of columns: a ``"number"`` is read as a number, a ``"category"`` as it is written.
+    missing : list of str
+        Values that count as missing, beside the usual ones.
+    decimal : {"point", "comma"} or None
+        The decimal mark of numbers; None guesses it.
+    day_first : bool
+        Whether 3/4/2020 is the third of April.
 
     Returns
     -------
@@ -54,24 +63,30 @@ def read_table(
     DataError
         If this is not a table; the message says what to do.
     """
+    mark = None if decimal is None else {"comma": ",", "point": "."}.get(decimal, decimal)
+    typing = {"missing": list(missing), "decimal": mark, "day_first": day_first}
     if not isinstance(source, str | Path):
-        return _read_frame(source, columns, kinds)
+        return _read_frame(source, columns, kinds, typing)
     place = find_place(source)
     kind = find_format(place)
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(_digest_file, place)
         if kind in ("delimited", "gzip"):
             with report_damage(place):
-                dialect = find_dialect(place, delimiter, encoding, kind == "gzip")
+                dialect = find_dialect(place, delimiter, encoding, kind == "gzip", mark)
                 _check_wanted(place.name, dialect.names, columns)
+                dialect = keep_codes(dialect, kinds or {})
+                kinds = dict.fromkeys(dialect.codes, "category") | (kinds or {})
                 content, notices = read_delimited(place, dialect, list(columns) if columns else None)
         else:
             content, notices = read_other(kind, place, sheet, query)
         frame, remarks = make_frame(content, place.name, columns)
-        return _make_table(place.name, frame, kinds, [*notices, *remarks], digest.result())
+        return _make_table(place.name, frame, kinds, [*notices, *remarks], digest.result(), typing)
 
 
-def _read_frame(source: Any, columns: Sequence[str] | None, kinds: dict[str, str] | None) -> Table:
+def _read_frame(
+    source: Any, columns: Sequence[str] | None, kinds: dict[str, str] | None, typing: dict[str, Any]
+) -> Table:
     """Return a frame of the user as a table."""
     import pandas
 
@@ -81,14 +96,16 @@ def _read_frame(source: Any, columns: Sequence[str] | None, kinds: dict[str, str
         digest.update(
             pandas.util.hash_pandas_object(frame[name].astype(object).map(str), index=False).to_numpy().tobytes()
         )
-    return _make_table("frame", frame, kinds, notices, digest.hexdigest())
+    return _make_table("frame", frame, kinds, notices, digest.hexdigest(), typing)
 
 
-def _make_table(name: str, frame: Any, kinds: dict[str, str] | None, notices: list[Notice], digest: str) -> Table:
+def _make_table(
+    name: str, frame: Any, kinds: dict[str, str] | None, notices: list[Notice], digest: str, options: dict[str, Any]
+) -> Table:
     if len(frame) == 0:
         message = f"{name}: the table has column names but no rows. Give a table with rows."
         raise DataError(message)
-    plain, typing = type_columns(frame, kinds)
+    plain, typing = type_columns(frame, kinds, **options)
     return Table(name, plain, digest, [*notices, *typing.notices], typing.forms)
 
 

@@ -110,7 +110,24 @@ def guess_roles(
         strength = measure_associations(table.frame, table.frame[target], task, kinds)
         _mark_leaks(guesses, strength, target, LEAK[task], given, keep_leaks)
     notices += [notice for guess in guesses.values() for notice in guess.notices]
+    notices += _list_unused(guesses)
     return _make_roles(table, guesses, strength, special, task), notices
+
+
+def _list_unused(guesses: dict[str, _Guess]) -> list[Notice]:
+    """Return one notice about all columns that are not used and have no notice of their own."""
+    unused = [
+        (name, guess.reason)
+        for name, guess in guesses.items()
+        if guess.role in ("id", "constant") and not guess.notices
+    ]
+    if not unused:
+        return []
+    parts = [f"{quote(name)} ({reason})" for name, reason in unused[:8]]
+    more = f" and {len(unused) - 8} more" if len(unused) > 8 else ""
+    text = f"Not used: {', '.join(parts)}{more}."
+    cure = f"give --keep {unused[0][0] if len(unused) == 1 else 'COLUMN'} to use {'it' if len(unused) == 1 else 'one'}"
+    return [Notice("note", "the columns", text, cure, told=True)]
 
 
 def _make_roles(
@@ -180,7 +197,8 @@ def _check_without_target(table: Table) -> list[Notice]:
     name = find_likely_target(table)
     if name is None:
         return []
-    return [Notice("note", name, "This column looks like a target.", f"give --target {name} to predict it")]
+    text, cure = "This column looks like a target.", f"give --target {name} to predict it"
+    return [Notice("note", name, text, cure, told=True)]
 
 
 def _guess(name: str, column: Any, given: str | None) -> _Guess:

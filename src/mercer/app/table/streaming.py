@@ -5,7 +5,7 @@ that does not have its type on, the column is read as text.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ class Stream:
     sheet: str | None = None
     query: str | None = None
     frame: Any = None  # the rows, if they are in memory
+    typing: dict[str, Any] = field(default_factory=dict)  # options of the conversion to plain types
     renamed: bool = False  # whether the file has other names than `names`
     notices: list[Notice] = field(default_factory=list)  # at most one per column, about the rows read so far
 
@@ -58,26 +59,31 @@ class Stream:
         query: str | None = None,
         delimiter: str | None = None,
         encoding: str | None = None,
+        missing: Sequence[str] = (),
+        decimal: str | None = None,
+        day_first: bool = False,
         rows: int = 65_536,
     ) -> "Stream":
         """Open a table and read its column names."""
+        mark = None if decimal is None else {"comma": ",", "point": "."}.get(decimal, decimal)
+        typing = {"missing": list(missing), "decimal": mark, "day_first": day_first}
         if not isinstance(source, str | Path):
             frame, _ = make_frame(source, "frame")
-            return cls(Place("frame", None), "frame", list(frame.columns), rows=rows, frame=frame)
+            return cls(Place("frame", None), "frame", list(frame.columns), rows=rows, frame=frame, typing=typing)
         place = find_place(source)
         kind = find_format(place)
         if kind in ("delimited", "gzip"):
             with report_damage(place):
-                dialect = find_dialect(place, delimiter, encoding, kind == "gzip")
-            return cls(place, kind, dialect.names, rows=rows, dialect=dialect)
+                dialect = find_dialect(place, delimiter, encoding, kind == "gzip", mark)
+            return cls(place, kind, dialect.names, rows=rows, dialect=dialect, typing=typing)
         if kind in ("parquet", "folder", "arrow", "stream", "sqlite") or (kind == "json" and not is_json_list(place)):
-            stream = cls(place, kind, [], rows=rows, sheet=sheet, query=query)
+            stream = cls(place, kind, [], rows=rows, sheet=sheet, query=query, typing=typing)
             with report_damage(place):
                 stream.names = stream._find_names()
         else:
             # Excel files are small, and a JSON list cannot be read in parts: they are read whole.
             frame, _ = make_frame(read_other(kind, place, sheet, query)[0], place.name)
-            stream = cls(place, "frame", list(frame.columns), rows=rows, frame=frame)
+            stream = cls(place, "frame", list(frame.columns), rows=rows, frame=frame, typing=typing)
         written, stream.names = stream.names, name_columns(place.name, stream.names)
         # Names that the file does not hold cannot be asked for: all columns are read, renamed, and then chosen.
         stream.renamed = written != stream.names
@@ -111,7 +117,9 @@ class Stream:
                 frame = next(frames, None)
             if frame is None:
                 return
-            plain, typing = type_columns(make_frame(frame, self.place.name, self.columns)[0], self._typing)
+            plain, typing = type_columns(
+                make_frame(frame, self.place.name, self.columns)[0], self._typing, **self.typing
+            )
             for name, kind in self.kinds.items():
                 # SQLite has no booleans: it stores 0 and 1.
                 if kind == "truth" and plain[name].dtype.kind in "if" and not plain[name].isna().any():
