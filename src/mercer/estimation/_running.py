@@ -107,6 +107,10 @@ class RunningDensity:
         """Draw `n` independent observations from the estimate."""
         return self._estimate().sample(n, random_state)
 
+    def parameters(self) -> dict[str, Any]:
+        """Return the estimated parameters by name."""
+        return self._estimate().parameters()
+
     def _estimate(self) -> Any:
         return self.density_ if self.weight_ > 0 else self.density
 
