@@ -10,8 +10,9 @@ from mercer.errors import DataError, ParameterError
 from mercer.kernel_ridge import KernelRidge
 from mercer.kernels import RBF, Polynomial
 from mercer.linear_model import Lasso, LinearRegression, Ridge, leave_one_out_residuals
-from mercer.model_selection import degrees_of_freedom, parameter_count, roughness, vc_dimension, weight_norm
+from mercer.model_selection import degrees_of_freedom, parameter_count, roughness, weight_norm
 from mercer.preprocessing import SplineBasis
+from mercer.theory import vc_dimension
 
 
 def solve_ridge(X, y, alpha, intercept):
