@@ -1,0 +1,1 @@
+"""Graphs: orders, moral graphs, triangulations, cliques, junction trees and separation."""

@@ -1,0 +1,1 @@
+"""Inference: enumeration, elimination, compiled junction trees, explanations and approximations on demand."""

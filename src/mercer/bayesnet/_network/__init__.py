@@ -1,0 +1,1 @@
+"""Networks: the class, its worked examples, generated networks and samples."""

@@ -1,0 +1,1 @@
+"""Tables of discrete variables: factors, probability tables, events and conditional independence."""
