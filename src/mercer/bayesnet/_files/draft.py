@@ -42,7 +42,7 @@ class NetworkDraft:
         self.lines[name] = line
 
     def add_family(self, name: str, parents: list[str], line: int) -> tuple[int, ...]:
-        """Note the parents of a variable, and return the shape of its table."""
+        """Store the parents of a variable, and return the shape of its table."""
         for member in (name, *parents):
             if member not in self.states:
                 raise refuse(self.form, line, f"{member!r} must be declared before its table", "Declare the variable.")
@@ -78,7 +78,9 @@ class NetworkDraft:
             given = ", ".join(
                 f"{parent}={self.states[parent][code]}" for parent, code in zip(self.parents[name], place, strict=True)
             )
-            rule = f"the probabilities of {name!r}{f' given {given}' if given else ''} must sum to 1; got {sums[place]:g}"
+            rule = (
+                f"the probabilities of {name!r}{f' given {given}' if given else ''} must sum to 1; got {sums[place]:g}"
+            )
             raise refuse(self.form, where, rule, "Correct them.")
         self.tables[name] = table
 
@@ -105,5 +107,8 @@ class NetworkDraft:
             if (cycle := find_cycle(edges)) is not None:
                 path = " -> ".join(names[node] for node in cycle)
                 line = self.lines[names[cycle[0]]]
-                raise refuse(self.form, line, f"parents must not form a cycle; got {path}", "Remove one of these edges.")
-        return BayesianNetwork(self.states, {name: self.parents[name] for name in names}, self.tables)
+                raise refuse(
+                    self.form, line, f"parents must not form a cycle; got {path}", "Remove one of these edges."
+                )
+        states = {name: tuple(values) for name, values in self.states.items()}
+        return BayesianNetwork(states, {name: tuple(self.parents[name]) for name in names}, self.tables)

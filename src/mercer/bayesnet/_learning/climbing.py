@@ -18,7 +18,7 @@ from mercer._types import Array
 from mercer.bayesnet._learning.constraints import Constraints, mark_reachable
 from mercer.bayesnet._learning.counter import ScoredFamilies
 
-__all__ = ["ClimbState", "HillClimbing"]
+__all__ = ["HillClimbing", "StructureClimb"]
 
 # A smaller relative gain is rounding: reversing an edge between equivalent structures must not count as a gain.
 _ROUNDING = 1e-10
@@ -30,7 +30,7 @@ _STATEMENT = (
 
 @plain
 @dataclass(frozen=True, eq=False)
-class ClimbState:
+class StructureClimb:
     """A structure under way and the best one so far; entry (p, c) of a matrix is the edge from p to c.
 
     ``tabu`` lists the pairs of variables that recent moves changed, the latest last; ``stall`` counts the moves since
@@ -78,18 +78,18 @@ class HillClimbing:
     n_restarts: int
     seed: Array
 
-    def solve(self, state: ClimbState | None = None) -> Solver:
+    def solve(self, state: StructureClimb | None = None) -> Solver:
         """Climb, from the start or from `state`."""
         board = _Board(self, self.start if state is None else state.edges)
         if state is None:
             value = board.total
-            state = ClimbState(0, self.start, np.empty((0, 2), np.intp), 0, value, self.start, value)
+            state = StructureClimb(0, self.start, np.empty((0, 2), np.intp), 0, value, self.start, value)
             yield self._report(state, value)
         while state.n_moves < self.max_iter:
             gain, move = board.find_move(state.tabu)
             small = _ROUNDING * (1.0 + abs(state.peak))
-            spent = move is None or (gain <= small and state.stall >= (self.max_stall if self.tabu_length else 0))
-            if spent:
+            stalled = gain <= small and state.stall >= (self.max_stall if self.tabu_length else 0)
+            if move is None or stalled:
                 if state.restart >= self.n_restarts:
                     break
                 state = self._restart(state, board)
@@ -103,11 +103,11 @@ class HillClimbing:
         certificate = Certificate.of("gain of one edge", max(gain, 0.0), tolerance, _STATEMENT)
         return Solution(state, finished, certificate)
 
-    def _report(self, state: ClimbState, value: float) -> Step:
+    def _report(self, state: StructureClimb, value: float) -> Step:
         extra = {"score": value, "edges": float(np.count_nonzero(state.edges)), "restart": float(state.restart)}
         return Step(state.best_score, state, extra=extra)
 
-    def _advance(self, state: ClimbState, board: "_Board", move: tuple[str, int, int]) -> ClimbState:
+    def _advance(self, state: StructureClimb, board: "_Board", move: tuple[str, int, int]) -> StructureClimb:
         """Return the state after a move."""
         value, small = board.total, _ROUNDING * (1.0 + abs(state.peak))
         tabu = np.concatenate([state.tabu, [sorted(move[1:])]])[max(0, len(state.tabu) + 1 - self.tabu_length) :]
@@ -124,7 +124,7 @@ class HillClimbing:
             state = replace(state, best=board.edges.copy(), best_score=value)
         return state
 
-    def _restart(self, state: ClimbState, board: "_Board") -> ClimbState:
+    def _restart(self, state: StructureClimb, board: "_Board") -> StructureClimb:
         """Start the next run from the best structure, changed by random moves."""
         random = np.random.default_rng(child_seed(self.seed, state.restart + 1))
         board.set_edges(state.best)
@@ -191,13 +191,15 @@ class _Board:
 
     def find_move(self, tabu: Array) -> tuple[float, tuple[str, int, int] | None]:
         """Return the best move that changes no pair in `tabu`, and its gain; of equals the first."""
-        best, move = -np.inf, None
+        best = -np.inf
+        move: tuple[str, int, int] | None = None
         for kind, gains in zip(("add", "remove", "reverse"), self._score_moves(), strict=True):
             gains[tabu[:, 0], tabu[:, 1]] = -np.inf
             gains[tabu[:, 1], tabu[:, 0]] = -np.inf
             place = int(np.argmax(gains))
             if gains.flat[place] > best:
-                best, move = float(gains.flat[place]), (kind, *map(int, divmod(place, len(gains))))
+                parent, child = divmod(place, len(gains))
+                best, move = float(gains.flat[place]), (kind, parent, child)
         return best, move
 
     def list_moves(self) -> list[tuple[str, int, int]]:

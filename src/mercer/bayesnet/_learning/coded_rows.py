@@ -128,9 +128,16 @@ class CodedRows:
             raise DataError(message)
         return self.names.index(name)
 
+    def count_gaps_as_states(self) -> "CodedRows":
+        """Return the rows with a missing value as one more state, None, of the columns that have any."""
+        states = tuple(
+            (*states, None) if has_gaps else states for states, has_gaps in zip(self.states, self.missing, strict=True)
+        )
+        return CodedRows(self.names, states, self.columns, self.weights)
+
     def require_complete(self, subject: str, cure: str) -> None:
         """Raise if a value is missing."""
         if self.missing.any():
             name = self.names[int(np.argmax(self.missing))]
-            message = f"{subject}: no value may be missing; column {name!r} has missing values. {cure}"
+            message = f"{subject}: Input X contains NaN: no value may be missing, and column {name!r} has gaps. {cure}"
             raise DataError(message)

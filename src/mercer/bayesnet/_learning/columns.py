@@ -1,4 +1,4 @@
-"""Columns as states: read frames, arrays and dictionaries, find the states of each column, and code new rows by them."""
+"""Columns as states: read frames, arrays and dictionaries, find the states of columns, and code rows by them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

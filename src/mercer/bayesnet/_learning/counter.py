@@ -71,8 +71,8 @@ class FamilyCounter:
         names = ", ".join(repr(self.rows.names[member]) for member in members)
         n_cells = prod(int(self.coded_sizes[member]) for member in members)
         message = (
-            f"FamilyCounter: a table may have at most {MOST_CELLS} entries; that of {names} would have {n_cells}. Lower "
-            f"max_parents, or join states."
+            f"FamilyCounter: a table may have at most {MOST_CELLS} entries; that of {names} would have {n_cells}. "
+            f"Lower max_parents, or join states."
         )
         raise MemoryForecastError(message)
 
@@ -104,7 +104,10 @@ class ScoredFamilies:
         wanted = list(candidates)
         unknown = [candidate for candidate in wanted if (node, family | {candidate}) not in self._known]
         sizes = self.counter.coded_sizes
-        cells = {candidate: int(sizes[candidate] * sizes[node]) * prod(int(sizes[parent]) for parent in family) for candidate in unknown}
+        cells = {
+            candidate: int(sizes[candidate] * sizes[node]) * prod(int(sizes[parent]) for parent in family)
+            for candidate in unknown
+        }
         for candidate in unknown:
             if cells[candidate] > MOST_CELLS:
                 self._known[node, family | {candidate}] = -np.inf
@@ -114,7 +117,10 @@ class ScoredFamilies:
             results: list[Any] = []
             threads = self.counter.threads if len(groups) > 1 else 1
             run_numbered(
-                lambda number: self._score_group(node, base, groups[number], cells), len(groups), threads, results.append
+                lambda number: self._score_group(node, base, groups[number], cells),
+                len(groups),
+                threads,
+                results.append,
             )
             for group, values in zip(groups, results, strict=True):
                 for candidate, value in zip(group, values, strict=True):

@@ -34,12 +34,16 @@ def find_best_structure(subject: str, families: ScoredFamilies, constraints: Con
         )
         raise UnsupportedError(message)
     n_sets = 2**d
-    require_memory(subject, 12.0 * d * n_sets / 2 + 10.0 * n_sets, f"the scores of {d} x 2^{d - 1} families", "use 'hill_climb'")
+    require_memory(
+        subject, 12.0 * d * n_sets / 2 + 10.0 * n_sets, f"the scores of {d} x 2^{d - 1} families", "use 'hill_climb'"
+    )
     most = min(constraints.max_parents, limit_parents(families))
     tops = [_find_best_parents(families, constraints, node, most) for node in range(d)]
     best, sinks = _find_sinks(tops, d)
     if not np.isfinite(best[-1]):
-        message = f"{subject}: no structure keeps all constraints. Drop required or forbidden edges, or raise max_parents."
+        message = (
+            f"{subject}: no structure keeps all constraints. Drop required or forbidden edges, or raise max_parents."
+        )
         raise DataError(message)
     return _read_structure(tops, sinks, d)
 
@@ -56,9 +60,7 @@ def limit_parents(families: ScoredFamilies) -> int:
     return min(d - 1, max(1, int(np.ceil(np.log2(2 * score.total / np.log(score.total))))))
 
 
-def _find_best_parents(
-    families: ScoredFamilies, constraints: Constraints, node: int, most: int
-) -> tuple[Array, Array]:
+def _find_best_parents(families: ScoredFamilies, constraints: Constraints, node: int, most: int) -> tuple[Array, Array]:
     """Return top(node, C) and its parents, for all sets C of the other variables, as bits in their order."""
     d = len(constraints.allowed)
     others = [other for other in range(d) if other != node]

@@ -80,10 +80,7 @@ class FamilyScore:
         return likelihood - free if self.name == "aic" else likelihood
 
     def _evaluate_dirichlet(self, cells: Array, n_states: int, starts: Array, lengths: Array) -> Array:
-        if self.name == "k2":
-            prior = np.ones(len(lengths))
-        else:
-            prior = self.sample_size / (lengths * n_states)
+        prior = np.ones(len(lengths)) if self.name == "k2" else self.sample_size / (lengths * n_states)
         spread = np.repeat(prior, lengths)[:, None]
         totals = cells.sum(axis=1)
         # Most combinations have no rows, and their terms are zero: the gamma function is evaluated for the others only.
