@@ -26,9 +26,8 @@ def collect_factors(
 
     With `targets`, tables of variables that are no ancestors of a target or of evidence are left out: they sum to one.
     """
-    needed = network.variables.keys()
-    if targets is not None:
-        needed = find_ancestors(network.parents, [*targets, *codes, *likelihoods])
+    causes = list(network.variables) if targets is None else [*targets, *codes, *likelihoods]
+    needed = find_ancestors(network.parents, causes)
     factors = []
     for name in network.variables:
         if name in needed:

@@ -29,8 +29,8 @@ def _find_states(name: Any, table: Any, has_parents: bool) -> list[Any]:
     rows = list(table.values()) if has_parents else [table]
     if not all(isinstance(row, Mapping) for row in rows):
         message = (
-            f"BayesianNetwork: the table of {name!r} must be a dict from the states of its parents to dicts from its own "
-            "states to probabilities."
+            f"BayesianNetwork: the table of {name!r} must be a dict from the states of its parents to dicts from its "
+            "own states to probabilities."
         )
         raise DataError(message)
     return list(dict.fromkeys(state for row in rows for state in row))
@@ -55,8 +55,8 @@ def _fill_table(name: Any, table: Mapping[Any, Any], variables: Variables, above
         for state, probability in row.items():
             filled[(*place, find_state("BayesianNetwork", variables, name, state))] = probability
     if not seen.all():
-        place = np.unravel_index(int(np.argmin(seen)), seen.shape)
-        states = tuple(variables[parent][code] for parent, code in zip(above, place, strict=True))
-        message = f"BayesianNetwork: the table of {name!r} must have a row for the parents' states {states!r}."
+        gap = np.unravel_index(int(np.argmin(seen)), seen.shape)
+        missing = tuple(variables[parent][code] for parent, code in zip(above, gap, strict=True))
+        message = f"BayesianNetwork: the table of {name!r} must have a row for the parents' states {missing!r}."
         raise DataError(message)
     return filled

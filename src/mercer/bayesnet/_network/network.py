@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from mercer._plain import plain
-from mercer.bayesnet._graphs.order import find_children, read_parents, sort_nodes
+from mercer.bayesnet._graphs.order import Parents, find_children, read_parents, sort_nodes
 from mercer.bayesnet._inference.enumeration import enumerate_joint, multiply_rows
+from mercer.bayesnet._inference.junction_tree import JunctionTree
 from mercer.bayesnet._network.dicts import read_dicts
 from mercer.bayesnet._network.queries import NetworkQueries
 from mercer.bayesnet._tables.factor import Factor
 from mercer.bayesnet._tables.rows import code_rows
 from mercer.bayesnet._tables.table import ProbabilityTable
-from mercer.bayesnet._tables.variables import list_some, read_variables
+from mercer.bayesnet._tables.variables import Variables, list_some, read_variables
 from mercer.errors import DataError
 
 __all__ = ["BayesianNetwork"]
@@ -25,7 +26,7 @@ _SUM_TOLERANCE = 1e-3
 
 
 @plain
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class BayesianNetwork(NetworkQueries):
     """A directed acyclic graph with a conditional probability table at each node.
 
@@ -70,11 +71,23 @@ class BayesianNetwork(NetworkQueries):
     [0.659, 0.341]
     """
 
-    variables: dict[Any, tuple[Any, ...]]
-    parents: dict[Any, tuple[Any, ...]]
+    variables: Variables
+    parents: Parents
     tables: dict[Any, np.ndarray]
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        variables: Mapping[Any, Sequence[Any]],
+        parents: Mapping[Any, Sequence[Any]] | None,
+        tables: Mapping[Any, Any],
+    ) -> None:
+        object.__setattr__(self, "variables", variables)
+        object.__setattr__(self, "parents", parents)
+        object.__setattr__(self, "tables", tables)
+        self.check()
+
+    def check(self) -> None:
+        """Check variables, graph and tables; raise DataError with what is wrong."""
         variables = read_variables("BayesianNetwork", self.variables)
         parents = read_parents("BayesianNetwork", self.parents, variables)
         sort_nodes("BayesianNetwork", parents)
@@ -105,7 +118,10 @@ class BayesianNetwork(NetworkQueries):
         --------
         >>> from mercer.bayesnet import BayesianNetwork
         >>> network = BayesianNetwork.from_dicts(
-        ...     {"rain": {"yes": 0.3, "no": 0.7}, "wet": {"yes": {"on": 0.9, "off": 0.1}, "no": {"on": 0.2, "off": 0.8}}},
+        ...     {
+        ...         "rain": {"yes": 0.3, "no": 0.7},
+        ...         "wet": {"yes": {"on": 0.9, "off": 0.1}, "no": {"on": 0.2, "off": 0.8}},
+        ...     },
         ...     {"wet": ["rain"]},
         ... )
         >>> network.tables["wet"].tolist()
@@ -157,6 +173,15 @@ class BayesianNetwork(NetworkQueries):
     def n_parameters(self) -> int:
         """The number of free probabilities."""
         return sum(table.size // table.shape[-1] * (table.shape[-1] - 1) for table in self.tables.values())
+
+    @cached_property
+    def _tree(self) -> JunctionTree:  # type: ignore[override]
+        """The compiled network that queries share."""
+        return JunctionTree(self)
+
+    def compile(self) -> JunctionTree:
+        """Return a junction tree of its own, which holds evidence and can be updated."""
+        return JunctionTree(self)
 
     def factor(self, name: Any) -> Factor:
         """Return the conditional table of a variable as a factor over its parents and itself."""
@@ -218,8 +243,9 @@ def _read_table(name: Any, variables: dict[Any, tuple[Any, ...]], above: tuple[A
         place = np.unravel_index(int(np.abs(sums - 1).argmax()), sums.shape)[:-1]
         states = {parent: variables[parent][code] for parent, code in zip(above, place, strict=True)}
         where = f" given {states!r}" if states else ""
-        message = f"BayesianNetwork: the table of {name!r} must sum to 1{where}; got {sums[(*place, 0)]:g}."
-        raise DataError(f"{message} Divide the row by its sum.")
+        message = f"BayesianNetwork: the table of {name!r} must sum to 1{where}; got {sums[(*place, 0)]:g}. "
+        message += "Divide the row by its sum."
+        raise DataError(message)
     # Rows that are right to the last bit stay as they are, so that reading a table twice changes nothing.
     table = np.where(np.abs(sums - 1) > 4e-16 * shape[-1], table / sums, table)
     table.flags.writeable = False

@@ -10,7 +10,7 @@ from mercer._plain import plain
 from mercer.bayesnet._tables.event import Proposition, check_proposition
 from mercer.bayesnet._tables.factor import Factor, join_variables, multiply_aligned, warn_of_growth
 from mercer.bayesnet._tables.rows import count_rows, find_variables
-from mercer.bayesnet._tables.variables import list_some, read_evidence, read_variables, require_variables
+from mercer.bayesnet._tables.variables import list_some, read_evidence, read_targets, read_variables
 from mercer.errors import DataError
 
 __all__ = ["ProbabilityTable"]
@@ -87,8 +87,7 @@ class ProbabilityTable(Factor):
 
     def marginal(self, names: Any) -> "ProbabilityTable":
         """Return the distribution of some variables, the others summed out; axes are in the order of `names`."""
-        wanted = [names] if isinstance(names, str) else list(names)
-        require_variables("ProbabilityTable", self.variables, wanted)
+        wanted = read_targets("ProbabilityTable", self.variables, names) if names != [] and names != () else []
         rest = [name for name in self.variables if name not in set(wanted)]
         summed = self.sum_out(rest)
         return ProbabilityTable(summed.variables, summed.values).reorder(wanted)
@@ -107,8 +106,8 @@ class ProbabilityTable(Factor):
 
     def conditional(self, targets: Any, given: Any) -> Factor:
         """Return the factor P(targets | given); it is zero where the condition has probability zero."""
-        targets = [targets] if isinstance(targets, str) else list(targets)
-        given = [given] if isinstance(given, str) else list(given)
+        targets = read_targets("ProbabilityTable", self.variables, targets)
+        given = read_targets("ProbabilityTable", self.variables, given) if given else []
         joint = self.marginal([*given, *targets])
         return joint.divide(joint.marginal(given)) if given else joint
 
@@ -142,10 +141,8 @@ class ProbabilityTable(Factor):
 
     def most_probable(self) -> dict[Any, Any]:
         """Return the most probable atomic event, the first of equal ones."""
-        codes = np.unravel_index(
-            int(self.values.argmax()), [max(len(s), 1) for s in self.drop_observed().variables.values()]
-        )
-        chosen = dict(zip(self.drop_observed().variables, codes, strict=True))
+        free = self.drop_observed()
+        chosen = dict(zip(free.variables, np.unravel_index(int(self.values.argmax()), free.shape), strict=True))
         return {name: states[int(chosen.get(name, 0))] for name, states in self.variables.items()}
 
     def to_dict(self) -> dict[Any, float]:

@@ -1,7 +1,7 @@
 """Named discrete variables: their states, evidence about them, and the errors that name what is unknown."""
 
 import difflib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ __all__ = [
     "read_evidence",
     "read_soft_evidence",
     "read_states",
+    "read_targets",
     "read_variables",
     "require_variables",
 ]
@@ -70,6 +71,21 @@ def require_variables(subject: str, variables: Mapping[Any, Any], names: Sequenc
             cure = f"Did you mean {near[0]!r}?" if near else f"The variables are {list_some(list(variables))}."
             message = f"{subject}: {name!r} is not a variable. {cure}"
             raise DataError(message)
+
+
+def read_targets(subject: str, variables: Mapping[Any, Any], targets: Any) -> list[Any]:
+    """Read one name, or a sequence of different names."""
+    if isinstance(targets, str) or (isinstance(targets, Hashable) and targets in variables):
+        names = [targets]
+    elif isinstance(targets, Iterable):
+        names = list(targets)
+    else:
+        names = [targets]
+    require_variables(subject, variables, names)
+    if not names or len(set(names)) < len(names):
+        message = f"{subject}: `targets` must name at least one variable, and each once; got {targets!r}."
+        raise DataError(message)
+    return names
 
 
 def find_state(subject: str, variables: Mapping[Any, tuple[Any, ...]], name: Any, state: Any) -> int:

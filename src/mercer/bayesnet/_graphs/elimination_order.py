@@ -1,0 +1,111 @@
+"""Orders in which to eliminate the nodes of a graph, chosen greedily by one of several costs.
+
+Nodes are numbers and sets of nodes are integers whose bits are their members, which makes the counts fast.
+"""
+
+import math
+import random
+from collections.abc import Callable, Sequence
+
+from mercer.bayesnet._graphs.undirected import list_bits
+
+__all__ = ["RULES", "eliminate_greedily", "list_elimination_cliques", "sum_table_sizes"]
+
+Cost = Callable[[Sequence[int], Sequence[float], int], tuple[float, ...]]
+
+
+def _count_fill(neighbours: Sequence[int], node: int) -> int:
+    """Return the number of edges that eliminating a node adds."""
+    around = neighbours[node]
+    missing = sum((around & ~neighbours[other]).bit_count() - 1 for other in list_bits(around))
+    return missing // 2
+
+
+def _sum_logs(neighbours: Sequence[int], logs: Sequence[float], node: int) -> float:
+    """Return the logarithm of the size of the table that eliminating a node makes."""
+    return logs[node] + sum(logs[other] for other in list_bits(neighbours[node]))
+
+
+def _cost_fill(neighbours: Sequence[int], logs: Sequence[float], node: int) -> tuple[float, ...]:
+    return _count_fill(neighbours, node), _sum_logs(neighbours, logs, node)
+
+
+def _cost_weight(neighbours: Sequence[int], logs: Sequence[float], node: int) -> tuple[float, ...]:
+    return _sum_logs(neighbours, logs, node), _count_fill(neighbours, node)
+
+
+def _cost_width(neighbours: Sequence[int], logs: Sequence[float], node: int) -> tuple[float, ...]:
+    return neighbours[node].bit_count(), _count_fill(neighbours, node)
+
+
+def _cost_weighted_fill(neighbours: Sequence[int], logs: Sequence[float], node: int) -> tuple[float, ...]:
+    around = list_bits(neighbours[node])
+    weight = sum(
+        logs[first] * logs[second]
+        for first in around
+        for second in list_bits(neighbours[node] & ~neighbours[first])
+        if second > first
+    )
+    return weight, _sum_logs(neighbours, logs, node)
+
+
+# What each rule minimises at each step, ties by the second number, then by the order of the nodes.
+RULES: dict[str, Cost] = {
+    "min_fill": _cost_fill,
+    "min_weight": _cost_weight,
+    "min_width": _cost_width,
+    "min_degree": _cost_width,
+    "weighted_min_fill": _cost_weighted_fill,
+}
+
+
+def eliminate_greedily(
+    neighbours: Sequence[int], logs: Sequence[float], rule: str, seed: int | None = None
+) -> tuple[list[int], list[int]]:
+    """Return an elimination order, and for each node the neighbours that it had when it was eliminated.
+
+    With a `seed` ties are broken at random, from a stream that depends on nothing else.
+    """
+    graph, cost = list(neighbours), RULES[rule]
+    stream = random.Random(seed) if seed is not None else None
+    left = (1 << len(graph)) - 1
+    costs: dict[int, tuple[float, ...]] = {}
+    order, around = [], []
+    stale = left
+    while left:
+        for node in list_bits(stale & left):
+            costs[node] = cost(graph, logs, node)
+            if stream is not None:
+                costs[node] = (costs[node][0], stream.random())
+        node = min(costs, key=costs.__getitem__)
+        del costs[node]
+        members = graph[node]
+        order.append(node)
+        around.append(members)
+        left &= ~(1 << node)
+        # Only the neighbours, and those who see a new edge between two of them, change their cost.
+        stale = members
+        for other in list_bits(members):
+            graph[other] = (graph[other] | members) & ~(1 << other) & ~(1 << node)
+            stale |= graph[other]
+    return order, around
+
+
+def list_elimination_cliques(order: Sequence[int], around: Sequence[int]) -> list[int]:
+    """Return the maximal cliques of the triangulated graph, in the order in which elimination meets them."""
+    cliques: list[int] = []
+    # A later clique {v} and its neighbours is within an earlier one exactly if the earlier one has v and all of them.
+    holding: dict[int, list[int]] = {}
+    for node, members in zip(order, around, strict=True):
+        clique = members | 1 << node
+        if any(clique & ~earlier == 0 for earlier in holding.get(node, ())):
+            continue
+        cliques.append(clique)
+        for member in list_bits(members):
+            holding.setdefault(member, []).append(clique)
+    return cliques
+
+
+def sum_table_sizes(cliques: Sequence[int], counts: Sequence[int]) -> int:
+    """Return the total number of cells in the tables of some cliques."""
+    return sum(math.prod(counts[node] for node in list_bits(clique)) for clique in cliques)

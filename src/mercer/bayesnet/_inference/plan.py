@@ -1,0 +1,235 @@
+"""The compiled form of a network's structure: a junction tree as flat arrays for native code, and its cost.
+
+A plan depends on the graph and the numbers of states alone, so networks that differ in their tables share it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from mercer.bayesnet._graphs.undirected import list_bits
+from mercer.bayesnet._inference.clique_tree import Node, build_tree, choose_order
+
+__all__ = ["Plan", "make_plan"]
+
+# Cells of a row of a clique's table; see ``junction_passes``.
+_SMALL_ROW = 32
+_LARGE_ROW = 256
+_LARGE = 4096
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A junction tree over numbered variables, cliques numbered with children before parents.
+
+    Attributes
+    ----------
+    counts : numbers of states
+    cliques : the variables of each clique, those of its separator first
+    parent, n_shared, is_group : by clique; groups are nodes inserted to bound the number of children
+    first_state : where the states of each variable begin
+    arrays : what ``junction_passes.Tree`` is made of
+    cells : the size of each clique's table
+    n_messages : the sizes of all separators, added up
+    room : the sizes of the scratch arrays: maps, slots, axes, rows, cells of a row
+    operations : multiplications and additions of one propagation without evidence
+    """
+
+    counts: tuple[int, ...]
+    cliques: tuple[tuple[int, ...], ...]
+    parent: tuple[int, ...]
+    n_shared: tuple[int, ...]
+    is_group: tuple[bool, ...]
+    table_clique: tuple[int, ...]
+    home: tuple[int, ...]
+    first_state: tuple[int, ...]
+    table_start: tuple[int, ...]
+    arrays: tuple[Any, ...]
+    cells: tuple[int, ...]
+    n_messages: int
+    offsets: tuple[int, ...]
+    room: tuple[int, int, int, int, int]
+    operations: int
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory of one case: tables, messages in both directions, maps and rows."""
+        maps, slots, axes, rows, cells = self.room
+        work = self.table_start[-1] + 2 * self.first_state[-1] + 2 * self.n_messages
+        return 8 * (work + 5 * slots + axes + rows * cells) + 4 * maps
+
+    def separator(self, clique: int) -> tuple[int, ...]:
+        """Return the variables that a clique shares with its parent."""
+        return self.cliques[clique][: self.n_shared[clique]]
+
+
+@lru_cache(maxsize=64)
+def make_plan(counts: tuple[int, ...], parents: tuple[tuple[int, ...], ...]) -> Plan:
+    """Compile the structure of a network: numbers of states, and parents, of numbered variables."""
+    neighbours = _marry(parents)
+    order, around = choose_order(neighbours, counts)
+    rank = {node: place for place, node in enumerate(order)}
+    nodes, parent = _number_nodes(build_tree(order, around, counts))
+    cliques = []
+    for node in nodes:
+        # The variable eliminated last comes first in every clique, so that separators keep the order of cliques.
+        shared = sorted(list_bits(node.separator), key=lambda v: -rank[v])
+        rest = sorted(list_bits(node.members & ~node.separator), key=lambda v: -rank[v])
+        cliques.append((*shared, *rest))
+    cells = tuple(math.prod(counts[v] for v in clique) for clique in cliques)
+    table_clique = _place_tables(parents, rank, nodes)
+    home = _choose_homes(len(counts), cliques, cells)
+    n_shared = tuple(node.separator.bit_count() for node in nodes)
+    sizes = [math.prod(counts[v] for v in clique[:n]) for clique, n in zip(cliques, n_shared, strict=True)]
+    offsets = tuple(int(offset) for offset in np.concatenate([[0], np.cumsum(sizes)[:-1]])) if sizes else ()
+    first_state = tuple(int(total) for total in np.concatenate([[0], np.cumsum(counts)]))
+    table_sizes = [math.prod(counts[v] for v in (*above, own)) for own, above in enumerate(parents)]
+    table_start = tuple(int(total) for total in np.concatenate([[0], np.cumsum(table_sizes)]))
+    lists = _List(counts, tuple(cliques), parent, table_clique, home)
+    arrays = _make_arrays(lists, parents, nodes, n_shared, offsets, first_state, table_start)
+    n_children = [parent.count(c) for c in range(len(nodes))]
+    n_operands = [2 * table_clique.count(c) + 1 + 2 * n_children[c] + home.count(c) for c in range(len(nodes))]
+    return Plan(
+        *(counts, tuple(cliques), parent, n_shared, tuple(node.is_group for node in nodes), table_clique, home),
+        *(first_state, table_start, arrays, cells, sum(sizes), offsets),
+        room=_measure_room(cliques, cells, counts, n_operands, n_children),
+        operations=sum(
+            size * (2 * table_clique.count(c) + 5 * n_children[c] + home.count(c) + 2) for c, size in enumerate(cells)
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _List:
+    """What the arrays of native code are made from."""
+
+    counts: tuple[int, ...]
+    cliques: tuple[tuple[int, ...], ...]
+    parent: tuple[int, ...]
+    table_clique: tuple[int, ...]
+    home: tuple[int, ...]
+
+
+def _marry(parents: Sequence[tuple[int, ...]]) -> list[int]:
+    """Return the moral graph as bits."""
+    graph = [0] * len(parents)
+    for own, above in enumerate(parents):
+        family = 1 << own
+        for v in above:
+            family |= 1 << v
+        for v in (own, *above):
+            graph[v] |= family & ~(1 << v)
+    return graph
+
+
+def _number_nodes(roots: Sequence[Node]) -> tuple[list[Node], tuple[int, ...]]:
+    """Return all nodes with children before parents, and the number of each one's parent."""
+    visited: list[tuple[Node, Node | None]] = []
+    stack: list[tuple[Node, Node | None]] = [(root, None) for root in roots]
+    while stack:
+        node, above = stack.pop()
+        visited.append((node, above))
+        stack.extend((child, node) for child in node.children)
+    visited.reverse()
+    number = {id(node): place for place, (node, _) in enumerate(visited)}
+    return [node for node, _ in visited], tuple(-1 if above is None else number[id(above)] for _, above in visited)
+
+
+def _place_tables(parents: Sequence[tuple[int, ...]], rank: dict[int, int], nodes: Sequence[Node]) -> tuple[int, ...]:
+    """Return the clique that takes each table: the lowest one, in which the table's first variable is eliminated."""
+    lowest = {}
+    for number, node in enumerate(nodes):
+        for v in list_bits(node.members & ~node.separator):
+            lowest[v] = number
+    return tuple(lowest[min((own, *above), key=rank.__getitem__)] for own, above in enumerate(parents))
+
+
+def _choose_homes(n: int, cliques: Sequence[tuple[int, ...]], cells: Sequence[int]) -> tuple[int, ...]:
+    """Return the smallest clique that holds each variable, the last of equal ones, which is nearest to a root."""
+    home = [-1] * n
+    for number, clique in enumerate(cliques):
+        for v in clique:
+            if home[v] < 0 or cells[number] <= cells[home[v]]:
+                home[v] = number
+    return tuple(home)
+
+
+def _measure_room(
+    cliques: Sequence[tuple[int, ...]],
+    cells: Sequence[int],
+    counts: Sequence[int],
+    n_operands: Sequence[int],
+    n_children: Sequence[int],
+) -> tuple[int, int, int, int, int]:
+    """Return the sizes of scratch that suffice for every clique under any evidence."""
+    maps = widest = 1
+    for clique, size, operands in zip(cliques, cells, n_operands, strict=True):
+        # Evidence shrinks a clique, maybe to a small one, whose rows are shorter and therefore more.
+        outer = max(1, min(size, _LARGE) // _SMALL_ROW, size // _LARGE_ROW)
+        inner = min(size, (_LARGE_ROW if size >= _LARGE else _SMALL_ROW) * max(counts[v] for v in clique))
+        maps = max(maps, operands * (outer + inner + 2))
+        widest = max(widest, inner)
+    return maps, max(n_operands, default=1), max(map(len, cliques), default=1), max(n_children, default=0) + 3, widest
+
+
+def _make_arrays(
+    lists: _List,
+    parents: Sequence[tuple[int, ...]],
+    nodes: Sequence[Node],
+    n_shared: Sequence[int],
+    offsets: Sequence[int],
+    first_state: Sequence[int],
+    table_start: Sequence[int],
+) -> tuple[Any, ...]:
+    """Return the arrays of ``junction_passes.Tree``."""
+    cliques, parent, n_cliques = lists.cliques, lists.parent, len(lists.cliques)
+    where = [{v: place for place, v in enumerate(clique)} for clique in cliques]
+    places = [
+        [where[above][v] if above >= 0 and j < n_shared[c] else 0 for j, v in enumerate(cliques[c])]
+        for c, above in enumerate(parent)
+    ]
+    heads = [0] * n_cliques
+    for own, clique in enumerate(lists.table_clique):
+        heads[clique] |= 1 << own
+    barren = []
+    for c, node in enumerate(nodes):
+        barren.append(0 if heads[c] & node.separator else 1)
+        if parent[c] >= 0:
+            heads[parent[c]] |= heads[c]
+    members, strides = [], []
+    for own, above in enumerate(parents):
+        family = (*above, own)
+        step = [math.prod(lists.counts[v] for v in family[place + 1 :]) for place in range(len(family))]
+        members.append([where[lists.table_clique[own]][v] for v in family])
+        strides.append(step)
+    home_place = [where[lists.home[v]][v] for v in range(len(lists.counts))]
+    axes = (*_flatten(cliques), _flatten(places)[1])
+    links = (_whole(parent), _whole(n_shared), *_flatten(_invert(parent, n_cliques)), _whole(barren), _whole(offsets))
+    tables = _flatten(_invert(lists.table_clique, n_cliques))
+    families = (*tables, *_flatten(members), _flatten(strides)[1], _whole(table_start))
+    homes = (*_flatten(_invert(lists.home, n_cliques)), _whole(home_place), _whole(first_state))
+    return _whole(lists.counts), axes, links, families, homes
+
+
+def _whole(numbers: Sequence[int]) -> np.ndarray:
+    """Return whole numbers as an array of the type that native code indexes with."""
+    return np.array(list(numbers), dtype=np.intp)
+
+
+def _flatten(lists: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return where each list begins, and all lists one after the other."""
+    first = np.concatenate([[0], np.cumsum([len(items) for items in lists])]).astype(np.intp)
+    return first, _whole([item for items in lists for item in items])
+
+
+def _invert(owner: Sequence[int], n: int) -> list[list[int]]:
+    """Return for each number below n the positions in `owner` that hold it."""
+    members: list[list[int]] = [[] for _ in range(n)]
+    for position, number in enumerate(owner):
+        if number >= 0:
+            members[number].append(position)
+    return members

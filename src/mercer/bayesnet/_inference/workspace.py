@@ -1,0 +1,100 @@
+"""The arrays of one propagation: a case of evidence with its messages, in the form that native code works on."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mercer._native.graph import junction_passes as passes
+from mercer.bayesnet._inference.plan import Plan
+
+__all__ = ["Workspace", "load_tree"]
+
+
+def load_tree(plan: Plan) -> Any:
+    """Return the native form of a plan."""
+    return passes.Tree(*plan.arrays)
+
+
+class Workspace:
+    """One case of evidence on a compiled tree: its messages, and what is known to be out of date.
+
+    Parameters
+    ----------
+    plan : Plan
+    tree : the native form of the plan, shared by all workspaces
+    tables : (p,) array
+        The conditional tables, one after the other; copied, so that messages and tables lie in one array.
+    best : bool
+        Whether to keep room for the cells of most probable explanations.
+    """
+
+    def __init__(self, plan: Plan, tree: Any, tables: np.ndarray, best: bool = False) -> None:
+        n, k, n_states = len(plan.counts), len(plan.cliques), plan.first_state[-1]
+        self.plan, self.tree = plan, tree
+        maps, slots, axes, rows, cells = plan.room
+        self.work = np.empty(len(tables) + 2 * n_states + 2 * plan.n_messages)
+        self.work[: len(tables)] = tables
+        self.likelihoods = self.work[len(tables) : len(tables) + n_states]
+        self.marginals = self.work[len(tables) + n_states : len(tables) + 2 * n_states]
+        ups = len(tables) + 2 * n_states
+        self.sections = (len(tables), len(tables) + n_states, ups, ups + plan.n_messages)
+        self.code = np.full(n, -1, dtype=np.intp)
+        self.soft = np.zeros(n, dtype=np.intp)
+        self.length = np.empty(n, dtype=np.intp)
+        self.size = np.empty(k, dtype=np.intp)
+        touched, unit, counted = (np.zeros(k, dtype=np.intp) for _ in range(3))
+        self.scale = np.ones(k)
+        self.best = np.empty(plan.n_messages if best else 0, dtype=np.longlong)
+        self.case = passes.Case(
+            (self.code, self.soft),
+            (self.length, self.size, touched, unit, counted),
+            (self.work, self.scale, self.best),
+            (
+                np.empty(maps, dtype=np.intc),
+                np.empty((slots, 5), dtype=np.intp),
+                np.empty(axes, dtype=np.intp),
+                np.empty((rows, cells)),
+            ),
+            self.sections,
+        )
+
+    def enter(self, codes: Mapping[int, int], likelihoods: Mapping[int, np.ndarray]) -> None:
+        """Replace the evidence: observed states and likelihoods by variable number."""
+        self.code[:] = -1
+        self.soft[:] = 0
+        for v, code in codes.items():
+            self.code[v] = code
+        for v, values in likelihoods.items():
+            self.soft[v] = 1
+            start = self.plan.first_state[v]
+            self.likelihoods[start : start + len(values)] = values
+        passes.lay_out(self.tree, self.case)
+
+    def collect(self, stale: np.ndarray) -> float:
+        """Send messages to the roots from the stale cliques; return the log-probability of the evidence."""
+        passes.collect(self.tree, self.case, stale, 0, len(stale))
+        return float(passes.measure_evidence(self.case))
+
+    def distribute(self, chosen: np.ndarray) -> None:
+        """Send messages to the children of the chosen cliques, and add up the marginals that are read from them."""
+        passes.distribute(self.tree, self.case, chosen, 0, len(chosen))
+
+    def read_marginal(self, v: int) -> np.ndarray:
+        """Return the distribution of a variable, whose home must be up to date."""
+        values = self.marginals[self.plan.first_state[v] : self.plan.first_state[v + 1]]
+        return values / values.sum()
+
+    def read_belief(self, clique: int) -> np.ndarray:
+        """Return the normalised table of a clique, with axes of length one for observed variables."""
+        shape = [int(self.length[v]) for v in self.plan.cliques[clique]]
+        belief = np.empty(int(np.prod(shape)))
+        passes.write_belief(self.tree, self.case, clique, belief)
+        return (belief / belief.sum()).reshape(-1)
+
+    def explain(self) -> tuple[np.ndarray, float]:
+        """Return the most probable states of all variables and the logarithm of their joint probability."""
+        states = np.zeros(len(self.code), dtype=np.intp)
+        self.scale[:] = 1.0
+        passes.explain(self.tree, self.case, states)
+        return states, float(passes.measure_evidence(self.case))
