@@ -4,7 +4,11 @@ A network is a directed acyclic graph whose nodes carry conditional probability 
 by a junction tree that is compiled once and run in native code; approximations exist for networks that are too wide.
 """
 
+from mercer.bayesnet._causal.adjustment import adjustment_sets, front_door_sets
+from mercer.bayesnet._causal.intervention import causal_effect, intervene
 from mercer.bayesnet._classifier.classifier import BayesNetClassifier
+from mercer.bayesnet._drawing.layout import GraphLayout, lay_out_graph
+from mercer.bayesnet._drawing.svg import draw_graph
 from mercer.bayesnet._files.bif import format_bif, read_bif
 from mercer.bayesnet._files.files import read_network, write_network
 from mercer.bayesnet._files.net import format_net, read_net
@@ -49,6 +53,7 @@ __all__ = [
     "Explanation",
     "Factor",
     "Forecast",
+    "GraphLayout",
     "GrowthWarning",
     "JunctionTree",
     "LearntStructure",
@@ -57,17 +62,23 @@ __all__ = [
     "ProbabilityTable",
     "Sensitivity",
     "Triangulation",
+    "adjustment_sets",
+    "causal_effect",
     "conditional_independence",
     "conditional_mutual_information",
     "decompose",
+    "draw_graph",
     "find_equivalence_class",
     "fit_tables",
     "format_bif",
     "format_net",
     "format_xmlbif",
+    "front_door_sets",
+    "intervene",
     "is_chordal",
     "is_decomposable",
     "junction_tree",
+    "lay_out_graph",
     "learn_structure",
     "load_burglary",
     "load_dentist",

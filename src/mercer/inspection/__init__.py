@@ -18,6 +18,7 @@ from mercer.inspection._impurity import ImpurityDisplay
 from mercer.inspection._kernel_components import FeatureLiftDisplay, KernelComponentDisplay, SmoothnessFilterDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
+from mercer.inspection._network import NetworkDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
@@ -53,6 +54,7 @@ __all__ = [
     "MapDisplay",
     "MarginDisplay",
     "MixtureDisplay",
+    "NetworkDisplay",
     "ParameterPosteriorDisplay",
     "ProcessDisplay",
     "ScoreCurveDisplay",

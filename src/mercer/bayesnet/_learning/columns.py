@@ -81,8 +81,12 @@ def _read_values(column: Any) -> tuple[Array, list[Any] | None]:
     if not isinstance(column, np.ndarray):
         import narwhals
 
-        if column.dtype in (narwhals.Categorical, narwhals.Enum):
-            declared = [str(state) for state in column.cat.get_categories().to_list()]
+        native = column.to_native()
+        if column.dtype == narwhals.Enum:
+            declared = list(column.dtype.categories)
+        elif column.dtype == narwhals.Categorical and hasattr(getattr(native, "cat", None), "categories"):
+            # pandas keeps the declared categories; polars' and Arrow's lists are those of the values.
+            declared = native.cat.categories.tolist()
         column = column.to_numpy()
     return column, declared
 

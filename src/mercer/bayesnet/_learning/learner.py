@@ -265,7 +265,7 @@ BayesianNetwork, default='hill_climb'
 
     def _attributes_of(self, learning: NetworkLearning, rows: CodedRows, state: LearningState) -> dict[str, Any]:
         network = learning.make_network(rows, state)
-        arrows = getattr(state.inner, "arrows", None)
+        arrows = state.arrows
         loose = [] if arrows is None else np.argwhere(np.triu(arrows & arrows.T)).tolist()
         return {
             "_network": network,

@@ -1,6 +1,6 @@
 """Learn a whole network: one pass over the rows, a search for the structure, and the tables."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,14 @@ class LearntTables:
 @plain
 @dataclass(frozen=True, eq=False)
 class LearningState:
-    """The edges (p, c) of the structure, and the state of what is under way: a search, EM, or complete tables."""
+    """The edges (p, c) of the structure, and the state of what is under way: a search, EM, or complete tables.
+
+    ``arrows`` tells which edges tests leave undirected, both ways being allowed; None after other searches.
+    """
 
     edges: Array
     inner: Any
+    arrows: Array = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +71,7 @@ class NetworkLearning:
         """Learn, from the beginning or from `state`; the rows of the pass are appended to `learnt`."""
         rows = opened.finish((yield DistinctRows()))
         learnt.append(rows)
+        arrows = None if state is None else state.arrows
         searching = state is None or not isinstance(state.inner, Restarts)
         if self.structure is not None:
             edges = self._read_edges(rows)
@@ -76,13 +81,14 @@ class NetworkLearning:
             solution = yield from self._search(rows, state)
             edges, certificate = self.search.read_edges(solution.state), solution.certificate
             converged, reason = solution.converged, solution.reason
+            arrows = getattr(solution.state, "arrows", None)
         else:
             edges, certificate, converged, reason = state.edges, Certificate.none(_COUNTED), True, ""  # type: ignore[union-attr]
         fit = self.make_fit(rows, edges)
         if rows.missing.any() and self.completes:
-            return (yield from self._climb(fit, edges, None if searching else state))
+            return (yield from self._climb(fit, LearningState(edges, None if searching else state.inner, arrows)))  # type: ignore[union-attr]
         tables = fit.count(self.search.threads)
-        final = LearningState(edges, LearntTables(tables))
+        final = LearningState(edges, LearntTables(tables), arrows)
         if self.structure is not None:
             yield Step(self.measure(fit, tables), final, certificate)
         return Solution(final, converged, certificate, reason)
@@ -106,27 +112,25 @@ class NetworkLearning:
                 return end.value
             if isinstance(request, Step):
                 edges = self.search.read_edges(request.state)
-                request = Step(
-                    request.objective, LearningState(edges, request.state), request.certificate, request.extra
-                )
+                now = LearningState(edges, request.state, getattr(request.state, "arrows", None))
+                request = Step(request.objective, now, request.certificate, request.extra)
             answer = yield request
 
-    def _climb(self, fit: TableFit, edges: Array, state: LearningState | None) -> Any:
-        """Run EM over incomplete rows."""
+    def _climb(self, fit: TableFit, state: LearningState) -> Any:
+        """Run EM over incomplete rows, from the beginning or from the state of a run."""
         engine = fit.make_engine(self.max_iter, self.tol, self.n_init, self.search.seed)
-        solver = engine.solve(None if state is None else state.inner)
+        solver = engine.solve(state.inner)
         answer = None
         while True:
             try:
                 request = solver.send(answer)
             except StopIteration as end:
                 solution = end.value
-                return Solution(
-                    LearningState(edges, solution.state), solution.converged, solution.certificate, solution.reason
-                )
+                final = replace(state, inner=solution.state)
+                return Solution(final, solution.converged, solution.certificate, solution.reason)
             if isinstance(request, Step):
-                state_now = LearningState(edges, request.state)
-                request = Step(request.objective, state_now, request.certificate, request.extra)
+                now = replace(state, inner=request.state)
+                request = Step(request.objective, now, request.certificate, request.extra)
             answer = yield request
 
     def make_fit(self, rows: CodedRows, edges: Array) -> TableFit:
