@@ -9,6 +9,7 @@ from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import logsumexp, softmax, xlogy
 from scipy.stats import multivariate_normal
 
+from tests.laws.edge_gains import classifier_edge_gain, learner_edge_gain
 from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
 
 __all__ = ["RECOMPUTED"]
@@ -449,6 +450,8 @@ def largest_edge_gap(model, X, y):
 
 
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
+    ("gain of one edge", "BayesNetClassifier"): classifier_edge_gain,
+    ("gain of one edge", "BayesNetLearner"): learner_edge_gain,
     ("fixed point", "DENCLUE"): denclue_fixed_point,
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,

@@ -27,6 +27,8 @@ with sklearn.config_context(enable_metadata_routing=True):
 # scikit-learn's checks standardise their rows: parameters that are lengths are other ones there.
 STANDARDISED = {"DBSCAN": {"eps": 0.5}, "DENCLUE": {"bandwidth": 0.3}}
 SETTINGS = {
+    "BayesNetClassifier": [{}, {"structure": "naive"}, {"structure": "hill_climb", "n_bins": 3}],
+    "BayesNetLearner": [{}, {"structure": "chow_liu"}],
     "KMeans": [
         {"n_clusters": 4, "n_init": 2},
         {"n_clusters": 4, "n_init": 1, "algorithm": "elkan"},

@@ -103,7 +103,7 @@ SOLVERS_OF_ONE_PASS = {
     "QuadraticDiscriminantAnalysis": {"auto", "eigen"},
     "StandardScaler": {"auto"},
     **{name: {"auto"} for name in ("EmpiricalCovariance", "OAS", "ShrunkCovariance", "NearestCentroid", "GaussianNB")},
-    **{name: {"auto"} for name in ("BernoulliNB", "CategoricalNB", "ComplementNB", "MultinomialNB")},
+    **{name: {"auto"} for name in ("BernoulliNB", "BayesNetLearner", "CategoricalNB", "ComplementNB", "MultinomialNB")},
 }
 
 

@@ -32,6 +32,7 @@ from mercer.inspection._linear.losses import LossDisplay
 from mercer.inspection._linear.plane_distance import PlaneDistanceDisplay
 from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, ShrinkageDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
+from mercer.inspection._network import NetworkDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
@@ -77,6 +78,7 @@ __all__ = [
     "MarginDisplay",
     "MeanFieldDisplay",
     "MixtureDisplay",
+    "NetworkDisplay",
     "OptimalPredictionDisplay",
     "ParameterPosteriorDisplay",
     "PenaltyGeometryDisplay",

@@ -1,0 +1,1 @@
+"""Drawings of graphs: a layered layout, and SVG."""

@@ -1,0 +1,227 @@
+"""Layouts of the graphs of a network: the directed graph, its moral graph, a chordal graph, and the junction tree."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._types import Array
+from mercer.bayesnet._drawing.layers import arrange_layers
+from mercer.bayesnet._graphs.cliques import junction_tree
+from mercer.bayesnet._graphs.triangulation import triangulate
+from mercer.bayesnet._graphs.undirected import list_edges, moral_graph
+from mercer.bayesnet._learning.partial_graph import PartialGraph
+from mercer.bayesnet._learning.table_fit import read_structure
+from mercer.errors import ParameterError
+
+__all__ = ["KINDS", "DrawnEdge", "DrawnNode", "GraphLayout", "lay_out_graph"]
+
+KINDS = ("dag", "moral", "chordal", "junction_tree")
+# Size of letters, in units of the drawing (pixels of an SVG).
+FONT = 13.0
+# The width of an average letter, as a share of the size of letters.
+_LETTER = 0.62
+# The space beside a node's text.
+_MARGIN = 12.0
+# The height of a node.
+HEIGHT = 30.0
+# The least distance of nodes in a layer.
+_GAP = 28.0
+# The distance between layers.
+_STEP = 84.0
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnNode:
+    """A node: its name (for a junction tree the members of a clique), its text, its centre and its width."""
+
+    name: Any
+    text: str
+    x: float
+    y: float
+    width: float
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnEdge:
+    """An edge between two nodes, along points; `kind` is "arrow", "line", "moral", "fill" or "separator"."""
+
+    start: Any
+    end: Any
+    kind: str
+    points: Array
+    text: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphLayout:
+    """A graph with coordinates; y grows downwards.
+
+    Attributes
+    ----------
+    kind : str
+    nodes : list of DrawnNode
+    edges : list of DrawnEdge
+    width, height : float
+        The size of the drawing.
+    """
+
+    kind: str
+    nodes: list[DrawnNode]
+    edges: list[DrawnEdge]
+    width: float
+    height: float
+
+
+def lay_out_graph(graph: Any, kind: str = "dag") -> GraphLayout:
+    """Return the layered layout of one of the graphs of a network.
+
+    Parameters
+    ----------
+    graph : BayesianNetwork, structure, or PartialGraph
+        A structure is a mapping from names to parents, or a sequence of edges (parent, child).
+    kind : {"dag", "moral", "chordal", "junction_tree"}, default="dag"
+        The directed graph; the moral graph, in which parents of a common child are joined; that graph with the fill
+        edges that make it chordal; or the tree of its cliques, whose edges carry separators.
+
+    Returns
+    -------
+    GraphLayout
+        Nodes and edges with coordinates.
+
+    Examples
+    --------
+    >>> from mercer.bayesnet import lay_out_graph
+    >>> layout = lay_out_graph({"wet": ["rain", "sprinkler"]}, "moral")
+    >>> [(edge.start, edge.end, edge.kind) for edge in layout.edges]
+    [('wet', 'rain', 'line'), ('wet', 'sprinkler', 'line'), ('rain', 'sprinkler', 'moral')]
+    """
+    if kind not in KINDS:
+        message = f"lay_out_graph: kind must be one of {', '.join(map(repr, KINDS))}; got {kind!r}."
+        raise ParameterError(message)
+    parents, _ = read_structure("lay_out_graph", graph)
+    if kind == "junction_tree":
+        return _lay_out_tree(parents)
+    names = list(parents)
+    place = {name: index for index, name in enumerate(names)}
+    pairs = [(place[parent], place[name]) for name, above in parents.items() for parent in above]
+    widths = [_measure(str(name)) for name in names]
+    plan = arrange_layers(len(names), pairs, widths, _GAP, _STEP)
+    nodes = _make_nodes(names, [str(name) for name in names], widths, plan.positions)
+    bends = dict(zip(pairs, plan.bends, strict=True))
+    centres = np.array([[node.x, node.y] for node in nodes])
+    shift = centres - plan.positions if len(nodes) else np.zeros((0, 2))
+    if kind == "dag":
+        loose = {frozenset(edge) for edge in graph.undirected} if isinstance(graph, PartialGraph) else set()
+        edges = []
+        for first, second in pairs:
+            points = np.concatenate([[centres[first]], bends[first, second] + shift[0], [centres[second]]])
+            drawn = "line" if frozenset((names[first], names[second])) in loose else "arrow"
+            edges.append(DrawnEdge(names[first], names[second], drawn, points))
+        return _finish(kind, nodes, edges)
+    moral = moral_graph(parents)
+    family = {frozenset((names[first], names[second])) for first, second in pairs}
+    married = {frozenset(edge) for edge in list_edges(moral)}
+    listed = list_edges(triangulate(moral).graph if kind == "chordal" else moral)
+    edges = []
+    for start, end in listed:
+        key = frozenset((start, end))
+        first, second = place[start], place[end]
+        drawn = "line" if key in family else "moral" if key in married else "fill"
+        inner = bends.get((first, second), bends.get((second, first), np.zeros((0, 2)))) + shift[0]
+        inner = inner if (first, second) in bends else inner[::-1]
+        if key not in family:
+            inner = _bow(first, second, nodes)
+        edges.append(DrawnEdge(start, end, drawn, np.concatenate([[centres[first]], inner, [centres[second]]])))
+    return _finish(kind, nodes, edges)
+
+
+def _bow(first: int, second: int, nodes: list[DrawnNode]) -> Array:
+    """Return the bend of an arc between two nodes: the flattest of some that passes by all other nodes."""
+    start, end = (np.array([nodes[node].x, nodes[node].y]) for node in (first, second))
+    others = [node for index, node in enumerate(nodes) if index not in (first, second)]
+    step = end - start
+    length = max(float(np.hypot(*step)), 1.0)
+    normal = np.array([step[1], -step[0]]) / length
+    # The first choice is to bow upwards.
+    normal = normal if normal[1] <= 0 else -normal
+    shares = np.linspace(0.05, 0.95, 19)[:, None]
+    bend = (start + end) / 2
+    for lift in (0.12, -0.12, 0.3, -0.3, 0.5, -0.5, 0.75, -0.75):
+        bend = (start + end) / 2 + lift * length * normal
+        curve = (1 - shares) ** 2 * start + 2 * shares * (1 - shares) * bend + shares**2 * end
+        if not any(
+            (np.abs(curve - [node.x, node.y]) < [node.width / 2 + 4, HEIGHT / 2 + 4]).all(axis=1).any()
+            for node in others
+        ):
+            break
+    return bend[None, :]
+
+
+def _touches(curve: Array, node: DrawnNode) -> bool:
+    """Return whether a point of a curve is in or close to the box of a node."""
+    gaps = np.abs(curve - [node.x, node.y])
+    return bool((gaps < [node.width / 2 + 4, HEIGHT / 2 + 4]).all(axis=1).any())
+
+
+def _lay_out_tree(parents: dict[Any, Any]) -> GraphLayout:
+    """Return the layout of the junction tree, its root on top."""
+    triangulated = triangulate(moral_graph(parents))
+    tree = junction_tree(triangulated.cliques)
+    texts = [", ".join(map(str, clique)) for clique in tree.cliques]
+    around: dict[int, list[tuple[int, int]]] = {number: [] for number in range(len(tree.cliques))}
+    for number, (first, second) in enumerate(tree.edges):
+        around[first].append((second, number))
+        around[second].append((first, number))
+    pairs, numbers, seen = [], [], set()
+    # The clique with most neighbours is a root: the tree stays flat.
+    for root in sorted(around, key=lambda clique: (-len(around[clique]), clique)):
+        waiting = [] if root in seen else [root]
+        seen.add(root)
+        while waiting:
+            node = waiting.pop(0)
+            for other, number in around[node]:
+                if other not in seen:
+                    seen.add(other)
+                    pairs.append((node, other))
+                    numbers.append(number)
+                    waiting.append(other)
+    widths = [_measure(text) for text in texts]
+    # Separators stand in the middle of edges: cliques are further apart than nodes.
+    plan = arrange_layers(len(texts), pairs, widths, 2 * _GAP, 1.3 * _STEP)
+    nodes = _make_nodes(list(tree.cliques), texts, widths, plan.positions)
+    edges = []
+    for (first, second), number in zip(pairs, numbers, strict=True):
+        points = np.array([[nodes[node].x, nodes[node].y] for node in (first, second)])
+        text = ", ".join(map(str, tree.separators[number]))
+        edges.append(DrawnEdge(tree.cliques[first], tree.cliques[second], "separator", points, text))
+    return _finish("junction_tree", nodes, edges)
+
+
+def _measure(text: str) -> float:
+    return max(HEIGHT, _LETTER * FONT * len(text) + 2 * _MARGIN)
+
+
+def _make_nodes(names: list[Any], texts: list[str], widths: list[float], positions: Array) -> list[DrawnNode]:
+    """Return nodes whose boxes are inside of a margin."""
+    left = min((x - width / 2 for (x, _), width in zip(positions, widths, strict=True)), default=0.0)
+    shift = np.array([_MARGIN - left, _MARGIN + HEIGHT / 2])
+    return [
+        DrawnNode(name, text, float(place[0]), float(place[1]), width)
+        for name, text, width, place in zip(names, texts, widths, positions + shift, strict=True)
+    ]
+
+
+def _finish(kind: str, nodes: list[DrawnNode], edges: list[DrawnEdge]) -> GraphLayout:
+    """Return the layout with its size; arcs above the first layer move everything down."""
+    width = max((node.x + node.width / 2 for node in nodes), default=0.0)
+    height = max((node.y + HEIGHT / 2 for node in nodes), default=0.0)
+    inner = np.concatenate([edge.points for edge in edges]) if edges else np.zeros((1, 2))
+    lift = max(0.0, _MARGIN - float(inner[:, 1].min())) if edges else 0.0
+    width = max(width, float(inner[:, 0].max())) + _MARGIN
+    if lift:
+        nodes = [DrawnNode(node.name, node.text, node.x, node.y + lift, node.width) for node in nodes]
+        edges = [
+            DrawnEdge(edge.start, edge.end, edge.kind, edge.points + np.array([0.0, lift]), edge.text) for edge in edges
+        ]
+    return GraphLayout(kind, nodes, edges, width, height + lift + _MARGIN)

@@ -1,0 +1,1 @@
+"""Files of Bayesian networks: BIF, XMLBIF and Hugin's NET, read with line numbers in errors and written exactly."""

@@ -1,0 +1,1 @@
+"""Learning of Bayesian networks: coded rows, counts, scores, searches for structures, tables from data, EM."""
