@@ -8,6 +8,7 @@ from mercer.metrics._centre_measures import (
     within_scatter,
 )
 from mercer.metrics._choice import ClusterNumberChoice, choose_n_clusters, cluster_stability, gap_statistic
+from mercer.metrics._cost_error import cost_weighted_error
 from mercer.metrics._silhouette import SilhouetteEstimate, silhouette_interval, silhouette_samples, silhouette_score
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "choose_n_clusters",
     "cluster_stability",
     "conditional_entropy",
+    "cost_weighted_error",
     "davies_bouldin_score",
     "dunn_index",
     "gap_statistic",
