@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 
+from mercer.discriminant_analysis import LinearDiscriminantAnalysis
 from mercer.linear_model import (
     GeneralizedLinearEstimator,
     LogisticRegression,
@@ -12,6 +13,7 @@ from mercer.linear_model import (
     RidgeClassifier,
     SGDClassifier,
 )
+from mercer.svm import SVC
 
 MODELS = {
     "logistic": LogisticRegression(),
@@ -19,6 +21,8 @@ MODELS = {
     "perceptron": Perceptron(),
     "sgd": SGDClassifier(random_state=0),
     "hinge": GeneralizedLinearEstimator("hinge", alpha=1e-3),
+    "svm": SVC(kernel="linear"),
+    "lda": LinearDiscriminantAnalysis(),
 }
 
 
