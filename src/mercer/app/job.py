@@ -102,6 +102,7 @@ def study_table(
     """Read a table, find the role of each column, and study it; see `run` for `table`, `name` and `watch`."""
     from mercer.app.study import ProgressEvent, study
     from mercer.app.table import guess_roles, read_table
+    from mercer.app.table.keys import name_follow_up
 
     began = monotonic()
     if watch is not None:
@@ -123,6 +124,7 @@ def study_table(
         given=given,
         keep_leaks=options.keep_leaks,
     )
+    notices = [*notices, *name_follow_up(rows, roles)]
     spent, budget = monotonic() - began, options.budget
     settled = _settle_costs(options, rows, roles)
     if budget is not None:

@@ -170,6 +170,14 @@ class Options:
     inner: int = _option(
         INTEGER, "study", "number of inner folds, which choose the settings of each model", 3, metavar="N"
     )
+    splits: str = _option(
+        TEXT,
+        "study",
+        "how rows are split without --group and --time: auto looks for keys that repeat and for dates and respects "
+        "them if the score depends on it",
+        "auto",
+        choices=("auto", "random"),
+    )
     repeats: int = _option(INTEGER, "study", "how many times to draw the outer folds", 1, metavar="N")
     costs: Mapping[Any, Mapping[Any, float]] | Sequence[Sequence[float]] | None = _option(
         COSTS,

@@ -29,7 +29,7 @@ Examples
 from mercer.model_selection._curves import order_growing, score_sizes
 from mercer.model_selection._nested import conclude
 from mercer.model_selection._plan import OutOfTimeError, Plan, make_plan
-from mercer.model_selection._splits import Splitting
+from mercer.model_selection._splits import Splitting, split_rows
 from mercer.model_selection._trial import Rows, fit_settings, fit_weights, respond, take_rows
 
 __all__ = [
@@ -44,5 +44,6 @@ __all__ = [
     "order_growing",
     "respond",
     "score_sizes",
+    "split_rows",
     "take_rows",
 ]

@@ -84,14 +84,21 @@ def _show_score(record: Record) -> Iterator[Section]:
         )
     if sureness.floor_text:
         text.append(sureness.floor_text)
+    tables = [make_metric_table(record)]
+    if record.splits:
+        text.append(
+            "Rows may depend on each other. A random forest was therefore scored under two kinds of split, on parts of "
+            "equal size."
+        )
+        rows = [[part.splits, format_number(part.score), "yes" if part.used else "no"] for part in record.splits]
+        head = ["split", metric, "used for this study"]
+        tables.append(Table("Score by kind of split", head, rows, [False, True, False]))
     picture = Figure(
         figures.draw_score(sureness, metric),
         f"{_capitalise(metric)} with its {format_percent(sureness.level)} interval.",
         wide=True,
     )
-    yield Section(
-        "score", "Score", "How certain is the score?", text, figures=[picture], tables=[make_metric_table(record)]
-    )
+    yield Section("score", "Score", "How certain is the score?", text, figures=[picture], tables=tables)
 
 
 def _show_data(record: Record) -> Iterator[Section]:

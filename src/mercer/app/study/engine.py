@@ -15,6 +15,7 @@ from mercer.app.options import Options
 from mercer.app.study import diagnosis
 from mercer.app.study.choice import comparison
 from mercer.app.study.choice.calibrating import calibrate
+from mercer.app.study.choice.dependence import Finding, find_dependence
 from mercer.app.study.choice.selection import Selection, keep_winner, open_selection, try_candidates
 from mercer.app.study.clock import Clock, ProgressEvent
 from mercer.app.study.curves import make_learning_curve, split_error
@@ -134,7 +135,14 @@ def _study_target(draft: Draft) -> None:
         cure = "Add rows of them, or merge them with other classes."
         draft.notices.append(Notice("warning", "the target", text, cure))
         options = draft.options = _drop_costs(options, [name in material.classes for name in everything])
-        draft.material = material
+    # An error here ends the search for dependence, not the study.
+    nothing = Finding(material, draft.roles, [], [])
+    finding = clock.attempt(
+        "dependence between rows", lambda: find_dependence(draft.table, draft.roles, material, options), 0.03, nothing
+    )
+    material, draft.roles = finding.material, finding.roles
+    draft.material, draft.parts["splits"] = material, finding.scores
+    draft.notices += finding.notices
     stakes = read_stakes(material, options)
     sample = draw_rows(material, _choose_sample_size(material, options), options.seed)
     selection = open_selection(sample, options)

@@ -11,7 +11,7 @@ from mercer.app.table.table import Table
 from mercer.errors import DataError
 from mercer.model_selection.trials import Splitting
 
-__all__ = ["Material", "draw_rows", "drop_rare_classes", "gather"]
+__all__ = ["Material", "draw_rows", "drop_rare_classes", "gather", "read_groups", "read_times"]
 
 # Class names that mark the positive one of two classes.
 _YES = {"yes", "true", "1", "y", "positive", "pos", "bad", "fraud", "default", "failure", "churn", "spam", "malignant"}
@@ -74,8 +74,8 @@ def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
         classes,
         _choose_positive(y, classes, positive),
         _read_numbers(frame, roles.weight),
-        None if roles.group is None else np.asarray(spell_categories(frame[roles.group].fillna("")), dtype=str),
-        _read_times(frame, roles.time),
+        read_groups(frame, roles.group),
+        read_times(frame, roles.time),
         _read_numbers(frame, roles.cost),
         table.forms,
     )
@@ -148,7 +148,12 @@ def _read_numbers(frame: Any, name: str | None) -> np.ndarray | None:
     return None if name is None else frame[name].to_numpy(dtype=float)
 
 
-def _read_times(frame: Any, name: str | None) -> np.ndarray | None:
+def read_groups(frame: Any, name: str | None) -> np.ndarray | None:
+    """Return the values of a column as names of groups, or None without a name; missing values form one group."""
+    return None if name is None else np.asarray(spell_categories(frame[name]).fillna(""), dtype=str)
+
+
+def read_times(frame: Any, name: str | None) -> np.ndarray | None:
     """Return a column of times as numbers, or None without a name; missing times come first."""
     if name is None:
         return None

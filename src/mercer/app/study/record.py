@@ -30,6 +30,7 @@ __all__ = [
     "Rates",
     "Record",
     "Residuals",
+    "SplitScore",
     "Structure",
     "Sureness",
 ]
@@ -92,6 +93,15 @@ class Data:
     columns: list[Column] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     duplicate_rows: int = 0
+
+
+@dataclass(frozen=True)
+class SplitScore:
+    """The score of a forest under one kind of split, to see whether rows depend on each other."""
+
+    splits: str  # "rows at random", "rows of one `pig` together", "forward in time by `day`"
+    score: float
+    used: bool  # whether the study splits the rows so
 
 
 @dataclass(frozen=True)
@@ -351,4 +361,5 @@ class Record:
     hardest: list[HardRow] = field(default_factory=list)
     fit: Fit | None = None
     structure: Structure | None = None
+    splits: list[SplitScore] = field(default_factory=list)
     format: int = 1

@@ -1,0 +1,117 @@
+"""Columns that show that rows depend on each other: keys that repeat, dates, and times that end with an event."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from mercer.app.study.record import Notice
+from mercer.app.table.column_type import spell_categories
+from mercer.app.table.roles import Roles
+from mercer.app.table.table import Table, quote
+
+__all__ = ["find_keys", "find_times", "name_follow_up"]
+
+# A key has at least this many values, and a value has at least this many rows on average.
+_FEWEST_KEYS = 10
+_FEWEST_ROWS = 2.0
+# Things that are measured repeatedly have few rows each; a city with 500 rows is a property of its rows.
+_MOST_ROWS = 50.0
+# Rows and columns from which keys are found.
+_SAMPLE = 5000
+_MOST_COLUMNS = 40
+# A time has at least this many values.
+_FEWEST_TIMES = 20
+_KEY_NAME = re.compile(
+    r"(.*[_\W])?(id|key|subject|subj|patient|person|participant|respondent|student|customer|client|user|player|animal|"
+    r"machine|device|sensor|household|family)s?([_\W]?(id|no|nr|number|code|name))?",
+    re.IGNORECASE,
+)
+_TIME_NAME = re.compile(r"(.*[_\W])?(year|yr|date|datetime|timestamp|time|day|week|month|quarter)s?", re.IGNORECASE)
+_FOLLOW_UP = re.compile(
+    r"(.*[_\W])?(fu_?time|futime|follow_?up(_?time|_?days)?|surv(ival)?(_?time|_?days|_?months)?|time_?to_?(event|death)|"
+    r"time|days|months|years|duration|tenure|stop|exit|last_?contact)",
+    re.IGNORECASE,
+)
+_EVENT = re.compile(
+    r"(.*[_\W])?(status|event|death|dead|died|deceased|mortality|cens(or|ored|oring)?|fail(ed|ure)?|relapse(d)?|"
+    r"recur(rence|red)?|churn(ed)?|default(ed)?|survived|vital_?status)",
+    re.IGNORECASE,
+)
+
+
+def find_keys(table: Table, roles: Roles) -> list[str]:
+    """Return the columns whose values probably name things with several rows each, the most likely first.
+
+    Such a column holds texts or whole numbers. It is named like a key, or it determines another column: all rows of one
+    pig have the same litter. Numbers that are not named so must also stand in blocks, one for each value: an age
+    determines the age group without being a key.
+    """
+    frame = table.frame.iloc[:_SAMPLE]
+    n_rows = len(table.frame)
+    scores: dict[str, int] = {}
+    for column in roles.columns:
+        values = table.frame[column.name]
+        if column.role not in ("id", "category", "number") or values.dtype.kind in "Mb":
+            continue
+        distinct = column.distinct
+        if distinct < _FEWEST_KEYS or not _FEWEST_ROWS <= n_rows / distinct <= _MOST_ROWS or column.missing:
+            continue
+        if values.dtype.kind == "f" and not np.array_equal(values.dropna(), np.floor(values.dropna())):
+            continue
+        named = _KEY_NAME.fullmatch(column.name) is not None or column.role == "id"
+        blocks = 1 + int((values.to_numpy()[1:] != values.to_numpy()[:-1]).sum()) == distinct
+        if not named and values.dtype.kind in "if" and not blocks:
+            continue
+        determined = _count_determined(frame, column.name, roles)
+        if named or determined:
+            scores[column.name] = determined + 2 * int(named)
+    return sorted(scores, key=lambda name: -scores[name])
+
+
+def _count_determined(frame: Any, key: str, roles: Roles) -> int:
+    """Return how many other columns have a single value among the rows of each key, and fewer values than keys."""
+    groups = frame.groupby(key, sort=False, dropna=True)
+    n_keys, count = frame[key].nunique(), 0
+    for column in roles.columns[:_MOST_COLUMNS]:
+        used = column.role in ("number", "category", "date", "text", "target")
+        if column.name == key or not used or not 2 < column.distinct <= n_keys:
+            continue
+        # A column with few values is constant in small groups by chance; one with three or more hardly is.
+        if int(groups[column.name].nunique(dropna=False).max()) == 1:
+            count += 1
+    return count
+
+
+def find_times(table: Table, roles: Roles) -> list[str]:
+    """Return the columns by which rows may be ordered in time: dates, and years or times in the order of the rows."""
+    names = []
+    for column in roles.columns:
+        values = table.frame[column.name]
+        if column.role not in ("date", "number", "id") or column.missing or column.distinct < _FEWEST_TIMES:
+            continue
+        ordered = values.is_monotonic_increasing or values.is_monotonic_decreasing
+        if values.dtype.kind == "M" or (
+            values.dtype.kind in "if" and ordered and _TIME_NAME.fullmatch(column.name) is not None
+        ):
+            names.append((not ordered, column.name))
+    return [name for _, name in sorted(names, key=lambda pair: pair[0])]
+
+
+def name_follow_up(table: Table, roles: Roles) -> list[Notice]:
+    """Return notices about columns that may be the time until the event which the target records."""
+    target = roles.target
+    if target is None or roles.task != "classification" or _EVENT.fullmatch(target) is None:
+        return []
+    if len(spell_categories(table.frame[target].dropna()).unique()) > 3:
+        return []
+    notices = []
+    for name, kind in roles.kinds.items():
+        if kind == "number" and _FOLLOW_UP.fullmatch(name) and float(table.frame[name].min()) >= 0:
+            text = (
+                f"This may be a follow-up time that ends with the event {quote(target)}. It would then be known only "
+                "after the outcome, and the score would be too good. It is used."
+            )
+            cure = f"give --ignore {name} if its value is not known when predictions are made"
+            notices.append(Notice("warning", name, text, cure))
+    return notices

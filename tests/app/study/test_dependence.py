@@ -1,0 +1,105 @@
+"""Rows that depend on each other are noticed, both scores are shown, and the answer uses the honest splits."""
+
+import numpy as np
+import pandas
+
+import mercer
+from mercer.app.report import render_report
+from mercer.app.table import guess_roles, read_table
+from mercer.app.table.keys import find_keys, find_times, name_follow_up
+
+QUICK = {"quick": True, "folds": 3, "inner": 2, "candidates": ["nearest centroid", "ridge regression"]}
+
+
+def _weigh_pigs(n_pigs=30, n_weeks=6):
+    """Return the weights of pigs, week by week; each pig grows at a pace of its own."""
+    random = np.random.default_rng(0)
+    pig, week = np.repeat(np.arange(n_pigs), n_weeks), np.tile(np.arange(n_weeks), n_pigs)
+    pace, litter = random.normal(size=n_pigs), random.integers(0, 12, n_pigs)
+    weight = 20 + 5 * week * (1 + 0.2 * pace[pig]) + 6 * pace[pig] + 0.5 * random.normal(size=len(pig))
+    return pandas.DataFrame(
+        {"Pig": 4600 + pig, "Litter": litter[pig], "Week": week + 1, "noise": random.random(len(pig)), "Weight": weight}
+    )
+
+
+def _watch_weather(n_days=200):
+    random = np.random.default_rng(4)
+    state = np.zeros(n_days)
+    for day in range(1, n_days):
+        state[day] = 0.95 * state[day - 1] + random.normal()
+    days = pandas.date_range("2020-01-01", periods=n_days)
+    rain = np.where(state > np.median(state), "yes", "no")
+    return pandas.DataFrame({"day": days, "wind": random.normal(size=n_days), "rain": rain})
+
+
+def _run(frame, target, **options):
+    names = [
+        one.name for one in mercer.model_selection.candidates("regression" if target == "Weight" else "classification")
+    ]
+    chosen = [name for name in QUICK["candidates"] if name in names]
+    return mercer.run(frame, target, **{**QUICK, "candidates": chosen, **options}).record
+
+
+def test_rows_of_one_pig_stay_together():
+    record = _run(_weigh_pigs(), "Weight")
+    assert record.question.splits == "3 folds that keep groups of `Pig` together"
+    at_random, together = record.splits
+    assert (at_random.used, together.used) == (False, True)
+    assert at_random.score > together.score + 0.03
+    assert {column.name: column.role for column in record.data.columns}["Pig"] == "group"
+    notice = next(notice for notice in record.data.notices if notice.subject == "Pig")
+    assert notice.level == "warning"
+    assert f"{together.score:.3g} if all rows of one `Pig` stay together" in notice.text
+    assert "Score by kind of split" in render_report(record)
+
+
+def test_days_are_tested_on_later_days_unless_random_splits_are_given():
+    record = _run(_watch_weather(), "rain")
+    assert record.question.splits == "3 folds, forward in time by `day`"
+    assert [part.used for part in record.splits] == [False, True]
+    assert record.splits[0].score > record.splits[1].score
+    given = _run(_watch_weather(), "rain", splits="random")
+    assert given.question.splits == "3 folds, stratified"
+    assert given.splits == []
+
+
+def test_independent_rows_with_dates_are_split_at_random():
+    frame = _watch_weather()
+    frame["wind"] = frame["wind"] + 3 * (frame["rain"] == "yes")
+    frame[["wind", "rain"]] = frame[["wind", "rain"]].sample(frac=1, random_state=0).to_numpy()
+    record = _run(frame.astype({"wind": float}), "rain")
+    assert record.question.splits == "3 folds, stratified"
+    assert [part.used for part in record.splits] == [True, False]
+    assert next(notice for notice in record.data.notices if notice.subject == "day").level == "note"
+
+
+def test_keys_and_times_are_told_from_properties_of_rows():
+    random = np.random.default_rng(0)
+    age = random.integers(20, 60, 400)
+    frame = pandas.DataFrame(
+        {
+            "age": age,
+            "age_group": age // 5,
+            "patient_id": np.repeat(np.arange(100), 4),
+            "city": np.array(list("abcdefghijkl"))[random.integers(0, 12, 400)],
+            "year": np.repeat(np.arange(1900, 2000), 4),
+            "y": random.normal(size=400),
+        }
+    )
+    table = read_table(frame)
+    roles, _ = guess_roles(table, target="y")
+    assert find_keys(table, roles)[0] == "patient_id"
+    assert not {"age", "age_group", "city"} & set(find_keys(table, roles))
+    assert find_times(table, roles) == ["year"]
+
+
+def test_a_follow_up_time_is_named_as_a_possible_leak():
+    random = np.random.default_rng(0)
+    frame = pandas.DataFrame({"futime": random.integers(1, 900, 60), "age": random.integers(20, 80, 60)})
+    frame["death"] = random.integers(0, 2, 60)
+    table = read_table(frame)
+    roles, _ = guess_roles(table, target="death")
+    notices = name_follow_up(table, roles)
+    assert [notice.subject for notice in notices] == ["futime"]
+    assert "--ignore futime" in notices[0].cure
+    assert name_follow_up(table, guess_roles(table, target="age")[0]) == []
