@@ -16,9 +16,9 @@ from mercer.metrics._centre_measures import (
     within_scatter,
 )
 from mercer.metrics._choice import ClusterNumberChoice, choose_n_clusters, cluster_stability, gap_statistic
+from mercer.metrics._cost_error import cost_weighted_error
 from mercer.metrics._distances import MetricCheck, check_metric, lp_norm, pairwise_distances
 from mercer.metrics._predictions import correlation, empirical_error, member_correlation, population_error
-from mercer.metrics._cost_error import cost_weighted_error
 from mercer.metrics._silhouette import SilhouetteEstimate, silhouette_interval, silhouette_samples, silhouette_score
 
 __all__ = [
