@@ -22,6 +22,9 @@ from mercer._solver.tree.best_first import grow_best_first
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import Growth
 from mercer._solver.tree.pruning import find_pruning_path, prune
+from mercer._solver.tree.search import Room
+from mercer._solver.tree.tree_levels import TreeLevel, cut_tree, list_levels
+from mercer._solver.tree.whole_growth import grow_whole
 from mercer._source import open_source
 from mercer._types import Array
 
@@ -43,6 +46,9 @@ TREE_PARAMETERS: dict[str, Rule] = {
     "max_time": Real(0) | Nothing(),
     "n_jobs": Integer() | Nothing(),
 }
+# Largest number of values in a table whose tree one thread grows in one native call: some two milliseconds. Handing
+# its levels to threads would take longer.
+_SMALL = 2**15
 GREEDY = Certificate.none("Each split is the best for its node; no bound says how far the whole is from the best tree.")
 
 
@@ -85,23 +91,34 @@ class TreeModel(MultiOutputMixin, Estimator):
         source = open_source(problem.X, problem.y, problem.weight, self._threads())
         given = problem.attributes() | {"max_features_": rules.max_features, "_dtype": problem.X.dtype.name}
 
+        small = source.n_rows * source.n_features <= _SMALL
+        threads = 1 if small else source.threads
+
         def start() -> Growth:
             random = rules.random and self.criterion != "absolute_error"
             weight = problem.full_weight
             target = problem.target(self.criterion, weight)
             steps = rules.coarse_rows == 0
             name = type(self).__name__
-            columns = problem.encode(source.threads, name, steps, random, target.scaled if steps else None)
-            growth = Growth(columns, target, rules, source.threads)
+            columns = problem.encode(threads, name, steps, random, target.scaled if steps else None)
+            growth = Growth(columns, target, rules, threads)
             seed = int(seed_sequence(self.random_state).generate_state(1)[0])
             growth.plant(np.flatnonzero(weight > 0).astype(np.int32), seed)
             return growth
 
-        def finish(state: GrowthState) -> dict[str, Any]:
-            tree = assemble(state, problem.X.shape[1], problem.n_classes)
+        def finish(state: GrowthState | TreeLevel) -> dict[str, Any]:
+            if isinstance(state, TreeLevel):
+                tree = cut_tree(state.tree, state.depth)
+            else:
+                tree = assemble(state, problem.X.shape[1], problem.n_classes)
             return {"tree_": prune(tree, self.ccp_alpha)}
 
-        outcome = self._drive(lambda state: self._solve(start, state), source, attributes=given, fitted=finish)
+        def solve(state: Any) -> Solver:
+            if small and self.max_leaf_nodes is None and not isinstance(state, GrowthState):
+                return self._solve_at_once(start, problem.n_classes, state)
+            return self._solve(start, state)
+
+        outcome = self._drive(solve, source, attributes=given, fitted=finish)
         self._conclude(outcome)
         return self
 
@@ -122,6 +139,18 @@ class TreeModel(MultiOutputMixin, Estimator):
         while (yield Dense(growth.grow_level)):
             state = take_state(growth)
             yield Step(_compute_cost(state.nodes) / whole, state, GREEDY, {"leaves": _count_leaves(state.nodes)})
+        return Solution(state, True, GREEDY)
+
+    def _solve_at_once(self, start: Callable[[], Growth], n_classes: Array, state: TreeLevel | None) -> Solver:
+        """Grow the whole tree in one request, and yield its levels afterwards; `state` is the level to go on from."""
+        growth: Growth = yield Dense(start)
+        whole = growth.whole_weight
+        tree = yield Dense(lambda: grow_whole(growth, n_classes, Room()))
+        levels = list_levels(tree)
+        first = 0 if state is None else state.depth + 1
+        for depth, (cost, leaves) in enumerate(levels[first:], start=first):
+            state = TreeLevel(tree, depth)
+            yield Step(cost / whole, state, GREEDY, {"leaves": float(leaves)})
         return Solution(state, True, GREEDY)
 
     def _rows(self, X: Any) -> Array:

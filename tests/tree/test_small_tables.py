@@ -1,0 +1,61 @@
+"""Trees of small tables grow in one native call: the same tree, history and states as level by level."""
+
+import numpy as np
+import pytest
+
+from mercer.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+    _tree_model,
+)
+
+RNG = np.random.default_rng(5)
+ARRAYS = (
+    *("children_left", "children_right", "feature", "threshold", "impurity", "n_node_samples"),
+    *("weighted_n_node_samples", "value", "missing_go_to_left"),
+)
+TREES = [
+    DecisionTreeClassifier(),
+    DecisionTreeClassifier(criterion="entropy", max_depth=3),
+    DecisionTreeClassifier(ccp_alpha=0.01, min_samples_leaf=3),
+    DecisionTreeClassifier(monotonic_cst=[1, 0, -1]),
+    ExtraTreeClassifier(random_state=2),
+    DecisionTreeRegressor(),
+    DecisionTreeRegressor(criterion="absolute_error"),
+    ExtraTreeRegressor(random_state=2, max_features=1),
+]
+
+
+def draw(kind):
+    X = RNG.normal(size=(90, 3)) if kind != "ties" else RNG.integers(0, 4, (90, 3)).astype(float)
+    if kind == "gaps":
+        X[RNG.random(X.shape) < 0.1] = np.nan
+    return X, (RNG.random(90) < 0.4).astype(int), RNG.uniform(0.0, 2.0, 90)
+
+
+@pytest.mark.parametrize("kind", ["plain", "ties", "gaps"])
+@pytest.mark.parametrize("tree", TREES, ids=repr)
+def test_the_tree_is_the_one_that_grows_level_by_level(tree, kind, monkeypatch):
+    X, y, weight = draw(kind if getattr(tree, "monotonic_cst", None) is None else "plain")
+    at_once = tree.fit(X, y, sample_weight=weight)
+    arrays, history = {name: getattr(at_once.tree_, name).copy() for name in ARRAYS}, at_once.history_
+    monkeypatch.setattr(_tree_model, "_SMALL", 0)
+    by_level = tree.fit(X, y, sample_weight=weight)
+    for name, values in arrays.items():
+        np.testing.assert_array_equal(values, getattr(by_level.tree_, name), err_msg=name)
+    np.testing.assert_array_equal(history["leaves"], by_level.history_["leaves"])
+    np.testing.assert_allclose(history["objective"], by_level.history_["objective"], atol=1e-12)
+
+
+def test_a_tree_cut_off_at_a_depth_is_the_tree_of_that_depth():
+    X, y, _ = draw("plain")
+    shallow = DecisionTreeClassifier(max_depth=2).fit(X, y)
+    levels = _tree_model.list_levels(DecisionTreeClassifier().fit(X, y).tree_)
+    whole = DecisionTreeClassifier().fit(X, y).tree_
+    cut = _tree_model.cut_tree(whole, 2)
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(cut, name), getattr(shallow.tree_, name), err_msg=name)
+    assert levels[2][1] == shallow.get_n_leaves()
+    assert _tree_model.cut_tree(whole, len(levels)) is whole
