@@ -220,6 +220,13 @@ def hills() -> Model:
     return DENCLUE(bandwidth=1.0).fit(X), X
 
 
+def network() -> Model:
+    """A Bayesian network, with rows of evidence about it."""
+    from mercer.bayesnet import load_burglary
+
+    return load_burglary(), np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+
+
 THEIRS = (scaled_classifier, mixed_columns, searched_regression, calibrated_classifier, spline_features)
 OURS = (
     clusters,
@@ -237,12 +244,16 @@ OURS = (
     quadratic_discriminant,
     categories,
     shrunken_centroids,
+    network,
 )
 MODELS: dict[str, Callable[[], Model]] = {factory.__name__: factory for factory in (*THEIRS, *OURS)}
 
 
 def predict(model: Any, X: Any) -> np.ndarray:
     """What a model says about rows: probabilities, predictions, or the transformed rows, whichever it has first."""
+    if hasattr(model, "marginals"):
+        cases = [{"john": "yes" if john else "no", "mary": "yes" if mary else "no"} for john, mary in X]
+        return np.array([model.query("burglary", case).values for case in cases])
     for method in ("predict_proba", "predict", "transform"):
         if hasattr(model, method):
             return np.asarray(getattr(model, method)(X), dtype=float)

@@ -14,7 +14,7 @@ from mercer._base.model_file import arrays, builtin, randomness, scikit  # noqa:
 from mercer._base.model_file.codec import Decoder, Encoder
 from mercer._base.model_file.container import FORMAT, read_container, write_container
 from mercer._base.model_file.migration import SCHEMA, migrate_header
-from mercer._base.model_file.registry import key_of_class
+from mercer._base.model_file.registry import import_family, key_of_class, key_of_record
 from mercer._base.model_placement import to_device
 from mercer._version import __version__
 from mercer.errors import ModelFileError, ParameterError
@@ -32,10 +32,11 @@ def save(model: Any, path: StrPath) -> None:
 
     Parameters
     ----------
-    model : estimator
+    model : estimator or public record
         A mercer estimator, or one of the registered scikit-learn estimators that pipelines and searches are made of,
-        fitted or not. Callbacks (``set_callbacks``) are not part of a model and are not written. A model on a device
-        is written as its copy with NumPy arrays, and loaded so; :func:`mercer.to_device` brings it back.
+        fitted or not; or a model that is plain data, such as a density or a Bayesian network. Callbacks
+        (``set_callbacks``) are not part of a model and are not written. A model on a device is written as its copy with
+        NumPy arrays, and loaded so; :func:`mercer.to_device` brings it back.
     path : str or path-like
         The file to write.
 
@@ -61,6 +62,9 @@ def save(model: Any, path: StrPath) -> None:
     >>> again.transform([[5.0]])
     array([[3.]])
     """
+    if key_of_record(type(model)) is not None:
+        _write(model, path, type(model).__name__)
+        return
     if not isinstance(model, BaseEstimator) or key_of_class(type(model)) is None:
         message = (
             f"save: model must be an estimator of mercer or a registered one of scikit-learn; got "
@@ -86,7 +90,7 @@ def load(path: StrPath, *, mmap_mode: Literal["r"] | None = None) -> Any:
 
     Returns
     -------
-    estimator
+    estimator or record
         A model equal to the one saved.
 
     Raises
@@ -112,7 +116,7 @@ def load(path: StrPath, *, mmap_mode: Literal["r"] | None = None) -> Any:
         message = f"load: mmap_mode must be None or 'r'; got {mmap_mode!r}."
         raise ParameterError(message)
     model = _read(path, mapped=mmap_mode == "r")
-    if not isinstance(model, BaseEstimator):
+    if not isinstance(model, BaseEstimator) and key_of_record(type(model)) is None:
         message = f"load: {os.fspath(path)}: a model must be an estimator; the file holds {type(model).__name__}."
         raise ModelFileError(message)
     return model
@@ -138,7 +142,7 @@ def _write(value: Any, path: StrPath, name: str) -> None:
         "scikit-learn": sklearn.__version__,
         "python": platform.python_version(),
     }
-    key = key_of_class(type(value))
+    key = key_of_class(type(value)) or key_of_record(type(value))
     header = {"format": FORMAT, "schema": SCHEMA, "written_by": versions, "class": key, "model": node}
     write_container(Path(path), header, encoder.arrays)
 
@@ -151,10 +155,14 @@ def _read(path: StrPath, mapped: bool) -> Any:
             if header.keys() != {"format", "schema", "written_by", "class", "model", "arrays"}:
                 message = f"the header must have the documented fields; it has {str(sorted(header))[:200]}."
                 raise ModelFileError(message)
+            import_family(header["class"])
             value = Decoder(reader.read_all(header["arrays"])).decode(header["model"])
-            if header["class"] != key_of_class(type(value)):
+            if header["class"] != (key_of_class(type(value)) or key_of_record(type(value))):
                 message = f"the header says that it holds {str(header['class'])[:80]!r}; it holds another class."
                 raise ModelFileError(message)
+            if hasattr(type(value), "check_fields"):
+                # A record whose arrays index each other is checked before native code sees them.
+                value.check_fields()
             return value
     except ModelFileError as error:
         message = f"load: {os.fspath(path)}: {error}"

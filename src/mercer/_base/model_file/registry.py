@@ -16,9 +16,19 @@ from sklearn.base import BaseEstimator
 from mercer._base.model_file.migration import MOVED
 from mercer._base.model_file.parts import PART_MAKERS
 from mercer._families import FAMILIES
+from mercer._plain import PLAIN
 from mercer.errors import ModelFileError
 
-__all__ = ["class_of", "function_of", "key_of_class", "key_of_function", "key_of_scalar_type", "scalar_type_of"]
+__all__ = [
+    "class_of",
+    "function_of",
+    "import_family",
+    "key_of_class",
+    "key_of_function",
+    "key_of_record",
+    "key_of_scalar_type",
+    "scalar_type_of",
+]
 
 _CLASSES: dict[str, tuple[str, ...]] = {
     "sklearn.calibration": ("CalibratedClassifierCV",),
@@ -144,6 +154,22 @@ def key_of_class(cls: type) -> str | None:
         if name == cls.__name__ and _find_registered(key) is cls:
             return key
     return _key_of_part(cls)
+
+
+def key_of_record(cls: type) -> str | None:
+    """Return the key of a public record, such as a network: a plain dataclass that its family lists in ``__all__``."""
+    family = cls.__module__.removeprefix("mercer.").partition(".")[0]
+    if PLAIN.get(cls.__name__) is not cls or family not in FAMILIES:
+        return None
+    module = importlib.import_module(f"mercer.{family}")
+    return f"mercer.{family}.{cls.__name__}" if cls.__name__ in getattr(module, "__all__", ()) else None
+
+
+def import_family(key: Any) -> None:
+    """Import the family of a public record's key, so that its records are known; other keys are left alone."""
+    package, _, rest = key.partition(".") if isinstance(key, str) else ("", "", "")
+    if package == "mercer" and rest.partition(".")[0] in FAMILIES:
+        importlib.import_module(f"mercer.{rest.partition('.')[0]}")
 
 
 def _key_of_part(cls: type) -> str | None:

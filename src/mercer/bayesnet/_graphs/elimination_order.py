@@ -11,6 +11,9 @@ from mercer.bayesnet._graphs.undirected import list_bits
 
 __all__ = ["RULES", "eliminate_greedily", "list_elimination_cliques", "sum_table_sizes"]
 
+# Neighbours from which a node's cost is computed only if it could be the smallest: the cost of a hub takes long.
+_HUB = 48
+
 Cost = Callable[[Sequence[int], Sequence[float], int], tuple[float, ...]]
 
 
@@ -40,6 +43,10 @@ def _cost_width(neighbours: Sequence[int], logs: Sequence[float], node: int) -> 
 
 def _cost_weighted_fill(neighbours: Sequence[int], logs: Sequence[float], node: int) -> tuple[float, ...]:
     around = list_bits(neighbours[node])
+    if len(around) > _HUB:
+        # The pairs of a hub are too many to weigh one by one: each weighs as much as the average pair.
+        mean = sum(logs[other] for other in around) / len(around)
+        return _count_fill(neighbours, node) * mean**2, _sum_logs(neighbours, logs, node)
     weight = sum(
         logs[first] * logs[second]
         for first in around
@@ -47,6 +54,13 @@ def _cost_weighted_fill(neighbours: Sequence[int], logs: Sequence[float], node: 
         if second > first
     )
     return weight, _sum_logs(neighbours, logs, node)
+
+
+def _bound(rule: str, degree: int, least: float) -> float:
+    """Return what the first number of a node's cost is at least, given the smallest logarithm of a number of states."""
+    if rule == "min_weight":
+        return (degree + 1) * least
+    return degree if rule in ("min_width", "min_degree") else 0.0
 
 
 # What each rule minimises at each step, ties by the second number, then by the order of the nodes.
@@ -71,24 +85,40 @@ def eliminate_greedily(
     left = (1 << len(graph)) - 1
     costs: dict[int, tuple[float, ...]] = {}
     order, around = [], []
-    stale = left
+    stale, hubs, least = left, 0, min(logs, default=0.0)
     while left:
         for node in list_bits(stale & left):
-            costs[node] = cost(graph, logs, node)
-            if stream is not None:
-                costs[node] = (costs[node][0], stream.random())
+            if graph[node].bit_count() > _HUB:
+                hubs |= 1 << node
+                costs.pop(node, None)
+            else:
+                hubs &= ~(1 << node)
+                costs[node] = _price(cost(graph, logs, node), stream)
+        smallest = min(costs.values())[0] if costs else math.inf
+        for node in list_bits(hubs):
+            if _bound(rule, graph[node].bit_count(), least) < smallest:
+                costs[node] = _price(cost(graph, logs, node), stream)
+                hubs &= ~(1 << node)
         node = min(costs, key=costs.__getitem__)
         del costs[node]
         members = graph[node]
         order.append(node)
         around.append(members)
         left &= ~(1 << node)
-        # Only the neighbours, and those who see a new edge between two of them, change their cost.
+        # Only the neighbours change their cost, and the nodes that see both ends of a new edge.
         stale = members
         for other in list_bits(members):
+            fresh = members & ~graph[other] & ~(1 << other)
+            for end in list_bits(fresh):
+                stale |= graph[other] & graph[end]
+        for other in list_bits(members):
             graph[other] = (graph[other] | members) & ~(1 << other) & ~(1 << node)
-            stale |= graph[other]
     return order, around
+
+
+def _price(cost: tuple[float, ...], stream: random.Random | None) -> tuple[float, ...]:
+    """Return a cost, its ties broken at random if there is a stream."""
+    return cost if stream is None else (cost[0], stream.random())
 
 
 def list_elimination_cliques(order: Sequence[int], around: Sequence[int]) -> list[int]:

@@ -17,6 +17,8 @@ __all__ = ["Node", "build_tree", "choose_order"]
 _RULES = ("min_fill", "min_weight", "weighted_min_fill")
 # Total cells from which more orders are tried, with ties broken at random: below, messages take less than a second.
 _MANY_CELLS = 100_000
+# Cells from which no order will help: messages would take hours.
+_HOPELESS = 10**12
 # Orders tried for such networks, and the most nodes for which they are: an order of 300 nodes takes some 20 ms.
 _TRIES = 24
 _MOST_TRIED_NODES = 300
@@ -44,8 +46,8 @@ def choose_order(neighbours: Sequence[int], counts: Sequence[int]) -> tuple[list
     """
     logs = [math.log(count) for count in counts]
     orders = [eliminate_greedily(neighbours, logs, rule) for rule in _RULES]
-    costs = [_rate(order, counts) for order in orders]
-    if min(costs) > _MANY_CELLS and len(counts) <= _MOST_TRIED_NODES:
+    costs: list[int] = [_rate(order, counts) for order in orders]
+    if _MANY_CELLS < min(costs) < _HOPELESS and len(counts) <= _MOST_TRIED_NODES:
         for seed in range(_TRIES):
             orders.append(eliminate_greedily(neighbours, logs, _RULES[seed % len(_RULES)], seed))
             costs.append(_rate(orders[-1], counts))

@@ -1,5 +1,6 @@
 """Exact inference in a compiled junction tree: marginals, joint queries, many cases, incremental evidence."""
 
+import contextlib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from mercer.bayesnet._inference.plan import make_plan
 from mercer.bayesnet._inference.workspace import Workspace, load_tree
 from mercer.bayesnet._tables.table import ProbabilityTable
 from mercer.bayesnet._tables.variables import read_evidence, read_soft_evidence, read_targets, require_variables
+from mercer.errors import MemoryForecastError
 
 if TYPE_CHECKING:
     from mercer.bayesnet._network.network import BayesianNetwork
@@ -69,7 +71,7 @@ class JunctionTree:
 
     def __init__(self, network: "BayesianNetwork") -> None:
         # Tables from a model file have not been checked yet; wrong shapes must not reach native code.
-        network.check()
+        network.check_fields()
         self.network = network
         self._names = list(network.variables)
         self._number = {name: v for v, name in enumerate(self._names)}
@@ -253,14 +255,16 @@ class JunctionTree:
 
     def take_workspace(self) -> Workspace:
         """Return a workspace that no other thread uses, made within the memory that is allowed."""
-        try:
+        with contextlib.suppress(IndexError):
             return self._spare.pop()
-        except IndexError:
-            cure = "add evidence, use `approximate`, or simplify the network"
-            largest = self.forecast().largest_cells
-            purpose = f"messages between {len(self.plan.cliques)} cliques, the largest with {largest} cells,"
-            require_memory("JunctionTree", self.plan.n_bytes, purpose, cure)
-            return Workspace(self.plan, self.native, self.flat_tables)
+        cure = "add evidence, use `approximate`, or simplify the network"
+        largest = self.forecast().largest_cells
+        purpose = f"messages between {len(self.plan.cliques)} cliques, the largest with {largest} cells,"
+        require_memory("JunctionTree", self.plan.n_bytes, purpose, cure)
+        if self.native is None:
+            message = f"JunctionTree: a message may have at most 2**31 entries; {purpose} need more; {cure}."
+            raise MemoryForecastError(message)
+        return Workspace(self.plan, self.native, self.flat_tables)
 
     def return_workspace(self, space: Workspace) -> None:
         """Give a workspace back for the next caller."""

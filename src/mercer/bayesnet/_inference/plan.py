@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ __all__ = ["Plan", "make_plan"]
 _SMALL_ROW = 32
 _LARGE_ROW = 256
 _LARGE = 4096
+# Entries of a message or of all tables: offsets in index maps are 32-bit integers.
+_MOST_ENTRIES = 2**31
 
 
 @dataclass(frozen=True)
@@ -85,12 +88,14 @@ def make_plan(counts: tuple[int, ...], parents: tuple[tuple[int, ...], ...]) -> 
     home = _choose_homes(len(counts), cliques, cells)
     n_shared = tuple(node.separator.bit_count() for node in nodes)
     sizes = [math.prod(counts[v] for v in clique[:n]) for clique, n in zip(cliques, n_shared, strict=True)]
-    offsets = tuple(int(offset) for offset in np.concatenate([[0], np.cumsum(sizes)[:-1]])) if sizes else ()
-    first_state = tuple(int(total) for total in np.concatenate([[0], np.cumsum(counts)]))
+    offsets = tuple(accumulate(sizes, initial=0))[:-1]
+    first_state = tuple(accumulate(counts, initial=0))
     table_sizes = [math.prod(counts[v] for v in (*above, own)) for own, above in enumerate(parents)]
-    table_start = tuple(int(total) for total in np.concatenate([[0], np.cumsum(table_sizes)]))
+    table_start = tuple(accumulate(table_sizes, initial=0))
     lists = _List(counts, tuple(cliques), parent, table_clique, home)
-    arrays = _make_arrays(lists, parents, nodes, n_shared, offsets, first_state, table_start)
+    # A plan too large for any memory is kept for its forecast alone.
+    fits = max((*sizes, table_start[-1]), default=0) < _MOST_ENTRIES
+    arrays = _make_arrays(lists, parents, nodes, n_shared, offsets, first_state, table_start) if fits else ()
     n_children = [parent.count(c) for c in range(len(nodes))]
     n_operands = [2 * table_clique.count(c) + 1 + 2 * n_children[c] + home.count(c) for c in range(len(nodes))]
     return Plan(

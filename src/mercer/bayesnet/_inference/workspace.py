@@ -13,7 +13,7 @@ __all__ = ["Workspace", "load_tree"]
 
 def load_tree(plan: Plan) -> Any:
     """Return the native form of a plan."""
-    return passes.Tree(*plan.arrays)
+    return passes.Tree(*plan.arrays) if plan.arrays else None
 
 
 class Workspace:

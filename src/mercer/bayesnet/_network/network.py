@@ -84,9 +84,9 @@ class BayesianNetwork(NetworkQueries):
         object.__setattr__(self, "variables", variables)
         object.__setattr__(self, "parents", parents)
         object.__setattr__(self, "tables", tables)
-        self.check()
+        self.check_fields()
 
-    def check(self) -> None:
+    def check_fields(self) -> None:
         """Check variables, graph and tables; raise DataError with what is wrong."""
         variables = read_variables("BayesianNetwork", self.variables)
         parents = read_parents("BayesianNetwork", self.parents, variables)

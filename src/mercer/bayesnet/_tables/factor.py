@@ -76,6 +76,10 @@ class Factor:
     values: np.ndarray
 
     def __post_init__(self) -> None:
+        self.check_fields()
+
+    def check_fields(self) -> None:
+        """Check variables and values; raise DataError with what is wrong."""
         subject = type(self).__name__
         variables = read_variables(subject, self.variables)
         try:

@@ -47,8 +47,9 @@ class ProbabilityTable(Factor):
     [0.659, 0.341]
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check_fields(self) -> None:
+        """Check variables and values, and that these sum to one."""
+        super().check_fields()
         total = self.total()
         if abs(total - 1) > _SUM_TOLERANCE:
             message = f"ProbabilityTable: `values` must sum to 1; got {total:g}. Divide by the sum, or use a Factor."
