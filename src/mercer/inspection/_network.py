@@ -37,12 +37,12 @@ class NetworkDisplay:
     ----------
     ax_, figure_ : matplotlib objects
         Where it was drawn.
-    nodes_ : dict of matplotlib texts
+    nodes_ : dict of matplotlib patches
         The text of each node, by name; for a junction tree by clique.
     edges_ : dict of matplotlib artists
         The line of each edge, by its two ends.
-    separators_ : dict of matplotlib texts
-        For a junction tree the box on each edge, by its two ends.
+    separators_ : dict of matplotlib patches
+        For a junction tree the text on each edge, by its two ends.
 
     Examples
     --------
@@ -118,17 +118,13 @@ class NetworkDisplay:
         ax.set_ylim(max(self.layout.height, 1.0), 0)
         ax.set_aspect("equal")
         ax.axis("off")
-        # Boxes are in units of the layout, so that edges end at their borders; letters get the same scale.
-        extent = ax.get_window_extent()
-        scale = min(extent.width / max(self.layout.width, 1.0), extent.height / max(self.layout.height, 1.0))
-        points = min(13.0, max(3.0, _LETTERS * scale * 72 / self.figure_.dpi))
         for node in self.layout.nodes:
-            self._draw_node(node, points)
+            self._draw_node(node)
         for edge in self.layout.edges:
-            self._draw_edge(edge, points)
+            self._draw_edge(edge)
         return self
 
-    def _draw_node(self, node: Any, points: float) -> None:
+    def _draw_node(self, node: Any) -> None:
         from matplotlib.patches import FancyBboxPatch
 
         rounding = 5.0 if self.layout.kind == "junction_tree" else _HALF
@@ -142,12 +138,24 @@ class NetworkDisplay:
             zorder=2,
         )
         self.ax_.add_patch(box)
-        self.nodes_[node.name] = self.ax_.text(
-            node.x, node.y, node.text, ha="center", va="center", fontsize=points, zorder=3
-        )
+        self.nodes_[node.name] = self._write(node.x, node.y, node.text, _LETTERS)
 
-    def _draw_edge(self, edge: Any, size: float) -> None:
-        from matplotlib.patches import FancyArrowPatch, PathPatch
+    def _write(self, x: float, y: float, text: str, size: float) -> Any:
+        """Draw a text about a centre as shapes in units of the layout, so that it fits its box in axes of any size."""
+        from matplotlib.patches import PathPatch
+        from matplotlib.textpath import TextPath
+        from matplotlib.transforms import Affine2D
+
+        path = TextPath((0, 0), text, size=size)
+        middle = path.get_extents().width / 2
+        # The y axis points down, letters point up; the centre of a line is at about a third of its size.
+        turn = Affine2D().translate(-middle, -0.36 * size).scale(1, -1).translate(x, y)
+        patch = PathPatch(turn.transform_path(path), facecolor="black", linewidth=0, zorder=4)
+        patch.set_label(text)
+        return self.ax_.add_patch(patch)
+
+    def _draw_edge(self, edge: Any) -> None:
+        from matplotlib.patches import FancyArrowPatch, PathPatch, Rectangle
         from matplotlib.path import Path
 
         colour, line = _STYLES[edge.kind]
@@ -172,10 +180,10 @@ class NetworkDisplay:
         self.edges_[key] = self.ax_.add_patch(patch)
         if edge.kind == "separator":
             x, y = points.mean(axis=0)
-            box = {"boxstyle": "square,pad=0.3", "facecolor": "white", "edgecolor": "#333333"}
-            self.separators_[key] = self.ax_.text(
-                x, y, edge.text, ha="center", va="center", fontsize=0.9 * size, bbox=box, zorder=2
-            )
+            width = 0.6 * _LETTERS * len(edge.text) + 10
+            corner = (x - width / 2, y - 11)
+            self.ax_.add_patch(Rectangle(corner, width, 22, facecolor="white", edgecolor="#333333", zorder=2))
+            self.separators_[key] = self._write(x, y, edge.text, 0.9 * _LETTERS)
 
     def _repr_html_(self) -> str:
         return self.svg

@@ -22,6 +22,8 @@ __all__ = ["HillClimbing", "StructureClimb"]
 
 # A smaller relative gain is rounding: reversing an edge between equivalent structures must not count as a gain.
 _ROUNDING = 1e-10
+# An empty tabu list.
+_NONE = np.empty((0, 2), np.intp)
 _STATEMENT = (
     "The gain of the best single edge added, removed or reversed at the structure returned; not above zero at a local "
     "maximum. It bounds nothing globally: structure='exact' does, up to 20 columns."
@@ -83,11 +85,14 @@ class HillClimbing:
         board = _Board(self, self.start if state is None else state.edges)
         if state is None:
             value = board.total
-            state = StructureClimb(0, self.start, np.empty((0, 2), np.intp), 0, value, self.start, value)
+            state = StructureClimb(0, self.start, _NONE, 0, value, self.start, value)
             yield self._report(state, value)
         while state.n_moves < self.max_iter:
-            gain, move = board.find_move(state.tabu)
             small = _ROUNDING * (1.0 + abs(state.peak))
+            gain, move = board.find_move(_NONE)
+            if board.total + gain <= state.peak + small:
+                # Only a move to a new best score of the run may change a pair in the tabu list.
+                gain, move = board.find_move(state.tabu)
             stalled = gain <= small and state.stall >= (self.max_stall if self.tabu_length else 0)
             if move is None or stalled:
                 if state.restart >= self.n_restarts:
@@ -98,7 +103,7 @@ class HillClimbing:
             state = self._advance(state, board, move)
             yield self._report(state, board.total)
         finished = state.n_moves < self.max_iter
-        gain, _ = _Board(self, state.best).find_move(np.empty((0, 2), np.intp))
+        gain, _ = _Board(self, state.best).find_move(_NONE)
         tolerance = _ROUNDING * (1.0 + abs(state.best_score))
         certificate = Certificate.of("gain of one edge", max(gain, 0.0), tolerance, _STATEMENT)
         return Solution(state, finished, certificate)
@@ -110,7 +115,9 @@ class HillClimbing:
     def _advance(self, state: StructureClimb, board: "_Board", move: tuple[str, int, int]) -> StructureClimb:
         """Return the state after a move."""
         value, small = board.total, _ROUNDING * (1.0 + abs(state.peak))
-        tabu = np.concatenate([state.tabu, [sorted(move[1:])]])[max(0, len(state.tabu) + 1 - self.tabu_length) :]
+        # A list of more than a third of all pairs would leave few columns no move at all.
+        length = min(self.tabu_length, max(1, len(self.start) * (len(self.start) - 1) // 6))
+        tabu = np.concatenate([state.tabu, [sorted(move[1:])]])[max(0, len(state.tabu) + 1 - length) :]
         rises = value > state.peak + small
         state = replace(
             state,
