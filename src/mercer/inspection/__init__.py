@@ -21,6 +21,7 @@ from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
+from mercer.inspection._sequences.states import StateSequenceDisplay, TransitionGraphDisplay
 from mercer.inspection._threshold_curve import ThresholdCurveDisplay
 from mercer.inspection._trajectory import TrajectoryDisplay
 from mercer.inspection._tree import LeafRegionsDisplay, StepRegressionDisplay, TreeDisplay
@@ -58,8 +59,10 @@ __all__ = [
     "ScoreCurveDisplay",
     "ScreeDisplay",
     "SmoothnessFilterDisplay",
+    "StateSequenceDisplay",
     "StepRegressionDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",
+    "TransitionGraphDisplay",
     "TreeDisplay",
 ]
