@@ -10,6 +10,7 @@ from scipy.special import logsumexp, softmax, xlogy
 from scipy.stats import multivariate_normal
 
 from tests.laws.edge_gains import classifier_edge_gain, learner_edge_gain
+from tests.laws.chain_ascent import chain_ascent
 from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
 
 __all__ = ["RECOMPUTED"]
@@ -459,6 +460,10 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("swap gain", "KMedoids"): medoid_swap_gain,
     ("fixed point", "SoftKMeans"): soft_fixed_point,
     ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,
+    **{
+        ("likelihood ascent", name): chain_ascent
+        for name in ("CategoricalHMM", "GMMHMM", "GaussianHMM", "MultinomialHMM", "PoissonHMM")
+    },
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
     ("fixed point", "SelfOrganizingMap"): map_fixed_point,
     ("fixed point", "KernelKMeans"): share_moving,

@@ -36,6 +36,7 @@ from mercer.inspection._network import NetworkDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
+from mercer.inspection._sequences.states import StateSequenceDisplay, TransitionGraphDisplay
 from mercer.inspection._threshold_curve import ThresholdCurveDisplay
 from mercer.inspection._trajectory import TrajectoryDisplay
 from mercer.inspection._tree import LeafRegionsDisplay, StepRegressionDisplay, TreeDisplay
@@ -90,10 +91,12 @@ __all__ = [
     "SmoothnessFilterDisplay",
     "SpinDisplay",
     "SpinLatticeDisplay",
+    "StateSequenceDisplay",
     "StepRegressionDisplay",
     "ThermodynamicsDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",
     "TransformedDensityDisplay",
+    "TransitionGraphDisplay",
     "TreeDisplay",
 ]

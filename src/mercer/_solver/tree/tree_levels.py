@@ -14,7 +14,7 @@ __all__ = ["TreeLevel", "cut_tree", "list_levels"]
 @plain
 @dataclass(frozen=True, eq=False)
 class TreeLevel:
-    """A tree of which the levels down to `depth` count: a state of a fit that grew the whole tree at once."""
+    """A tree cut off at `depth`: the state of a fit that grew the whole tree at once."""
 
     tree: BinaryTree
     depth: int
