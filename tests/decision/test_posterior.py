@@ -51,7 +51,7 @@ def test_three_forms_decide_alike_and_the_log_form_where_the_others_underflow():
 
 @pytest.mark.catalogue("DT-02")
 def test_the_first_of_equals_is_decided():
-    assert bayes_decision([[0.0, 0.0, 0.0]], [1 / 3, 1 / 3, 1 / 3]) == [0]
+    assert bayes_decision(log_likelihood=[[0.0, 0.0, 0.0]], priors=[1 / 3, 1 / 3, 1 / 3]) == [0]
 
 
 @pytest.mark.catalogue("DT-03")
@@ -101,6 +101,25 @@ def test_likelihoods_that_may_have_underflowed_are_refused_with_the_cure():
         posterior([[np.inf, 0.0]], [0.5, 0.5], log=True)
 
 
+@pytest.mark.parametrize("function", [bayes_decision, log_joint, discriminant_functions])
+def test_likelihoods_are_not_taken_for_their_logarithms(function):
+    likelihoods, priors = np.array([[0.9, 0.1]]), [0.2, 0.8]
+    with pytest.raises(DataError, match=rf"{function.__name__}: log_likelihoods must be logarithms"):
+        function(likelihoods, priors)
+    wanted = function(np.log(likelihoods), priors)
+    np.testing.assert_array_equal(function(log_likelihood=np.log(likelihoods), priors=priors), wanted)
+    # Densities above one have positive logarithms, which are certain by their name alone.
+    above = function(log_likelihood=[[0.9, 0.1]], priors=priors)
+    assert (above if function is bayes_decision else above.argmax(axis=-1)) == [1]
+    with pytest.raises(ParameterError, match="must be given once, as log_likelihood=; got none"):
+        function(priors=priors)
+
+
+def test_the_class_of_the_larger_joint_is_decided():
+    # 0.9 * 0.2 against 0.1 * 0.8.
+    assert bayes_decision(log_likelihood=np.log([[0.9, 0.1]]), priors=[0.2, 0.8]) == [0]
+
+
 def test_a_row_that_no_class_can_have_leaves_the_priors():
     priors = [0.2, 0.5, 0.3]
     logs = [[-np.inf, -np.inf, -np.inf], [-1.0, -np.inf, -2.0]]
@@ -125,11 +144,11 @@ def test_a_row_that_no_class_can_have_leaves_the_priors():
 )
 def test_priors_that_are_none_are_refused(priors, words):
     with pytest.raises(ParameterError, match=words):
-        log_joint([[0.0, 0.0]], priors)
+        log_joint([[0.0, -1.0]], priors)
 
 
 def test_negative_likelihoods_and_unknown_forms_are_refused():
     with pytest.raises(DataError, match=r"posterior: likelihoods must be in \[0, inf\]; got -1\."):
         posterior([[-1.0, 1.0]], [0.5, 0.5])
     with pytest.raises(ParameterError, match=r"form must be one of 'posterior'"):
-        discriminant_functions([[0.0, 0.0]], [0.5, 0.5], form="margin")
+        discriminant_functions([[0.0, -1.0]], [0.5, 0.5], form="margin")

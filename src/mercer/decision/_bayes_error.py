@@ -79,7 +79,7 @@ class ClassDensities:
         -------
         ndarray of shape (n, n_classes)
         """
-        return log_joint(stack_logs("ClassDensities", self._members(), X, axis=-1), self.priors)
+        return log_joint(log_likelihood=stack_logs("ClassDensities", self._members(), X, axis=-1), priors=self.priors)
 
     def posterior(self, X: Any) -> np.ndarray:
         """Return the posterior probabilities of the classes.

@@ -14,15 +14,17 @@ __all__ = ["bayes_decision", "discriminant_functions", "log_joint", "posterior"]
 _FORMS = ("posterior", "joint", "log_joint", "difference")
 
 
-def log_joint(log_likelihoods: Any, priors: Any) -> np.ndarray:
+def log_joint(log_likelihoods: Any = None, priors: Any = None, *, log_likelihood: Any = None) -> np.ndarray:
     """Return the log of p(x | c) P(c) for each row and class.
 
     Parameters
     ----------
     log_likelihoods : array-like of shape (n, n_classes)
-        log p(x | c).
+        log p(x | c). An array without a negative number, which may well hold likelihoods, is refused.
     priors : array-like of shape (n_classes,) or (n, n_classes)
         P(c), with sum one.
+    log_likelihood : array-like of shape (n, n_classes), by name
+        The same, and certainly logarithms: nothing is refused.
 
     Returns
     -------
@@ -35,7 +37,31 @@ def log_joint(log_likelihoods: Any, priors: Any) -> np.ndarray:
     >>> np.exp(log_joint(np.log([[0.5, 0.25]]), [0.2, 0.8])).round(6)
     array([[0.1, 0.2]])
     """
-    logs = read_numbers("log_joint", "log_likelihoods", log_likelihoods, closed="both")
+    logs = _read_logarithms("log_joint", log_likelihoods, log_likelihood)
+    return _join(logs, priors)
+
+
+def _read_logarithms(subject: str, positional: Any, named: Any) -> np.ndarray:
+    """Return the logarithms of likelihoods; those that did not come by name must show that they are logarithms."""
+    if (positional is None) == (named is None):
+        got = "none" if named is None else "them twice"
+        message = f"{subject}: logarithms of likelihoods must be given once, as log_likelihood=; got {got}."
+        raise ParameterError(message)
+    if named is not None:
+        return read_numbers(subject, "log_likelihood", named, closed="both")
+    logs = read_numbers(subject, "log_likelihoods", positional, closed="both")
+    # Likelihoods are not negative. Logarithms may all be positive, of densities above one, but cannot be told apart.
+    if logs.size and not (logs < 0).any():
+        message = (
+            f"{subject}: log_likelihoods must be logarithms; got none below zero, which may be likelihoods. Pass "
+            f"log_likelihood=numpy.log(p), or logarithms by that name."
+        )
+        raise DataError(message)
+    return logs
+
+
+def _join(logs: np.ndarray, priors: Any) -> np.ndarray:
+    """Return log p(x | c) + log P(c)."""
     if logs.ndim == 0 or logs.shape[-1] == 0:
         message = f"log_joint: log_likelihoods must have a column for each class; got shape {logs.shape}."
         raise DataError(message)
@@ -78,7 +104,7 @@ def posterior(likelihoods: Any, priors: Any, *, log: bool = False, return_eviden
     else:
         with np.errstate(divide="ignore"):
             logs = np.log(read_numbers("posterior", "likelihoods", likelihoods, 0.0))
-    joint = log_joint(logs, priors)
+    joint = _join(read_numbers("posterior", "likelihoods", logs), priors)
     evidence = logsumexp(joint, axis=-1)
     wrong = np.atleast_1d(evidence == np.inf if log else ~np.isfinite(evidence))
     if wrong.any():
@@ -105,9 +131,10 @@ def replace_impossible(joint: np.ndarray, priors: Any) -> np.ndarray:
 
 
 def discriminant_functions(
-    log_likelihoods: Any,
-    priors: Any,
+    log_likelihoods: Any = None,
+    priors: Any = None,
     *,
+    log_likelihood: Any = None,
     form: str = "log_joint",
     transform: Callable[[np.ndarray], Any] | None = None,
 ) -> np.ndarray:
@@ -116,9 +143,11 @@ def discriminant_functions(
     Parameters
     ----------
     log_likelihoods : array-like of shape (n, n_classes)
-        log p(x | c).
+        log p(x | c). An array without a negative number, which may well hold likelihoods, is refused.
     priors : array-like of shape (n_classes,)
         P(c).
+    log_likelihood : array-like of shape (n, n_classes), by name
+        The same, and certainly logarithms: nothing is refused.
     form : {"posterior", "joint", "log_joint", "difference"}, default="log_joint"
         Which function; the difference of the two log-joints of two classes, whose sign decides (positive for the
         second), has one value a row.
@@ -136,9 +165,10 @@ def discriminant_functions(
     >>> discriminant_functions(np.log([[0.2, 0.1], [0.1, 0.4]]), [0.5, 0.5], form="difference").round(6)
     array([-0.693147,  1.386294])
     """
-    joint = log_joint(log_likelihoods, priors)
+    logs = _read_logarithms("discriminant_functions", log_likelihoods, log_likelihood)
+    joint = _join(logs, priors)
     if form == "posterior":
-        value = posterior(log_likelihoods, priors, log=True)
+        value = posterior(logs, priors, log=True)
     elif form == "joint":
         value = np.exp(joint)
     elif form == "log_joint":
@@ -155,7 +185,7 @@ def discriminant_functions(
     return value if transform is None else np.asarray(transform(value))
 
 
-def bayes_decision(log_likelihoods: Any, priors: Any) -> np.ndarray:
+def bayes_decision(log_likelihoods: Any = None, priors: Any = None, *, log_likelihood: Any = None) -> np.ndarray:
     """Return the class of highest posterior probability, by the log-joint; the first of equals.
 
     A row that no class can have gets the class of the largest prior.
@@ -163,9 +193,11 @@ def bayes_decision(log_likelihoods: Any, priors: Any) -> np.ndarray:
     Parameters
     ----------
     log_likelihoods : array-like of shape (n, n_classes)
-        log p(x | c).
+        log p(x | c). An array without a negative number, which may well hold likelihoods, is refused.
     priors : array-like of shape (n_classes,)
         P(c).
+    log_likelihood : array-like of shape (n, n_classes), by name
+        The same, and certainly logarithms: nothing is refused.
 
     Returns
     -------
@@ -175,7 +207,8 @@ def bayes_decision(log_likelihoods: Any, priors: Any) -> np.ndarray:
     Examples
     --------
     >>> from mercer.decision import bayes_decision
-    >>> bayes_decision([[-1000.0, -1001.0], [-3.0, -2.0]], [0.5, 0.5])
+    >>> bayes_decision(log_likelihood=[[-1000.0, -1001.0], [-3.0, -2.0]], priors=[0.5, 0.5])
     array([0, 1])
     """
-    return replace_impossible(log_joint(log_likelihoods, priors), priors).argmax(axis=-1)
+    logs = _read_logarithms("bayes_decision", log_likelihoods, log_likelihood)
+    return replace_impossible(_join(logs, priors), priors).argmax(axis=-1)
