@@ -45,6 +45,7 @@ class GaussianDensity(NumberDensity):
 
     mean: Any = 0.0
     variance: Any = 1.0
+    is_gaussian: ClassVar[bool] = True
     _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"mean": _LINE, "variance": _POSITIVE}
 
     def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "GaussianDensity":
