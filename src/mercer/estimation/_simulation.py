@@ -204,18 +204,19 @@ def simulate_large_samples(
     (0.096, np.True_)
     """
     sizes = np.asarray(sizes)
-    names = list(density.parameters()) if hasattr(density, "parameters") else []
-    if parameter not in names or np.ndim(getattr(density, parameter)):
+    values = density.parameters() if hasattr(density, "fisher_information") else {}
+    names = list(values)
+    if parameter not in names or np.ndim(values[parameter]):
         message = (
             f"simulate_large_samples: parameter must be a single number among {', '.join(names) or 'no parameters'} of "
             f"{type(density).__name__}; got {parameter!r}."
         )
         raise DataError(message)
     seeds = seed_sequence(random_state).spawn(len(sizes))
-    truth = float(getattr(density, parameter))
+    truth = float(values[parameter])
     risks = [
         simulate_risk(
-            lambda x: getattr(density.fit(x), parameter),
+            lambda x: density.fit(x).parameters()[parameter],
             density,
             truth,
             n_samples=int(n),

@@ -92,7 +92,7 @@ def _read_members(density: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     if hasattr(density, "means_"):
         means, given = np.asarray(density.means_), np.asarray(density.covariances_)
         d = means.shape[1]
-        shaped = {
+        shaped: dict[str, Any] = {
             "full": lambda: given,
             "tied": lambda: [given] * len(means),
             "diag": lambda: [np.diag(variances) for variances in given],
