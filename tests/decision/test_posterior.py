@@ -105,6 +105,25 @@ def test_likelihoods_that_may_have_underflowed_are_refused_with_the_cure():
         posterior(log_likelihood=[[np.inf, 0.0]], priors=[0.5, 0.5])
 
 
+@pytest.mark.parametrize("function", [bayes_decision, log_joint, discriminant_functions])
+def test_likelihoods_are_not_taken_for_their_logarithms(function):
+    likelihoods, priors = np.array([[0.9, 0.1]]), [0.2, 0.8]
+    wanted = function(likelihoods, priors)
+    np.testing.assert_array_equal(function(log_likelihood=np.log(likelihoods), priors=priors), wanted)
+    with pytest.raises(ValueError, match="Logarithms are given by name: log_likelihood="):
+        function(np.log(likelihoods), priors)
+    # Densities above one have positive logarithms, which are certain by their name alone.
+    above = function(log_likelihood=[[0.9, 0.1]], priors=priors)
+    assert (above if function is bayes_decision else above.argmax(axis=-1)) == [1]
+    with pytest.raises(ParameterError, match=r"give p\(x \| c\) as the first argument, or log_likelihood=; got neither"):
+        function(priors=priors)
+
+
+def test_the_class_of_the_larger_joint_is_decided():
+    # 0.9 * 0.2 against 0.1 * 0.8.
+    assert bayes_decision(log_likelihood=np.log([[0.9, 0.1]]), priors=[0.2, 0.8]) == [0]
+
+
 def test_a_row_that_no_class_can_have_leaves_the_priors():
     priors = [0.2, 0.5, 0.3]
     logs = [[-np.inf, -np.inf, -np.inf], [-1.0, -np.inf, -2.0]]

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
-from scipy.stats import kurtosis
+from scipy.special import polygamma
+from scipy.stats import kstest, kurtosis
 
 from mercer.errors import DataError, ParameterError
 from mercer.estimation import (
     BernoulliDensity,
     BetaDensity,
+    BinomialDensity,
     ExponentialDensity,
+    GammaDensity,
     GaussianDensity,
     GaussianMean,
     GeometricDensity,
@@ -142,6 +145,31 @@ def test_large_samples_have_the_variance_of_the_bound_and_errors_that_fall_like_
     assert study.scaled_variances[-1] == pytest.approx(0.096, rel=0.12)
     ratios = study.root_mean_squared_errors[:-1] / study.root_mean_squared_errors[1:]
     assert ratios == pytest.approx([4.0, 4.0], rel=0.2)
+
+
+@pytest.mark.catalogue("PE-21")
+@pytest.mark.parametrize(("density", "parameter", "limit"), [
+    # The rate of gamma is unknown too: the first entry of the inverse of [[psi'(a), -1/r], [-1/r, a/r^2]].
+    (GammaDensity(2.0, 3.0), "concentration", 2.0 / (2.0 * polygamma(1, 2.0) - 1.0)),
+    (ExponentialDensity(2.0), "rate", 4.0),
+    (GaussianDensity(1.0, 3.0), "variance", 18.0),
+])  # fmt: skip
+def test_standardised_estimates_become_normal(density, parameter, limit):
+    study = simulate_large_samples(density, parameter, [8, 1600], n_repeats=500, random_state=1)
+    assert study.limit == pytest.approx(limit)
+    assert study.estimates.shape == (2, 500)
+    # Normal in large samples: Kolmogorov's test keeps it at 1600 observations and rejects it at 8, where it is skewed.
+    assert kstest(study.standardised[1], "norm").pvalue > 1e-4
+    assert kstest(study.standardised[0], "norm").pvalue < 1e-4
+    wanted = [kstest(values, "norm").statistic for values in study.standardised]
+    np.testing.assert_allclose(study.kolmogorov_distances, wanted)
+    np.testing.assert_allclose(study.scaled_variances, study.standardised.var(axis=1) * limit)
+    assert study.scaled_variances[1] == pytest.approx(limit, rel=0.15)
+
+
+def test_large_samples_need_a_parameter_that_is_estimated():
+    with pytest.raises(DataError, match="a single number among probability of BinomialDensity; got 'trials'"):
+        simulate_large_samples(BinomialDensity(0.4, 3), "trials", [10])
 
 
 @pytest.mark.catalogue("PE-14")

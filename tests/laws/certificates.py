@@ -9,8 +9,8 @@ from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import logsumexp, softmax, xlogy
 from scipy.stats import multivariate_normal
 
-from tests.laws.edge_gains import classifier_edge_gain, learner_edge_gain
 from tests.laws.chain_ascent import chain_ascent
+from tests.laws.edge_gains import classifier_edge_gain, learner_edge_gain
 from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
 
 __all__ = ["RECOMPUTED"]

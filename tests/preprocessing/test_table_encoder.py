@@ -51,6 +51,31 @@ def test_a_text_becomes_the_presence_of_known_words():
     assert found.tolist() == [[0, 1, 0, 0], [0, 0, 0, 0]]
 
 
+def test_a_column_of_which_no_category_is_frequent_keeps_those_that_come_twice():
+    makers = pandas.DataFrame({"maker": ["Audi", "BMW", "VW"] * 2 + ["Fiat"]})
+    encoder = TableEncoder().fit(makers)
+    assert names(encoder) == ["maker=Audi", "maker=BMW", "maker=VW", "maker=(other)"]
+    np.testing.assert_array_equal(encoder.transform(makers).sum(axis=1), 1.0)
+    # One frequent category is enough to set the rest apart from it.
+    assert names(TableEncoder().fit(pandas.DataFrame({"c": ["a"] * 5 + ["b"] * 2}))) == ["c=a", "c=(other)"]
+    # Categories that all differ, as numbers of orders, get no column each.
+    assert names(TableEncoder().fit(pandas.DataFrame({"c": list("abcdef")}))) == ["c=(other)"]
+    mails = pandas.DataFrame({"mail": ["cheap pills", "cheap shoes", "dinner today", "dinner tomorrow"]})
+    assert names(TableEncoder({"mail": "text"}).fit(mails)) == ["mail: cheap", "mail: dinner"]
+
+
+@pytest.mark.parametrize("library", [pandas, polars])
+@pytest.mark.parametrize("cell", [list, tuple, np.array])
+def test_a_list_of_words_is_taken_as_it_is(library, cell):
+    if library is polars and cell is not list:
+        pytest.skip("polars keeps lists only")
+    tokens = [["R", "b-tree"], ["R", "C"], ["b-tree", "C", "C"], ["Go"]]
+    frame = library.DataFrame({"tags": [cell(words) for words in tokens]})
+    encoder = TableEncoder({"tags": "text"}, min_frequency=2).fit(frame)
+    assert encoder.words_[0].tolist() == ["C", "R", "b-tree"]
+    assert encoder.transform(frame).tolist() == [[0, 1, 1], [1, 1, 0], [1, 0, 1], [0, 0, 0]]
+
+
 def test_numbers_are_kept_and_missing_ones_are_the_median_and_said():
     frame = pandas.DataFrame({"a": [1.0, np.nan, 4.0, 100.0], "b": [1, 2, 3, 4]})
     encoder = TableEncoder().fit(frame)

@@ -8,6 +8,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_X_y
 
+from mercer._base.density import read_gaussian
 from mercer._base.reading import read_numbers, read_probabilities
 from mercer.errors import DataError
 
@@ -52,7 +53,7 @@ def chernoff_bound(first: Any, second: Any, priors: Any = (0.5, 0.5), *, exponen
 
     Parameters
     ----------
-    first, second : GaussianDensity or MultivariateGaussianDensity
+    first, second : GaussianDensity or MultivariateGaussianDensity, or SciPy's
         The classes.
     priors : array-like of shape (2,), default=(0.5, 0.5)
         Their probabilities.
@@ -71,7 +72,7 @@ def chernoff_bound(first: Any, second: Any, priors: Any = (0.5, 0.5), *, exponen
     0.303265
     """
     shares = read_probabilities("chernoff_bound", "priors", priors, 2)
-    (mean, covariance), (other, scale) = (_moments(density) for density in (first, second))
+    (mean, covariance), (other, scale) = (read_gaussian("chernoff_bound", density) for density in (first, second))
     if mean.shape != other.shape:
         message = f"chernoff_bound: both classes must have as many columns; got {len(mean)} and {len(other)}."
         raise DataError(message)
@@ -99,7 +100,7 @@ def bhattacharyya_bound(first: Any, second: Any, priors: Any = (0.5, 0.5)) -> fl
 
     Parameters
     ----------
-    first, second : GaussianDensity or MultivariateGaussianDensity
+    first, second : GaussianDensity or MultivariateGaussianDensity, or SciPy's
         The classes.
     priors : array-like of shape (2,), default=(0.5, 0.5)
         Their probabilities.
@@ -182,9 +183,3 @@ def neighbor_bounds(X: Any, y: Any, *, n_jobs: int | None = None) -> NeighborBou
     # In a finite sample the error may exceed that of guessing, (c - 1) / c; the root would be of a negative number.
     lower = (c - 1) / c * (1 - np.sqrt(max(0.0, 1 - c * error / (c - 1))))
     return NeighborBounds(error, float(lower), min(error, (c - 1) / c), float(np.sqrt(error * (1 - error) / len(y))))
-
-
-def _moments(density: Any) -> tuple[np.ndarray, np.ndarray]:
-    mean = np.atleast_1d(density.mean)
-    covariance = getattr(density, "covariance", None)
-    return mean, np.diag(np.atleast_1d(density.variance)) if covariance is None else covariance

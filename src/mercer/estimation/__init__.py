@@ -28,9 +28,7 @@ from mercer.estimation._conjugate_families import (
     GammaPoisson,
 )
 from mercer.estimation._continuous import (
-    BetaDensity,
     ExponentialDensity,
-    GammaDensity,
     GaussianDensity,
     LaplaceDensity,
     UniformDensity,
@@ -45,6 +43,7 @@ from mercer.estimation._discrete import (
 )
 from mercer.estimation._evidence import Evidence, laplace_evidence, monte_carlo_evidence, quadrature_evidence
 from mercer.estimation._fisher import JeffreysPrior, cramer_rao_bound, fisher_information
+from mercer.estimation._gamma_beta import BetaDensity, GammaDensity
 from mercer.estimation._gaussian_mean import GaussianMean, GaussianVectorMean
 from mercer.estimation._generative import GenerativeRegression
 from mercer.estimation._grid import GridPosterior, grid_posterior

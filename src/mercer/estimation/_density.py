@@ -6,11 +6,13 @@ makes one of any density of numbers. What has `fit`, `logpdf`, `sample` and `par
 asks for one; SciPy's distributions and scikit-learn's estimators are made such by :func:`as_density`.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base.density import as_density, stack_draws, stack_logs
 from mercer._base.randomness import generators, seed_sequence
@@ -227,7 +229,8 @@ class IndependentDensity:
 class MixtureDensity:
     """A weighted sum of densities: a class with several typical sizes, or a committee of models.
 
-    p(x) = sum_k w_k p_k(x). It is evaluated and sampled; fit the members, or use a mixture model.
+    p(x) = sum_k w_k p_k(x). It is evaluated, sampled, and fitted by EM from where its members are; for Gaussians of
+    rows and their starts, :class:`mercer.mixture.GaussianMixture` is quicker and surer.
 
     Parameters
     ----------
@@ -252,10 +255,63 @@ class MixtureDensity:
         weights = read_probabilities("MixtureDensity", "weights", self.weights, len(self.densities))
         object.__setattr__(self, "weights", weights)
 
-    def fit(self, X: Any, sample_weight: Any = None) -> "MixtureDensity":
-        """Refuse: it is not known which member an observation came from."""
-        message = "MixtureDensity: cannot be fitted in closed form. Fit its members, or use a mixture model with EM."
-        raise NotImplementedError(message)
+    def fit(self, X: Any, sample_weight: Any = None, *, tol: float = 1e-8, max_iter: int = 1000) -> "MixtureDensity":
+        """Fit weights and members by EM, from where they are: members that are equal stay so.
+
+        E: q_ik = w_k p_k(x_i) / sum_l w_l p_l(x_i). M: w_k is the mean of q_ik, and member k is fitted to all
+        observations with the weights q_ik. The likelihood never falls. Members that are known stay as they are.
+
+        Parameters
+        ----------
+        X : array-like of shape (n,), (n, 1) or (n, d)
+            Observations; matrices of several columns for members of rows.
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights; a weight of two is the observation twice.
+        tol : float, default=1e-8
+            Ends once the mean log-likelihood rises by less.
+        max_iter : int, default=1000
+            Most iterations; a warning says if they did not suffice.
+
+        Returns
+        -------
+        MixtureDensity
+        """
+        X = np.asarray(X, dtype=np.float64)
+        weight = read_weight("MixtureDensity", sample_weight, len(X))
+        mixture, before = self, -np.inf
+        for _ in range(max_iter):
+            joint = mixture._log_joint(X)
+            logs = logsumexp(joint, axis=0)
+            mean = float(weight @ logs / weight.sum())
+            if not np.isfinite(mean):
+                message = "MixtureDensity: every observation must be possible under some member. Move them."
+                raise DataError(message)
+            if mean - before < tol:
+                return mixture
+            before, shares = mean, weight * np.exp(joint - logs)
+            members = [
+                # An observation of weight zero is absent: it may lie outside the support of the member.
+                density.fit(X[own > 0], sample_weight=own[own > 0]) if own.any() else density
+                for density, own in zip(mixture._members(), shares, strict=True)
+            ]
+            mixture = MixtureDensity(members, shares.sum(axis=1) / weight.sum())
+        message = f"MixtureDensity: EM did not converge in {max_iter} iterations; raise max_iter or tol."
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        return mixture
+
+    def _log_joint(self, X: np.ndarray) -> np.ndarray:
+        """Return log w_k p_k(x_i) of shape (n_densities, n)."""
+        logs = stack_logs("MixtureDensity", self._members(), X, axis=0)
+        if logs.ndim == 3 and logs.shape[2] == 1:
+            logs = logs[:, :, 0]
+        if logs.ndim != 2:
+            message = (
+                f"MixtureDensity: fit needs one log-density for each observation; got shape {logs.shape[1:]}. Make "
+                f"members densities of rows by IndependentDensity."
+            )
+            raise DataError(message)
+        with np.errstate(divide="ignore"):
+            return logs + np.log(self.weights)[:, None]
 
     def parameters(self) -> dict[str, Any]:
         """Return the weights, and the parameters of each member."""

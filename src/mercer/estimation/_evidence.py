@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from mercer._base.density import as_density
 from mercer._base.randomness import seed_sequence
 from mercer._solver.quadrature import integrate_box
 from mercer.errors import DataError, ParameterError
@@ -82,6 +83,9 @@ def quadrature_evidence(
     integral = integrate_box(
         lambda at: np.exp(np.minimum(joint(at) - top, 600.0)), low, high, tol=tol, subject="quadrature_evidence"
     )
+    if integral.value == 0:
+        message = "quadrature_evidence: the integral is zero; a prior of whole numbers has sums and no integrals."
+        raise DataError(message)
     if not integral.error <= max(1e-6, 10 * tol) * integral.value:
         message = (
             f"quadrature_evidence: the integral of likelihood times prior does not settle (relative error "
@@ -184,7 +188,8 @@ def monte_carlo_evidence(
         message = f"monte_carlo_evidence: n_samples must be an integer in [2, inf); got {n_samples!r}."
         raise DataError(message)
     seeds = seed_sequence(random_state).spawn(n_parameters)
-    draws = [np.asarray(prior.sample(n_samples, np.random.default_rng(seed))) for seed in seeds]
+    density = as_density(prior, "monte_carlo_evidence")
+    draws = [np.asarray(density.sample(n_samples, np.random.default_rng(seed))) for seed in seeds]
     theta = draws[0] if draws[0].ndim == 2 else np.column_stack(draws)
     logs = np.array([_log_joint(log_density, None, X, parameters) for parameters in theta])
     # The mean of likelihoods that underflow one by one is taken in log space.

@@ -1,6 +1,6 @@
 """Fisher information, the bound that it sets to every unbiased estimator, and Jeffreys' prior."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -153,8 +153,10 @@ class JeffreysPrior:
         """
         theta = np.atleast_1d(np.asarray(theta, dtype=np.float64))
         names = self.parameters or _list_parameters(self.density)[: len(theta)]
+        for name in names:
+            _read_value(self.density, name)  # raises if it is no number
         try:
-            there = replace(self.density, **dict(zip(names, map(float, theta), strict=True)))
+            there = _set_parameters(self.density, dict(zip(names, map(float, theta), strict=True)))
             with np.errstate(all="ignore"):
                 sign, value = np.linalg.slogdet(fisher_information(there, parameters=names, random_state=0))
         except ParameterError:
@@ -164,9 +166,15 @@ class JeffreysPrior:
 
 def _list_parameters(density: Any) -> list[str]:
     """Return the names of the parameters of a density; of one that does not tell them, its fields that are floats."""
-    if hasattr(density, "parameters"):
+    if is_dataclass(density) and hasattr(density, "parameters"):
         return list(density.parameters())
-    return [part.name for part in fields(density) if isinstance(getattr(density, part.name), float)]
+    if is_dataclass(density):
+        return [part.name for part in fields(density) if isinstance(getattr(density, part.name), float)]
+    message = (
+        f"fisher_information: the density must be a frozen dataclass with its parameters as fields; got "
+        f"{type(density).__name__}. Use a density of mercer.estimation."
+    )
+    raise ParameterError(message)
 
 
 def _has_closed_form(density: Any) -> bool:
@@ -188,9 +196,20 @@ def _choose_entries(density: Any, names: list[str], chosen: list[str]) -> np.nda
     return whole[..., places, :][..., :, places]
 
 
+def _set_parameters(density: Any, values: dict[str, Any]) -> Any:
+    """Return a density with other parameters; those of a density around another are the inner one's."""
+    if set(values) <= {part.name for part in fields(density)}:
+        return replace(density, **values)
+    for name in ("density", "belief"):
+        if is_dataclass(getattr(density, name, None)):
+            return replace(density, **{name: _set_parameters(getattr(density, name), values)})
+    message = f"fisher_information: {', '.join(values)} of {type(density).__name__} cannot be changed one by one."
+    raise DataError(message)
+
+
 def _read_value(density: Any, name: str) -> np.ndarray:
     try:
-        return np.asarray(getattr(density, name), dtype=np.float64)
+        return np.asarray(density.parameters()[name], dtype=np.float64)
     except (AttributeError, TypeError, ValueError):
         message = (
             f"fisher_information: differences are taken by parameters that are numbers; {name!r} of "
@@ -202,7 +221,7 @@ def _read_value(density: Any, name: str) -> np.ndarray:
 def _shift(density: Any, steps: dict[str, Any], x: np.ndarray) -> np.ndarray:
     """Return the log-densities of observations with parameters moved by some steps."""
     moved = {name: _read_value(density, name) + step for name, step in steps.items()}
-    return replace(density, **moved).logpdf(x)
+    return _set_parameters(density, moved).logpdf(x)
 
 
 def _numerical_scores(density: Any, names: list[str], x: np.ndarray) -> np.ndarray:

@@ -189,10 +189,10 @@ def _log_joint(log_density: Any, prior: Any, X: np.ndarray, weight: np.ndarray, 
     likelihood = float(np.where(weight > 0, weight * np.where(weight > 0, own, 0.0), 0.0).sum()) if len(X) else 0.0
     if isinstance(prior, list | tuple):
         belief = sum(log_prior(part, np.atleast_1d(value)) for part, value in zip(prior, theta, strict=True))
-    elif prior is None or hasattr(prior, "logpdf"):
-        belief = log_prior(prior, theta)
-    else:
+    elif callable(prior) and not any(hasattr(prior, name) for name in ("logpdf", "logpmf", "score_samples")):
         belief = float(prior(*theta))
+    else:
+        belief = log_prior(prior, theta)
     joint = likelihood + belief
     return joint if not np.isnan(joint) else -np.inf
 

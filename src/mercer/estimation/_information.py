@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import entr, rel_entr, xlogy
 
+from mercer._base.density import read_gaussian
 from mercer._base.reading import read_numbers, read_probabilities
 from mercer.errors import DataError, ParameterError
 
@@ -121,7 +122,7 @@ def gaussian_divergence(first: Any, second: Any) -> float:
 
     Parameters
     ----------
-    first, second : GaussianDensity or MultivariateGaussianDensity
+    first, second : GaussianDensity or MultivariateGaussianDensity, or SciPy's
         Both of numbers, or both of rows.
 
     Returns
@@ -134,7 +135,7 @@ def gaussian_divergence(first: Any, second: Any) -> float:
     >>> gaussian_divergence(GaussianDensity(0.0, 1.0), GaussianDensity(2.0, 1.0))
     2.0
     """
-    (mean, covariance), (other, scale) = (_moments(density) for density in (first, second))
+    (mean, covariance), (other, scale) = (read_gaussian("gaussian_divergence", density) for density in (first, second))
     if mean.shape != other.shape:
         message = f"gaussian_divergence: both must have as many columns; got {len(mean)} and {len(other)}."
         raise DataError(message)
@@ -143,13 +144,6 @@ def gaussian_divergence(first: Any, second: Any) -> float:
     trace = np.trace(np.linalg.solve(scale, covariance))
     determinants = np.linalg.slogdet(scale)[1] - np.linalg.slogdet(covariance)[1]
     return float(0.5 * (trace + offset @ np.linalg.solve(scale, offset) - len(mean) + determinants))
-
-
-def _moments(density: Any) -> tuple[np.ndarray, np.ndarray]:
-    mean = np.atleast_1d(density.mean)
-    if hasattr(density, "covariance"):
-        return mean, density.covariance
-    return mean, np.diag(np.atleast_1d(density.variance))
 
 
 def _pair(subject: str, p: Any, q: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import block_diag, solve_triangular
@@ -54,6 +54,7 @@ class MultivariateGaussianDensity:
     known: str | None = None
     regularization: float = 0.0
     ddof: int = 0
+    is_gaussian: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         name = type(self).__name__

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
+from mercer._base.density import as_density
 from mercer._base.randomness import seed_sequence
 from mercer._base.reading import read_numbers
 from mercer.errors import DataError
-from mercer.estimation._fisher import fisher_information
+from mercer.estimation._fisher import cramer_rao_bound, fisher_information
 
 __all__ = [
     "EstimatorRisk",
@@ -115,7 +117,8 @@ def simulate_risk(
             f"simulate_risk: n_samples must be 1 or more and n_repeats 2 or more; got {n_samples} and {n_repeats}."
         )
         raise DataError(message)
-    draw = sample.sample if hasattr(sample, "sample") else sample
+    named = any(hasattr(sample, name) for name in ("sample", "rvs", "resample"))
+    draw = as_density(sample, "simulate_risk").sample if named else sample
     truth = np.atleast_1d(read_numbers("simulate_risk", "truth", truth))
     # A stream for each data set: results do not depend on how many there are after it.
     seeds = seed_sequence(random_state).spawn(n_repeats)
@@ -140,13 +143,35 @@ class LargeSamples:
     scaled_variances : ndarray of shape (m,)
         n times the variance; it tends to one over the Fisher information of an observation.
     limit : float
-        That inverse.
+        That inverse; of several parameters, the entry of the inverse information that belongs to this one.
+    estimates : ndarray of shape (m, n_repeats)
+        The estimates themselves.
+    truth : float
+        The parameter.
+    kolmogorov_distances : ndarray of shape (m,)
+        The largest difference between the distribution function of the standardised estimates and that of the standard
+        normal distribution. It falls like n^-1/2, down to some 0.8 / sqrt(n_repeats), which is chance.
     """
 
     sizes: np.ndarray
     root_mean_squared_errors: np.ndarray
     scaled_variances: np.ndarray
     limit: float
+    estimates: np.ndarray
+    truth: float
+
+    @property
+    def standardised(self) -> np.ndarray:
+        """The estimates less the truth, times the root of n over the limit, (m, n_repeats): normal in the end."""
+        return (self.estimates - self.truth) * np.sqrt(self.sizes / self.limit)[:, None]
+
+    @property
+    def kolmogorov_distances(self) -> np.ndarray:
+        """How far the standardised estimates are from normal, for each size."""
+        ordered = ndtr(np.sort(self.standardised, axis=1))
+        # The empirical distribution function jumps at each value; both ends of a jump are compared.
+        steps = np.arange(ordered.shape[1] + 1) / ordered.shape[1]
+        return np.maximum(np.abs(ordered - steps[1:]), np.abs(ordered - steps[:-1])).max(axis=1)
 
 
 def simulate_large_samples(
@@ -179,22 +204,40 @@ def simulate_large_samples(
     (0.096, np.True_)
     """
     sizes = np.asarray(sizes)
+    values = density.parameters() if hasattr(density, "fisher_information") else {}
+    names = list(values)
+    if parameter not in names or np.ndim(values[parameter]):
+        message = (
+            f"simulate_large_samples: parameter must be a single number among {', '.join(names) or 'no parameters'} of "
+            f"{type(density).__name__}; got {parameter!r}."
+        )
+        raise DataError(message)
     seeds = seed_sequence(random_state).spawn(len(sizes))
-    errors, scaled = [], []
-    for n, seed in zip(sizes, seeds, strict=True):
-        risk = simulate_risk(
-            lambda x: getattr(density.fit(x), parameter),
+    truth = float(values[parameter])
+    risks = [
+        simulate_risk(
+            lambda x: density.fit(x).parameters()[parameter],
             density,
-            getattr(density, parameter),
+            truth,
             n_samples=int(n),
             n_repeats=n_repeats,
             random_state=np.random.default_rng(seed),
         )
-        errors.append(np.sqrt(risk.mean_squared_error))
-        # n times the variance of an efficient estimator tends to one over the information of an observation.
-        scaled.append(n * risk.variance[0])
-    limit = 1 / fisher_information(density, parameters=[parameter])[0, 0]
-    return LargeSamples(sizes, np.array(errors), np.array(scaled), float(limit))
+        for n, seed in zip(sizes, seeds, strict=True)
+    ]
+    # All parameters are estimated together: the limit is an entry of the inverse information, and not the inverse of an
+    # entry, which would be the variance if the others were known.
+    place = names.index(parameter)
+    limit = float(cramer_rao_bound(fisher_information(density))[place, place])
+    return LargeSamples(
+        sizes,
+        np.array([np.sqrt(risk.mean_squared_error) for risk in risks]),
+        # n times the variance of an efficient estimator tends to that entry for one observation.
+        np.array([n * risk.variance[0] for n, risk in zip(sizes, risks, strict=True)]),
+        limit,
+        np.array([risk.estimates[:, 0] for risk in risks]),
+        truth,
+    )
 
 
 def running_means(x: Any) -> np.ndarray:
@@ -245,8 +288,16 @@ def standardised_sums(density: Any, n_terms: int, n_sums: int, *, random_state: 
     >>> round(float(excess_kurtosis(sums)), 1)  # 6 / 12
     0.5
     """
-    drawn = density.sample(n_terms * n_sums, random_state).reshape(n_terms, n_sums)
-    return (drawn.sum(axis=0) - n_terms * density.mean) / np.sqrt(n_terms * density.variance)
+    density = as_density(density, "standardised_sums")
+    if not all(hasattr(density, name) for name in ("mean", "variance")):
+        message = f"standardised_sums: the density must have mean and variance; got {type(density).__name__} without."
+        raise DataError(message)
+    drawn = density.sample(n_terms * n_sums, random_state)
+    if drawn.size != n_terms * n_sums:
+        message = f"standardised_sums: terms must be single numbers; got draws of shape {drawn.shape[1:]}."
+        raise DataError(message)
+    sums = drawn.reshape(n_terms, n_sums).sum(axis=0)
+    return (sums - n_terms * density.mean) / np.sqrt(n_terms * density.variance)
 
 
 def excess_kurtosis(x: Any) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.density import read_gaussian
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
@@ -18,7 +19,7 @@ class GaussianContourDisplay:
 
     Parameters
     ----------
-    density : MultivariateGaussianDensity or MixtureDensity
+    density : MultivariateGaussianDensity, MixtureDensity of them, or fitted GaussianMixture
         Of rows with two columns.
     deviations : sequence of float, default=(1.0, 2.0)
         How many standard deviations each ellipse is from its mean.
@@ -43,13 +44,13 @@ class GaussianContourDisplay:
     """
 
     def __init__(self, density: Any, *, deviations: Any = (1.0, 2.0)) -> None:
-        members = getattr(density, "densities", (density,))
-        if not all(np.shape(getattr(member, "covariance", 0.0)) == (2, 2) for member in members):
+        moments = _read_members(density)
+        if not all(np.shape(covariance) == (2, 2) for _, covariance in moments):
             message = "GaussianContourDisplay: members must be Gaussians of rows with two columns. Take marginals."
             raise DataError(message)
         self.density, self.deviations = density, tuple(deviations)
-        self.means_ = np.array([member.mean for member in members])
-        spectra = [np.linalg.eigh(member.covariance) for member in members]
+        self.means_ = np.array([mean for mean, _ in moments])
+        spectra = [np.linalg.eigh(covariance) for _, covariance in moments]
         self.half_axes_ = np.sqrt([values for values, _ in spectra])
         self.directions_ = np.array([vectors for _, vectors in spectra])
 
@@ -84,3 +85,19 @@ class GaussianContourDisplay:
         ax.set_aspect("equal", adjustable="datalim")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _read_members(density: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return mean and covariance of a Gaussian, or of each member of a mixture of them."""
+    if hasattr(density, "means_"):
+        means, given = np.asarray(density.means_), np.asarray(density.covariances_)
+        d = means.shape[1]
+        shaped: dict[str, Any] = {
+            "full": lambda: given,
+            "tied": lambda: [given] * len(means),
+            "diag": lambda: [np.diag(variances) for variances in given],
+            "spherical": lambda: [variance * np.eye(d) for variance in given],
+        }
+        return list(zip(means, shaped[density.covariance_type](), strict=True))
+    members = getattr(density, "densities", (density,))
+    return [read_gaussian("GaussianContourDisplay", member) for member in members]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._plain import plain
-from mercer.preprocessing._columns import Columns
+from mercer.preprocessing._columns import Columns, Tokens
 
 __all__ = ["CategoryCoding", "DateCoding", "NumberCoding", "TextCoding", "find_words"]
 
@@ -22,7 +22,9 @@ _WORD = re.compile(r"\w\w+")
 
 
 def find_words(text: str | None) -> set[str]:
-    """Return the distinct words of a text in lower case; words have at least two letters."""
+    """Return the distinct words of a text in lower case, of two letters or more; of a list of words, those words."""
+    if isinstance(text, Tokens):
+        return set(text.words)
     return set(_WORD.findall(text.lower())) if text else set()
 
 
@@ -93,7 +95,9 @@ class CategoryCoding:
         values, places = columns.factorise(index)
         counts = np.bincount(places[places >= 0], minlength=len(values))
         # Ties are broken by name, so that the order of the rows does not matter.
-        common = sorted((-count, value) for count, value in zip(counts.tolist(), values) if count >= min_frequency)
+        # If none is frequent enough, all would share one column, which says nothing: those that come twice are kept.
+        least = min_frequency if counts.max(initial=0) >= min_frequency else 2
+        common = sorted((-count, value) for count, value in zip(counts.tolist(), values) if count >= least)
         kept = sorted(value for _, value in common[:max_categories])
         known = len(places) - int((places < 0).sum())
         others = known > int(-sum(count for count, _ in common[:max_categories]))
@@ -213,8 +217,10 @@ class TextCoding:
         texts = columns.texts(index)
         for text in texts:
             counts.update(find_words(text))
+        # If no word is frequent enough, those of two texts are kept: none would leave no column.
+        least = min_frequency if max(counts.values(), default=0) >= min_frequency else 2
         # A word that is in every text carries no information.
-        useful = sorted((-count, word) for word, count in counts.items() if min_frequency <= count < len(texts))
+        useful = sorted((-count, word) for word, count in counts.items() if least <= count < len(texts))
         kept = useful[:most]
         mean = -sum(count for count, _ in kept) / max(1, len(texts))
         return cls(np.array(sorted(word for _, word in kept), dtype=object), float(mean))

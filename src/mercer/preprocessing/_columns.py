@@ -254,6 +254,8 @@ def _is_missing(value: Any) -> bool:
     """Return whether a value is None, NaN, NaT or NA."""
     if value is None:
         return True
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return False
     same = value == value
     # Comparing pandas' NA with itself gives NA, not a boolean.
     return not same if isinstance(same, bool | np.bool_) else True
@@ -273,7 +275,7 @@ def _factorise_by_arrow(column: Any) -> tuple[list[str], np.ndarray] | None:
     if isinstance(values, pyarrow.ChunkedArray):
         values = values.unify_dictionaries().chunk(0)
     codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return [str(value) for value in values.dictionary.to_pylist()], codes.astype(np.intp, copy=False)
+    return [_spell_value(value) for value in values.dictionary.to_pylist()], codes.astype(np.intp, copy=False)
 
 
 def _factorise(column: np.ndarray) -> tuple[list[str], np.ndarray]:
@@ -299,8 +301,23 @@ def _spell_values(values: np.ndarray, codes: np.ndarray) -> tuple[list[str], np.
     return [_spell_value(value) for value in values.tolist()], codes.reshape(-1)
 
 
+class Tokens(str):
+    """A list of words as text, which remembers the words: they need not be found in the text again."""
+
+    words: tuple[str, ...]
+
+    @classmethod
+    def read(cls, value: Any) -> "Tokens":
+        """Return the words of a list, tuple, set or array."""
+        tokens = cls(list(value))
+        tokens.words = tuple(str(word) for word in value)
+        return tokens
+
+
 def _spell_value(value: Any) -> str:
     """Return a value as the name of a category; whole numbers have no decimal point, even as floats."""
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return Tokens.read(value)
     if isinstance(value, float | np.floating) and value == np.floor(value):
         return str(int(value))
     return str(value)

@@ -34,7 +34,8 @@ class TableEncoder(Basis):
 
     Each column gives output columns by its kind. A *number* stays a number. A *category* gets one indicator per
     category, :math:`x_k = 1` for category k and 0 for the others. A *date* gives the day, and its position in the year,
-    the week and the day. A *text* gives one indicator for each of the most frequent words. Missing values are replaced
+    the week and the day. A *text* gives one indicator for each of the most frequent words, of two letters or more; a
+    list of words in a cell is taken as it is. Missing values are replaced
     by the median of the training rows, and marked in a column of their own. Categories that are rare or absent in the
     training rows share one column.
 
@@ -48,7 +49,7 @@ class TableEncoder(Basis):
     categories : one of 'indicator', 'code', default='indicator'
         One column for each category, or one column with the index of the category, which trees can split.
     min_frequency : an integer in [1, inf), default=5
-        Least number of rows of a category or a word with a column of its own.
+        Least number of rows of a category or a word with a column of its own; 2 in a column where none has as many.
     max_categories : an integer in [1, inf), default=30
         Largest number of categories of a column with a column of their own; the most frequent ones get it.
     dates : a boolean, default=True

@@ -14,8 +14,8 @@ criterion : one of 'squared_error', 'friedman_mse', 'absolute_error', 'poisson',
 _SPLITTER = """'best' tries all thresholds, 'random' one drawn at random for each feature, and 'histogram' those between
         at most 255 bins of each column, which hold about equal weight."""
 
-_SIZE = """max_depth : an integer in [1, inf) or None, default=None
-        The most splits from the root to a leaf; None means no limit.
+_SIZE = """max_depth : an integer in [0, inf) or None, default=None
+        The most splits from the root to a leaf; 0 gives one leaf, and None means no limit.
     min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
         The rows a node needs to be split, or their share.
     min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1

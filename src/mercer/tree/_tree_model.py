@@ -32,7 +32,7 @@ __all__ = ["TREE_PARAMETERS", "TreeModel"]
 
 TREE_PARAMETERS: dict[str, Rule] = {
     "splitter": Choice("best", "random", "histogram"),
-    "max_depth": Integer(1) | Nothing(),
+    "max_depth": Integer(0) | Nothing(),
     "min_samples_split": Integer(2) | Share(0, 1, "right"),
     "min_samples_leaf": Integer(1) | Share(0, 1, "neither"),
     "min_weight_fraction_leaf": Real(0, 0.5),

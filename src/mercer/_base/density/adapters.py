@@ -104,6 +104,8 @@ class _Estimator(_Values):
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         if not hasattr(self.density, "sample"):
             return super().sample(n, random_state)
+        if n == 0:
+            return np.empty((0, self.density.n_features_in_))
         seed = int(seed_sequence(random_state).generate_state(1)[0])
         if "random_state" in getattr(self.density.sample, "__code__", _NO_CODE).co_varnames:
             drawn = self.density.sample(n, random_state=seed)
@@ -137,9 +139,9 @@ class _Frozen:
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         random = np.random.default_rng(seed_sequence(random_state))
-        drawn = np.asarray(self.density.rvs(size=n, random_state=random), dtype=np.float64)
-        # SciPy drops axes of length one; rows keep theirs.
-        return drawn.reshape(n, -1) if self._is_multivariate() else drawn
+        drawn = np.asarray(self.density.rvs(size=max(n, 1), random_state=random), dtype=np.float64)
+        # SciPy drops axes of length one, and draws no fewer than one row; rows keep their columns.
+        return (drawn.reshape(max(n, 1), -1) if self._is_multivariate() else drawn.reshape(max(n, 1)))[:n]
 
     def parameters(self) -> dict[str, Any]:
         given = {f"argument_{k}": value for k, value in enumerate(getattr(self.density, "args", ()))}

@@ -70,7 +70,8 @@ class PairwiseClustering(ClusterMixin, Estimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n,), int32
-        The cluster of each object, in the order of their first objects.
+        The cluster of each object. Clusters are numbered by their first objects; with a `neighbourhood`, cluster i is
+        the one of row i of it, since there the numbers are positions on a map.
     memberships_ : ndarray of shape (n, M)
         Probabilities at the last beta; columns as in `labels_`, float64.
     beta_ : float

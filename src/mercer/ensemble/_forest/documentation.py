@@ -2,8 +2,8 @@
 
 __all__ = ["SHARED"]
 
-_LIMITS = """max_depth : an integer in [1, inf) or None, default=None
-        Most splits from the root to a leaf; None means no limit.
+_LIMITS = """max_depth : an integer in [0, inf) or None, default=None
+        Most splits from the root to a leaf; 0 gives one leaf, and None means no limit.
     min_samples_split : an integer in [2, inf) or a number in (0, 1], default=2
         Fewest rows of a node that is split, or their share.
     min_samples_leaf : an integer in [1, inf) or a number in (0, 1), default=1

@@ -40,7 +40,7 @@ DRAWN = {
 }
 FOREST_PARAMETERS: dict[str, Rule] = {
     "n_estimators": Integer(1),
-    "max_depth": Integer(1) | Nothing(),
+    "max_depth": Integer(0) | Nothing(),
     "min_samples_split": Integer(2) | Share(0, 1, "right"),
     "min_samples_leaf": Integer(1) | Share(0, 1, "neither"),
     "min_weight_fraction_leaf": Real(0, 0.5),
