@@ -67,7 +67,7 @@ SETTINGS = {
     "HDBSCAN": [{"store_centers": "both", "copy": True}],
     "MiniBatchKMeans": [
         {"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5},
-        {"n_clusters": 3, "n_init": 1, "batch_size": 200, "max_iter": 3, "learning_rate": 0.3},
+        {"n_clusters": 4, "n_init": 1, "batch_size": 64, "max_iter": 3, "learning_rate": 0.3},
     ],
     "SoftKMeans": [{"n_clusters": 4, "n_levels": 8}],
     "KernelKMeans": [{"n_clusters": 8, "kernel": "linear", "n_init": 2}],
