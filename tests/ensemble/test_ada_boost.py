@@ -181,7 +181,7 @@ def test_the_weights_are_those_of_the_soft_margins(C, n_classes):
     start = np.random.default_rng(3).uniform(0.2, 3.0, size=250)
     model = RegularizedAdaBoost(n_estimators=30, C=C).fit(X, y, sample_weight=start)
     first = start / start.sum()
-    alphas, total, influence, exponent = [], 0.0, np.zeros(250), np.zeros(250)
+    alphas, influence, exponent = [], np.zeros(250), np.zeros(250)
     for member, size in zip(model.estimators_, model.estimator_weights_, strict=True):
         # d_t is proportional to d_0 exp(-sum of margins - C sum of influences), all of the rounds before t.
         weight = first * np.exp(-exponent - C * influence)
