@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
 from mercer.cluster import KMeans, MiniBatchKMeans
+from mercer.errors import ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +98,56 @@ def test_without_labels_the_inertia_is_the_smoothed_cost(blobs):
 def test_too_small_a_sample_for_the_start_is_said_so(blobs):
     with pytest.warns(RuntimeWarning, match="MiniBatchKMeans: init_size=3 should be larger than n_clusters=6"):
         MiniBatchKMeans(6, init_size=3, random_state=0).fit(blobs)
+
+
+@pytest.mark.catalogue("CL-03")
+@pytest.mark.parametrize(("rate", "decay"), [(0.1, 0.0), (0.5, 0.6), (1.0, 1.0)])
+def test_an_annealed_rate_moves_the_winner_by_its_share_of_the_way(rate, decay):
+    X = np.random.default_rng(1).normal(size=(150, 2)) * [1.0, 30.0]
+    options = {"learning_rate": rate, "learning_rate_decay": decay, "reassignment_ratio": 0.0}
+    model, centres = MiniBatchKMeans(3, init=X[:3], n_init=1, **options), X[:3].copy()
+    for number, x in enumerate(X):
+        winner = ((centres - x) ** 2).sum(axis=1).argmin()
+        centres[winner] += rate * (1 + number) ** -decay * (x - centres[winner])
+        model.partial_fit(x[None, :])
+    np.testing.assert_allclose(model.cluster_centers_, centres, rtol=1e-10)
+
+
+@pytest.mark.catalogue("CL-03")
+def test_rates_of_one_over_the_rows_give_the_mean_and_constant_rates_forget():
+    X = np.random.default_rng(2).normal(size=(80, 3)) + 5.0
+    annealed = MiniBatchKMeans(1, init=X[:1], n_init=1, learning_rate=1.0, learning_rate_decay=1.0)
+    constant = MiniBatchKMeans(1, init=X[:1], n_init=1, learning_rate=0.2)
+    for x in X:
+        annealed.partial_fit(x[None, :])
+        constant.partial_fit(x[None, :])
+    np.testing.assert_allclose(annealed.cluster_centers_[0], X.mean(axis=0), rtol=1e-12)
+    # An exponential average: the row k steps back has the weight 0.2 * 0.8^k, the start what is left.
+    weight = 0.2 * 0.8 ** np.arange(79, -1, -1)
+    np.testing.assert_allclose(constant.cluster_centers_[0], weight @ X + 0.8**80 * X[0], rtol=1e-12)
+    moved = MiniBatchKMeans(1, init=X[:1], n_init=1)
+    for x in np.concatenate([X, X[:40] + 100.0]):
+        moved.partial_fit(x[None, :])
+        constant.partial_fit(x[None, :])
+    assert np.abs(constant.cluster_centers_ - 105.0).max() < 2.0 < np.abs(moved.cluster_centers_ - 105.0).min()
+
+
+@pytest.mark.catalogue("CL-03")
+def test_a_weight_of_two_is_the_row_twice_at_any_rate():
+    X = np.random.default_rng(3).normal(size=(6, 2))
+    model = MiniBatchKMeans(1, init=X[:1], n_init=1, learning_rate=0.3)
+    heavy = clone(model).partial_fit(X[3:4], sample_weight=[2.0])
+    twice = clone(model).partial_fit(np.repeat(X[3:4], 2, axis=0))
+    np.testing.assert_allclose(heavy.cluster_centers_, twice.cluster_centers_, rtol=1e-12)
+    np.testing.assert_allclose(heavy.cluster_centers_[0], X[3] + 0.49 * (X[0] - X[3]), rtol=1e-12)
+
+
+@pytest.mark.catalogue("CL-03")
+def test_annealed_steps_approach_the_optimum_of_lloyd(blobs):
+    rates = {"learning_rate": 0.5, "learning_rate_decay": 0.7}
+    online = MiniBatchKMeans(6, init=blobs[:6], n_init=1, batch_size=1, max_iter=2, random_state=0, **rates)
+    online.set_params(max_no_improvement=None, reassignment_ratio=0.0).fit(blobs)
+    batch = KMeans(6, init=online.cluster_centers_, tol=0).fit(blobs)
+    assert online.inertia_ <= 1.05 * batch.inertia_
+    with pytest.raises(ParameterError, match=r"learning_rate_decay is for a number .*; got 0\.5 with 'mean'"):
+        MiniBatchKMeans(2, learning_rate_decay=0.5).fit(blobs)

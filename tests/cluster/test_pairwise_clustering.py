@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from mercer._native.space import reassignment
 from mercer.cluster import KMeans, PairwiseClustering, grid_neighbourhood, pairwise_cost
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
+from mercer.cluster._pairwise.subsample import draw_distances
 from mercer.errors import DataError
 
 
@@ -188,3 +189,89 @@ def test_what_a_solver_cannot_do_is_refused(groups):
         PairwiseClustering(2, solver="annealing", neighbourhood=np.eye(2)).fit(X)
     with pytest.raises(DataError, match=r"a row and a column for each of the 2 clusters; got shape \(3, 3\)"):
         PairwiseClustering(2, neighbourhood=np.eye(3)).fit(X)
+
+
+@pytest.mark.catalogue("CL-15")
+@pytest.mark.parametrize("metric", ["euclidean", "sqeuclidean", "precomputed"])
+def test_a_tenth_of_the_distances_is_enough_for_well_separated_groups(groups, metric):
+    X, labels = groups
+    rows = cdist(X, X) if metric == "precomputed" else X
+    model = PairwiseClustering(4, metric=metric, subsample=0.1, random_state=0).fit(rows)
+    assert model.n_distances_ == pytest.approx(0.1 * 240**2, rel=0.15)
+    assert adjusted_rand_score(model.labels_, labels) == 1.0
+    assert adjusted_rand_score(model.predict(rows), labels) == 1.0
+    again = PairwiseClustering(4, metric=metric, subsample=0.1, random_state=0).fit(rows)
+    np.testing.assert_array_equal(model.memberships_, again.memberships_)
+
+
+@pytest.mark.catalogue("CL-15")
+def test_a_sample_of_all_distances_is_the_fit_to_all(groups):
+    X = groups[0]
+    whole = PairwiseClustering(4, metric="euclidean", random_state=0).fit(X)
+    sampled = PairwiseClustering(4, metric="euclidean", subsample=1.0, random_state=0).fit(X)
+    assert sampled.n_distances_ == whole.n_distances_ == 240**2
+    np.testing.assert_allclose(sampled.memberships_, whole.memberships_, atol=1e-8)
+    assert sampled.cost_ == pytest.approx(whole.cost_, rel=1e-9)
+
+
+@pytest.mark.catalogue("CL-15")
+def test_means_over_drawn_distances_are_means_over_what_was_drawn_and_unbiased():
+    D, m, _ = random_problem(60, 3, seed=4)
+    totals = np.zeros((60, 3))
+    for seed in range(300):
+        random = np.random.default_rng(seed)
+        distances, present = draw_distances(lambda part: D[part], 60, 0.3, random, 7)
+        table, ones = distances.toarray(), present.toarray()
+        if seed < 3:
+            np.testing.assert_array_equal(table, table.T)
+            np.testing.assert_array_equal(table, np.where(ones > 0, D, 0.0))
+            assert ones.sum(axis=1).min() >= 2
+            means = DistanceMatrix(distances, present).means(m, m.sum(axis=0))
+            direct = [[np.average(D[i, ones[i] > 0], weights=m[ones[i] > 0, q]) for q in range(3)] for i in range(60)]
+            np.testing.assert_allclose(means, direct, rtol=1e-12)
+        totals += DistanceMatrix(distances, present).means(m, m.sum(axis=0))
+    np.testing.assert_allclose(totals / 300, DistanceMatrix(D).means(m, m.sum(axis=0)), atol=0.06)
+
+
+def test_drawn_distances_may_be_missing_and_need_the_mean_field(groups):
+    X = groups[0]
+    D = cdist(X, X)
+    D[3, 5:200] = D[5:200, 3] = np.nan
+    model = PairwiseClustering(4, metric="precomputed", subsample=0.3, random_state=0).fit(D)
+    assert adjusted_rand_score(model.labels_, groups[1]) > 0.97
+    with pytest.raises(DataError, match="solver='annealing' takes no subsample; use solver='mean_field'"):
+        PairwiseClustering(4, solver="annealing", subsample=0.5).fit(X)
+
+
+@pytest.mark.catalogue("CL-18")
+@pytest.mark.parametrize("metric", ["sqeuclidean", "manhattan"])
+def test_a_map_without_neighbours_is_the_clustering_without_a_map(groups, metric):
+    X = groups[0][:120] * [1.0, 4.0, 0.5]
+    plain = PairwiseClustering(4, metric=metric, beta_end=2.0, random_state=1).fit(X)
+    mapped = PairwiseClustering(4, metric=metric, beta_end=2.0, random_state=1, neighbourhood=np.eye(4)).fit(X)
+    order = [int(np.abs(mapped.memberships_ - column[:, None]).sum(axis=0).argmin()) for column in plain.memberships_.T]
+    np.testing.assert_allclose(mapped.memberships_[:, order], plain.memberships_, atol=1e-6)
+    assert mapped.cost_ == pytest.approx(plain.cost_, rel=1e-9)
+
+
+@pytest.mark.catalogue("CL-18")
+def test_memberships_on_a_map_are_a_fixed_point_of_the_smoothed_field_by_direct_sums():
+    """A neighbourhood that is not symmetric tells h from its transpose; sums are written out, object by object."""
+    x = np.sort(np.random.default_rng(5).uniform(size=40)) * 100.0
+    D = np.abs(x[:, None] - x[None])
+    h = np.array([[0.8, 0.2, 0.0], [0.1, 0.7, 0.2], [0.0, 0.4, 0.6]])
+    model = PairwiseClustering(
+        3, metric="precomputed", neighbourhood=h, beta_end=0.15, tol=1e-7, max_iter=20_000, random_state=0
+    ).fit(D)
+    m, n = model.memberships_, 40
+    smooth = [[sum(h[q, r] * m[i, r] for r in range(3)) for q in range(3)] for i in range(n)]
+    size = [sum(smooth[i][q] for i in range(n)) for q in range(3)]
+    mean = [[sum(smooth[b][q] * D[a, b] for b in range(n)) / size[q] for q in range(3)] for a in range(n)]
+    within = [sum(smooth[a][q] * mean[a][q] for a in range(n)) / size[q] for q in range(3)]
+    slope = [[2 / 3 * (mean[a][q] - within[q] / 2) for q in range(3)] for a in range(n)]
+    field = np.array([[sum(h[q, r] * slope[a][q] for q in range(3)) for r in range(3)] for a in range(n)])
+    assert 0.05 < 1 - m.max(axis=1).mean() < 0.6
+    np.testing.assert_allclose(m, softmax(-model.beta_ * field, axis=1), atol=1e-4)
+    labels = np.eye(3)[model.labels_]
+    assert model.cost_ == pytest.approx(direct_cost(D, labels @ h.T), rel=1e-12)
+    np.testing.assert_array_equal(model.predict(D), field.argmin(axis=1))

@@ -112,7 +112,22 @@ def test_the_test_bed_has_the_winners_that_theory_names(drawn):
         assert min(found[shape][name] for name in ("single", "DBSCAN", "HDBSCAN")) > 0.8
         assert max(found[shape][name] for name in ("k-means", "k-medoids", "mixture", "Ward")) < 0.6
     assert found["rings"]["kernel"] > 0.9
-    assert len(drawn("cluster_test_bed").axes) == len(found) * len(found["rings"])
+    centred = ("k-means", "k-medoids", "mixture", "Ward")
+    # High and low dimension: what adds up over columns gains by them, a radius or a width for two columns fails.
+    assert min(found["60 columns"][name] for name in (*centred, "single")) > 0.97
+    assert found["60 columns"]["HDBSCAN"] > 0.9
+    assert max(found["60 columns"][name] for name in ("DBSCAN", "kernel")) < 0.1
+    assert max(found["40 idle columns"].values()) < 0.3
+    # Few and many rows: a density needs rows, and single linkage and a fixed radius join what more rows connect.
+    assert min(found["18 rows"][name] for name in (*centred, "single", "kernel")) > 0.97
+    assert max(found["18 rows"][name] for name in ("DBSCAN", "HDBSCAN")) < 0.1
+    assert min(found["2000 rows"][name] for name in (*centred, "kernel", "HDBSCAN")) > 0.95
+    assert found["2000 rows"]["single"] < 0.1 < 0.5 < found["equal blobs"]["single"]
+    assert found["2000 rows"]["DBSCAN"] < found["equal blobs"]["DBSCAN"] - 0.2
+    places = drawn("cluster_test_bed").axes
+    assert len(places) == len(found) * len(found["rings"])
+    assert [place.get_title() for place in places[:8]] == list(found["rings"])
+    assert [place.get_ylabel() for place in places[::8]] == list(found)
 
 
 @pytest.mark.catalogue("PL-29")

@@ -172,6 +172,51 @@ def test_soft_margins_of_nothing_are_adaboost():
 
 
 @pytest.mark.catalogue("TE-21")
+@pytest.mark.parametrize("C", [0.0, 0.05, 0.8])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_weights_are_those_of_the_soft_margins(C, n_classes):
+    """Row weights that differ, names as labels: the library's own weights and influence against the formula."""
+    X, codes = data(250, n_classes, seed=8)
+    y = np.array(["no", "yes", "so"])[codes]
+    start = np.random.default_rng(3).uniform(0.2, 3.0, size=250)
+    model = RegularizedAdaBoost(n_estimators=30, C=C).fit(X, y, sample_weight=start)
+    first = start / start.sum()
+    alphas, influence, exponent = [], np.zeros(250), np.zeros(250)
+    for member, size in zip(model.estimators_, model.estimator_weights_, strict=True):
+        # d_t is proportional to d_0 exp(-sum of margins - C sum of influences), all of the rounds before t.
+        weight = first * np.exp(-exponent - C * influence)
+        weight /= weight.sum()
+        wrong = member.predict(X) != y
+        alpha = size * (n_classes - 1) / n_classes
+        error = weight @ wrong
+        assert alpha * n_classes / (n_classes - 1) == pytest.approx(np.log((1 - error) / error) + np.log(n_classes - 1))
+        # A right vote for one of K classes has the score (K - 1), a wrong one -1 / (K - 1) of it, over K - 1.
+        exponent += alpha * np.where(wrong, -1.0 / (n_classes - 1), 1.0)
+        influence += alpha * weight / first
+        alphas.append(alpha)
+    weight = first * np.exp(-exponent - C * influence)
+    np.testing.assert_allclose(model.row_weights_, weight / weight.sum(), rtol=1e-7)
+    np.testing.assert_allclose(model.influence_, influence / sum(alphas), rtol=1e-7)
+    assert first @ model.influence_ == pytest.approx(1.0)
+    assert model.history_["objective"][-1] == pytest.approx(weight.sum(), rel=1e-7)
+
+
+@pytest.mark.catalogue("TE-21")
+def test_soft_margins_take_weight_from_mislabelled_rows():
+    X, y = data(1200, seed=5)
+    flip = np.random.default_rng(2).random(300) < 0.15
+    noisy = np.where(flip, 1 - y[:300], y[:300])
+    models = [RegularizedAdaBoost(n_estimators=150, C=C).fit(X[:300], 2 * noisy - 1) for C in (0.0, 0.1, 1.0)]
+    shares = [model.row_weights_[flip].sum() for model in models]
+    assert shares[0] > shares[1] > shares[2]
+    assert shares[2] < 0.75 * shares[0]
+    hard, soft = models[:2]
+    assert soft.influence_[flip].mean() > 1.2 * soft.influence_[~flip].mean()
+    # The largest weights of AdaBoost are those of rows that are wrong to the end.
+    assert flip[np.argsort(hard.row_weights_)[-20:]].mean() > 2 * flip.mean()
+
+
+@pytest.mark.catalogue("TE-21")
 def test_mislabelled_rows_weigh_less_with_soft_margins_and_the_test_error_falls():
     X, y = data(1200, seed=5)
     flip = np.random.default_rng(2).random(300) < 0.15

@@ -77,7 +77,10 @@ SETTINGS = {
     "DBSCAN": [{"eps": 3.0}],
     "DENCLUE": [{"bandwidth": 1.5}],
     "HDBSCAN": [{"store_centers": "both", "copy": True}],
-    "MiniBatchKMeans": [{"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5}],
+    "MiniBatchKMeans": [
+        {"n_clusters": 4, "n_init": 1, "batch_size": 256, "max_iter": 5},
+        {"n_clusters": 4, "n_init": 1, "batch_size": 64, "max_iter": 3, "learning_rate": 0.3},
+    ],
     "SoftKMeans": [{"n_clusters": 4, "n_levels": 8}],
     "KernelKMeans": [{"n_clusters": 8, "kernel": "linear", "n_init": 2}],
     "KernelSelfOrganizingMap": [{"n_rows": 2, "n_columns": 4, "kernel": "linear"}],

@@ -18,6 +18,10 @@ def shapes() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     uneven = make_blobs(300, centers=[[0.0, 0.0], [5.0, 0.0], [0.0, 6.0]], cluster_std=[2.0, 0.4, 0.4], random_state=1)
     sizes = make_blobs([260, 25, 15], centers=[[0.0, 0.0], [4.5, 0.0], [0.0, 4.5]], cluster_std=0.8, random_state=0)
     long, labels = make_blobs(300, centers=3, cluster_std=0.8, random_state=170)
+    random = np.random.default_rng(0)
+    # Columns that all differ between clusters, and columns of noise beside two that do.
+    wide = make_blobs(300, centers=random.normal(size=(3, 60)), cluster_std=0.8, random_state=5)
+    idle = np.column_stack([blobs[0], random.normal(size=(300, 40))]), blobs[1]
     found = {
         "equal blobs": blobs,
         "overlapping": close,
@@ -26,6 +30,10 @@ def shapes() -> dict[str, tuple[np.ndarray, np.ndarray]]:
         "long": (long @ np.array([[0.6, -0.63], [-0.4, 0.85]]), labels),
         "moons": make_moons(300, noise=0.06, random_state=0),
         "rings": make_circles(300, factor=0.4, noise=0.05, random_state=0),
+        "60 columns": wide,
+        "40 idle columns": idle,
+        "18 rows": make_blobs(18, centers=corners, cluster_std=0.8, random_state=3),
+        "2000 rows": make_blobs(2000, centers=corners, cluster_std=0.8, random_state=5),
     }
     return {name: ((X - X.mean(axis=0)) / X.std(axis=0), y) for name, (X, y) in found.items()}
 
@@ -57,15 +65,16 @@ def scores() -> dict[str, dict[str, tuple[np.ndarray, float]]]:
 
 def draw() -> Figure:
     data, found = shapes(), scores()
-    figure, axes = plt.subplots(len(found), 8, figsize=(10.5, 9.0))
-    for row, (shape, results) in zip(axes, found.items(), strict=True):
+    figure, axes = plt.subplots(len(found), 8, figsize=(10.5, 14.0), layout="constrained")
+    for number, (row, (shape, results)) in enumerate(zip(axes, found.items(), strict=True)):
         best = max(score for _, score in results.values())
         for place, (method, (labels, score)) in zip(row, results.items(), strict=True):
-            place.scatter(*data[shape][0].T, s=2, c=labels % 10, cmap="tab10", vmin=0, vmax=9)
+            # Of many columns the first two are drawn.
+            place.scatter(*data[shape][0][:, :2].T, s=2, c=labels % 10, cmap="tab10", vmin=0, vmax=9)
             weight = "bold" if score >= best - 0.01 else "normal"
             place.text(0.98, 0.02, f"{score:.2f}", transform=place.transAxes, ha="right", fontsize=7, weight=weight)
             place.set(xticks=(), yticks=())
-            if row is axes[0]:
+            if number == 0:
                 place.set_title(method, fontsize=9)
         row[0].set_ylabel(shape, fontsize=8)
     return figure

@@ -109,6 +109,8 @@ class MiniBatch:
     max_no_improvement: int | None
     reassignment_ratio: float
     seed: np.random.SeedSequence
+    rate: float | None = None
+    decay: float = 0.0
 
     def solve(self, state: MiniBatchState | None = None) -> Solver:
         """Take a step per batch, from the first centres or from `state`."""
@@ -123,11 +125,10 @@ class MiniBatch:
         return Solution(state, state.stopped or not ruled, Certificate.none(_STATEMENT))
 
     def step(self, state: MiniBatchState, generator: np.random.Generator, rows: Array) -> Any:
-        """Move each centre to the mean of all rows it has won so far: c += (sum - weight c) / count."""
+        """Move each centre towards the rows of the batch that it has won."""
         sums = yield Batch(Assignment(Centres(state.model_centres())), rows)
         counts = state.counts + sums.weights
-        divisor = np.where(counts > 0, counts, 1.0)[:, None]
-        centres = state.centres + (sums.sums - sums.weights[:, None] * state.centres) / divisor
+        centres = self._move(state, sums, counts)
         shift = measure_shift(centres, state.centres)
         size = sums.searched
         unmoved = state.unmoved + size
@@ -137,6 +138,19 @@ class MiniBatch:
             unmoved = 0
         state = replace(state, step=state.step + 1, centres=centres, counts=counts, unmoved=unmoved)
         return self._apply_stopping_rules(state, sums, shift)
+
+    def _move(self, state: MiniBatchState, sums: AssignmentSums, counts: Array) -> Array:
+        """Return the centres after a batch; `counts` are the rows that each has won, those of the batch among them."""
+        if self.rate is None:
+            # The mean of all rows won so far: c += (sum - weight c) / count.
+            divisor = np.where(counts > 0, counts, 1.0)[:, None]
+            return state.centres + (sums.sums - sums.weights[:, None] * state.centres) / divisor
+        rate = self.rate * (1.0 + state.step) ** -self.decay
+        # Each of w wins leaves the share 1 - rate of the way to their mean: together (1 - rate)^w.
+        won = sums.weights > 0
+        means = sums.sums / np.where(won, sums.weights, 1.0)[:, None]
+        share = np.where(won, 1.0 - (1.0 - rate) ** sums.weights, 0.0)[:, None]
+        return state.centres + share * (means - state.centres)
 
     def _replace_light(
         self, centres: Array, counts: Array, generator: np.random.Generator, rows: Array, size: int

@@ -19,6 +19,7 @@ from mercer._source import ArraySource, Source
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._centres.init_rules import check_enough_rows, first_centres, number_of_starts, read_centres
 from mercer.cluster._centres.mini_batch import BatchDraw, MiniBatch, MiniBatchState
+from mercer.errors import ParameterError
 
 __all__ = ["MiniBatchKMeans"]
 
@@ -34,7 +35,9 @@ class MiniBatchKMeans(CentreModel):
     .. math:: \mu_q \leftarrow \mu_q + \frac{1}{n_q} (x - \mu_q)
 
     where :math:`n_q` counts the rows that centre q has won, so that each centre is the mean of all its wins. With
-    ``batch_size=1``, or rows given one by one to :meth:`partial_fit`, this is online k-means.
+    ``batch_size=1``, or rows given one by one to :meth:`partial_fit`, this is online k-means. A `learning_rate`
+    :math:`\epsilon_0` takes the place of :math:`1 / n_q`: in batch t = 0, 1, ... it is
+    :math:`\epsilon_0 (1 + t)^{-a}` with a = `learning_rate_decay`.
 
     Parameters
     ----------
@@ -64,6 +67,12 @@ class MiniBatchKMeans(CentreModel):
         centres, else 3.
     reassignment_ratio : a number in [0, inf), default=0.01
         A centre that has won less than this share of what the winningest centre has is put on a random row.
+    learning_rate : one of 'mean' or a number in (0, 1], default='mean'
+        'mean': :math:`1 / n_q`. A number: the rate of the first batch. A constant rate forgets old rows and follows
+        data that drift; one that falls comes to rest.
+    learning_rate_decay : a number in [0, inf), default=0.0
+        How fast the rate falls, a: 0 keeps it, and between 1/2 and 1 it falls slowly enough to reach every place and
+        fast enough to settle (Robbins and Monro). For a number as `learning_rate`.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends with what it has.
     n_jobs : an integer in (-inf, inf) or None, default=None
@@ -122,9 +131,13 @@ class MiniBatchKMeans(CentreModel):
         "init_size": Integer(1) | Nothing(),
         "n_init": Choice("auto") | Integer(1),
         "reassignment_ratio": Real(0),
+        "learning_rate": Choice("mean") | Real(0, 1, "right"),
+        "learning_rate_decay": Real(0),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+    # Version 2 has learning_rate and learning_rate_decay; centres of version 1 are means of their rows.
+    _file_version: ClassVar[int] = 2
     _law_exceptions: ClassVar[dict[str, str]] = {"weights": _DRAWN}
     _check_exceptions: ClassVar[dict[str, str]] = CentreModel._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": _DRAWN,
@@ -146,6 +159,8 @@ class MiniBatchKMeans(CentreModel):
         init_size: int | None = None,
         n_init: str | int = "auto",
         reassignment_ratio: float = 0.01,
+        learning_rate: str | float = "mean",
+        learning_rate_decay: float = 0.0,
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -161,8 +176,14 @@ class MiniBatchKMeans(CentreModel):
         self.init_size = init_size
         self.n_init = n_init
         self.reassignment_ratio = reassignment_ratio
+        self.learning_rate = learning_rate
+        self.learning_rate_decay = learning_rate_decay
         self.max_time = max_time
         self.n_jobs = n_jobs
+
+    @classmethod
+    def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        return {"learning_rate": "mean", "learning_rate_decay": 0.0} | state
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MiniBatchKMeans":
@@ -226,6 +247,13 @@ class MiniBatchKMeans(CentreModel):
         return self
 
     def _solver(self, source: Source, batch_size: int, begun: bool = False) -> MiniBatch:
+        rate = None if isinstance(self.learning_rate, str) else self.learning_rate
+        if rate is None and self.learning_rate_decay > 0:
+            message = (
+                f"MiniBatchKMeans: learning_rate_decay is for a number as learning_rate; got "
+                f"{self.learning_rate_decay} with 'mean', which falls as 1 / n_q."
+            )
+            raise ParameterError(message)
         tolerance = 0.0
         if self.tol > 0:
             _, variance = answer_requests(column_moments(), source)
@@ -239,6 +267,8 @@ class MiniBatchKMeans(CentreModel):
             max_no_improvement=self.max_no_improvement,
             reassignment_ratio=self.reassignment_ratio,
             seed=seed_sequence(self.random_state),
+            rate=rate,
+            decay=self.learning_rate_decay,
         )
 
     def _starter(self, source: Source, batch_size: int) -> Callable[[np.random.SeedSequence], Any]:

@@ -14,6 +14,7 @@ from mercer._source.threads import one_blas_thread
 from mercer.cluster._numbering import order_by_first_rows
 from mercer.cluster._pairwise.annealing import MeanFieldAnnealing, PairwiseState, SimulatedAnnealing
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
+from mercer.cluster._pairwise.subsample import draw_distances
 from mercer.errors import DataError
 
 __all__ = ["PairwiseClustering"]
@@ -48,6 +49,9 @@ class PairwiseClustering(ClusterMixin, Estimator):
     neighbourhood : None or an array-like, default=None
         h of shape (M, M): the cost is that of :math:`\sum_r h_{qr} m_{ra}`, a map of the objects; see
         :func:`grid_neighbourhood`. For the mean field.
+    subsample : None or a number in (0, 1], default=None
+        The share of the distances to use, drawn at random; mean distances to clusters are then means over those. An
+        iteration costs this share of n^2 M, and memory 24 bytes for each distance. None uses all. For the mean field.
     beta : None or a number in (0, inf), default=None
         The first inverse temperature; None means M / (4 d) with d the mean distance, below any split.
     beta_end : None or a number in (0, inf), default=None
@@ -80,6 +84,8 @@ class PairwiseClustering(ClusterMixin, Estimator):
         E at the labels.
     spread_ : ndarray of shape (M,)
         Half the mean distance within each cluster.
+    n_distances_ : int
+        How many of the n^2 distances were used.
     training_rows_ : ndarray of shape (n, d) or None
         The rows, which predictions measure distances to; None where distances were given.
     training_weight_ : ndarray of shape (n,)
@@ -119,6 +125,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         "metric": Choice(*_METRICS),
         "solver": Choice("mean_field", "annealing"),
         "neighbourhood": Nothing() | Array(),
+        "subsample": Nothing() | Real(0, 1, "right"),
         "beta": Nothing() | Real(0, closed="neither"),
         "beta_end": Nothing() | Real(0, closed="neither"),
         "factor": Real(1, closed="neither"),
@@ -129,6 +136,8 @@ class PairwiseClustering(ClusterMixin, Estimator):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+    # Version 2 has subsample and n_distances_; version 1 used all distances that were not missing.
+    _file_version: ClassVar[int] = 2
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": (
             "the shakes that part clusters come from objects drawn at random: weights are repetitions in distribution"
@@ -145,6 +154,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         metric: str = "sqeuclidean",
         solver: str = "mean_field",
         neighbourhood: Any = None,
+        subsample: float | None = None,
         beta: float | None = None,
         beta_end: float | None = None,
         factor: float = 1.25,
@@ -159,6 +169,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         self.metric = metric
         self.solver = solver
         self.neighbourhood = neighbourhood
+        self.subsample = subsample
         self.beta = beta
         self.beta_end = beta_end
         self.factor = factor
@@ -168,6 +179,11 @@ class PairwiseClustering(ClusterMixin, Estimator):
         self.verbose = verbose
         self.max_time = max_time
         self.n_jobs = n_jobs
+
+    @classmethod
+    def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        n = len(state["memberships_"]) if "memberships_" in state else None
+        return {"subsample": None} | ({} if n is None else {"n_distances_": n * n}) | state
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PairwiseClustering":
@@ -192,6 +208,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         distances = self._distances(rows)
         solver = self._solver(distances, weight)
         known = {"training_rows_": None if given else rows, "training_weight_": weight}
+        known["n_distances_"] = _count_distances(distances, len(rows))
         outcome = self._drive(solver.solve, source, max_steps=self.max_iter, attributes=known)
         labels = np.eye(self.n_clusters)[self.labels_]
         self.cost_ = mean_field(distances, labels, weight, self._check_neighbourhood())[1]
@@ -237,6 +254,8 @@ class PairwiseClustering(ClusterMixin, Estimator):
     def _distances(self, rows: Any) -> DistanceMatrix | SquaredDistances:
         name, n, threads = type(self).__name__, len(rows), self._threads()
         cure = "use metric='sqeuclidean' with solver='mean_field', or fewer objects"
+        if self.subsample is not None:
+            return self._draw_distances(rows, self.subsample)
         if self.metric == "precomputed":
             if not any(np.isnan(rows[start : start + _ROWS]).any() for start in range(0, n, _ROWS)):
                 if rows.dtype != np.float64:
@@ -257,6 +276,25 @@ class PairwiseClustering(ClusterMixin, Estimator):
         np.fill_diagonal(matrix, 0.0)
         return DistanceMatrix(matrix, None, threads)
 
+    def _draw_distances(self, rows: Any, share: float) -> DistanceMatrix:
+        """Return a random part of the distances, sparse."""
+        n = len(rows)
+        # A distance and its presence take a number and an index each, while they are put in order twice that.
+        needed = 48.0 * share * n * n + 16.0 * _ROWS * n
+        require_memory(type(self).__name__, needed, f"{share:g} of {n} x {n} distances", "lower subsample")
+
+        def measure(part: slice) -> Any:
+            if self.metric == "precomputed":
+                return np.asarray(rows[part], dtype=np.float64)
+            distances = pairwise_distances(rows[part].astype(np.float64), rows, metric=self.metric, n_jobs=1)
+            distances[np.arange(len(distances)), np.arange(n)[part]] = 0.0
+            return distances
+
+        # A stream of its own: the shakes draw from the seed's words.
+        generator = np.random.default_rng(seed_sequence(self.random_state).spawn(1)[0])
+        distances, present = draw_distances(measure, n, share, generator, _ROWS)
+        return DistanceMatrix(distances, present, self._threads())
+
     def _solver(self, distances: Any, weight: Any) -> MeanFieldAnnealing | SimulatedAnnealing:
         name, seed = type(self).__name__, seed_sequence(self.random_state).generate_state(8)
         if self.n_clusters > len(weight):
@@ -272,8 +310,9 @@ class PairwiseClustering(ClusterMixin, Estimator):
             h = self._check_neighbourhood()
             k, top = self.n_clusters, self.max_iter
             return MeanFieldAnnealing(distances, weight, k, h, beta, end, self.factor, top, self.tol, seed)
-        if self.neighbourhood is not None or distances.present is not None:
-            what = "a neighbourhood" if self.neighbourhood is not None else "missing distances"
+        if self.neighbourhood is not None or self.subsample is not None or distances.present is not None:
+            what = "missing distances" if self.subsample is None else "subsample"
+            what = "a neighbourhood" if self.neighbourhood is not None else what
             message = f"{name}: solver='annealing' takes no {what}; use solver='mean_field'."
             raise DataError(message.replace("no a ", "no "))
         return SimulatedAnnealing(distances, weight, self.n_clusters, beta, end, self.factor, self.max_iter, seed)
@@ -303,6 +342,12 @@ class PairwiseClustering(ClusterMixin, Estimator):
         tags.input_tags.pairwise = self.metric == "precomputed"
         tags.input_tags.allow_nan = self.metric == "precomputed"
         return tags
+
+
+def _count_distances(distances: DistanceMatrix | SquaredDistances, n: int) -> int:
+    """Return how many distances are used."""
+    present = getattr(distances, "present", None)
+    return n * n if present is None else int(present.sum())
 
 
 def _check_distances(subject: str, matrix: Any) -> None:

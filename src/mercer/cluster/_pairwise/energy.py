@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from mercer._source.block import rows_per_block
@@ -31,7 +32,10 @@ _FEW = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class DistanceMatrix:
-    """Distances in a matrix; missing ones are zero there and in `present`, which is None if none is missing."""
+    """Distances in a matrix; missing ones are zero there and in `present`, which is None if none is missing.
+
+    Both are sparse where few of the distances are used.
+    """
 
     distances: Array
     present: Array = None
@@ -39,11 +43,12 @@ class DistanceMatrix:
 
     def towards(self, objects: Array) -> Array:
         """Return the distances of all objects to those at the indices `objects`; missing ones are zero."""
-        return self.distances[:, objects]
+        columns: Any = self.distances[:, objects]
+        return columns.toarray() if issparse(columns) else columns
 
     def means(self, shares: Array, sizes: Array) -> Array:
         """Return the mean distance of each object to each cluster, (n, M); `shares` (n, M) sum to `sizes`."""
-        sums = np.empty((len(self.distances), shares.shape[1]))
+        sums = np.empty((self.distances.shape[0], shares.shape[1]))
         known = None if self.present is None else np.empty_like(sums)
 
         def fill(run: int) -> None:

@@ -134,7 +134,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
     }
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "each column's rows are kept in the order of its values"}
     # The C of the soft margins; see RegularizedAdaBoost.
-    _softness = 0.0
+    _softness: float | None = None
 
     def __init__(
         self,

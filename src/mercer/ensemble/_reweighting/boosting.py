@@ -82,8 +82,8 @@ class Rounds:
         See :func:`compute_votes`.
     learn : callable
         ``learn(weight, index)`` returns the member of a round and its class shares of the training rows.
-    softness : float
-        The C of the soft margins, zero for none.
+    softness : float or None
+        The C of the soft margins; None does without them, and without the influence of rows.
     validation : Validation or None
     patience : int or None
         Rounds without a smaller validation loss that end the fit.
@@ -99,7 +99,7 @@ class Rounds:
     learning_rate: float
     algorithm: str
     learn: Callable[[np.ndarray, int], tuple[Any, MemberShares]]
-    softness: float = 0.0
+    softness: float | None = None
     validation: Validation | None = None
     patience: int | None = None
     tolerance: float = 0.0
@@ -126,7 +126,7 @@ class Rounds:
 
     def _begin(self) -> BoostState:
         scores = None if self.validation is None else np.zeros((len(self.validation.labels), self.n_classes))
-        influence = np.zeros(len(self.labels)) if self.softness else None
+        influence = None if self.softness is None else np.zeros(len(self.labels))
         return BoostState((), (), (), self.start.copy(), 1.0, influence, scores)
 
     def _add(self, state: BoostState, member: Any, shares: MemberShares) -> BoostState | None:
@@ -157,7 +157,7 @@ class Rounds:
         factors = np.exp(-votes / max(self.n_classes - 1, 1))
         weight = state.row_weight * factors.ravel()[shares.index * self.n_classes + self.labels]
         influence = state.influence
-        if influence is not None:
+        if influence is not None and self.softness is not None:
             # d / d_0, the weight in units of the first one, has mean one: C then means the same for any n.
             ratio = np.divide(state.row_weight, self.start, out=np.zeros_like(self.start), where=self.start > 0)
             step = size * (self.n_classes - 1) / self.n_classes * ratio

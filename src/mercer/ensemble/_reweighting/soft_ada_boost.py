@@ -2,8 +2,11 @@
 
 from typing import Any, ClassVar
 
+import numpy as np
+
 from mercer._base.parameter import Real, Rule
 from mercer.ensemble._reweighting.ada_boost import AdaBoostClassifier
+from mercer.ensemble._reweighting.boosting import BoostState
 
 __all__ = ["RegularizedAdaBoost"]
 
@@ -50,6 +53,10 @@ class RegularizedAdaBoost(AdaBoostClassifier):
     ----------
     estimator_, estimators_, estimator_weights_, estimator_errors_, classes_, n_classes_, feature_importances_ :
         As in :class:`AdaBoostClassifier`.
+    row_weights_ : ndarray of shape (n_samples,)
+        d, the weights of the training rows after the last round, which sum to one: the next member would see them.
+    influence_ : ndarray of shape (n_samples,)
+        :math:`\zeta`, the influence of the training rows over all rounds; its mean, weighted as the rows are, is one.
     stopped_by_ : str
         Why boosting ended.
     n_features_in_, feature_names_in_ :
@@ -112,5 +119,13 @@ class RegularizedAdaBoost(AdaBoostClassifier):
         self.C = C
 
     @property
-    def _softness(self) -> float:  # type: ignore[override]
+    def _softness(self) -> float | None:  # type: ignore[override]
         return float(self.C)
+
+    def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray) -> dict[str, Any]:
+        # The influence is summed with the weights of rounds in the two-class form, alpha = size (K - 1) / K.
+        total = sum(state.weights) * max(len(classes) - 1, 1) / len(classes)
+        return super()._list_attributes(state, base, classes) | {
+            "row_weights_": state.row_weight,
+            "influence_": state.influence / total if total > 0 else np.ones(len(state.row_weight)),
+        }
