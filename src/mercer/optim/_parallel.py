@@ -66,7 +66,7 @@ def sum_gradient(
     x : array-like
         Parameters.
     rows : int or array-like of int
-        A number of rows, all of which are summed, or the indices of a batch.
+        A number n, for the rows from 0 to n - 1, or the indices of a batch.
     n_workers : int, default=1
         Threads.
     block_size : int, default=1024
