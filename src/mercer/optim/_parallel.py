@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._base.parameter import Integer, check_parameters
+from mercer._base.parameter import Integer, Rule, check_parameters
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
@@ -86,7 +86,7 @@ def sum_gradient(
     >>> sum_gradient(lambda w, rows: X[rows].T @ (X[rows] @ w - y[rows]), [1.0, 0.0], 4, n_workers=2).gradient
     array([44., 52.])
     """
-    rules = {"n_workers": Integer(1), "block_size": Integer(1)}
+    rules: dict[str, Rule] = {"n_workers": Integer(1), "block_size": Integer(1)}
     check_parameters("sum_gradient", rules, {"n_workers": n_workers, "block_size": block_size})
     chosen = np.arange(rows) if np.ndim(rows) == 0 else np.asarray(rows, dtype=np.int64)
     if chosen.ndim != 1 or not len(chosen):
