@@ -10,15 +10,22 @@ import mercer
 from mercer._objective import Logistic
 from mercer._source import open_source
 from mercer._statistic.loss import LossGradient
-from mercer.cluster import KMeans
+from mercer.cluster import DBSCAN, KMeans
 from mercer.decomposition import PCA
 from mercer.errors import ParameterError
+from mercer.kernel_approximation import RBFSampler
+from mercer.kernels import RBF
 from mercer.linear_model import LogisticRegression
 
 RNG = np.random.default_rng(0)
 # Wide enough that products outweigh what each column costs by itself: the slope is 1.9 to 2.0 there, 1.65 at 96 to 384.
 WIDE = {d: RNG.normal(size=(5000, d)) for d in (200, 800)}
 LONG = RNG.normal(size=(400_000, 16))
+PLANE = RNG.uniform(size=(64_000, 2))
+WAVES = {
+    n_waves: RBFSampler(n_components=n_waves, gamma=0.1, random_state=0, n_jobs=1).fit(LONG[:1000])
+    for n_waves in (32, 64, 512)
+}
 SIGNS = (LONG[:, 0] + RNG.normal(size=len(LONG)) > 0).astype(float)
 
 
@@ -39,8 +46,18 @@ def k_means(n_rows=50_000, n_clusters=8, n_features=16):
         (lambda n: LogisticRegression(max_iter=5, tol=0, n_jobs=1).fit(LONG[:n], SIGNS[:n]), [50_000, 400_000], 1),
         (lambda n: PCA(2, svd_solver="covariance_eigh", n_jobs=1).fit(LONG[:n]), [50_000, 400_000], 1),
         (lambda d: PCA(2, svd_solver="full", n_jobs=1).fit(WIDE[d]), [200, 800], 2),
+        (lambda n: RBF(1.0)(LONG[:n], LONG[:n]), [500, 4000], 2),
+        (lambda n: WAVES[64].transform(LONG[:n]), [10_000, 160_000], 1),
+        (lambda D: WAVES[D].transform(LONG[:20_000]), [32, 512], 1),
+        # Every row is a neighbour of every other: the worst case, whatever the search.
+        (lambda n: DBSCAN(eps=50.0, algorithm="brute", n_jobs=1).fit(LONG[:n]), [250, 1000], 2),
+        # A few neighbours in the plane: the search by boxes does not compare all pairs.
+        (lambda n: DBSCAN(eps=(3 / n) ** 0.5, n_jobs=1).fit(PLANE[:n]), [4000, 64_000], 1),
     ],
-    ids=["k-means in n", "k-means in k", "logistic in n", "PCA in n", "SVD in d"],
+    ids=[
+        *("k-means in n", "k-means in k", "logistic in n", "PCA in n", "SVD in d", "kernel in n"),
+        *("random features in n", "random features in D", "DBSCAN at worst", "DBSCAN in the plane"),
+    ],
 )
 def test_time_grows_by_the_stated_exponent(run, sizes, exponent):
     # Seconds of the processor: what else the machine does is not counted.

@@ -245,11 +245,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 # Tells `fitting` not to restore the attributes from before the fit.
                 vars(outcome.interrupt)["mercer_state_kept"] = True
                 raise outcome.interrupt
-        elif not outcome.converged and outcome.reason in ("max_iter", "max_time"):
+        elif not outcome.converged and outcome.reason in ("max_iter", "max_time", "line_search"):
             reached = outcome.certificate
             silent = reached.kind == "none" or reached.satisfied
             bound = "" if silent else f"; {reached.kind} {reached.value:.3g} > {reached.tolerance:.3g}"
-            cure = "raise max_time" if outcome.reason == "max_time" else cure
+            # A line search ends where rounding hides any descent: more steps would not help.
+            cures = {"max_time": "raise max_time", "line_search": "scale the columns, or raise tol"}
+            cure = cures.get(outcome.reason, cure)
             message = (
                 f"{name}: stopped by {outcome.reason} after {outcome.n_steps} steps, not converged{bound}; {cure}."
             )

@@ -1,5 +1,6 @@
 """Prior knowledge as penalties and constraints: signs and ranges, smoothness, symmetry, monotonicity."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -164,6 +165,35 @@ class Symmetry(_Quadratic):
     differences: Any
     strength: float = 1.0
 
+    @classmethod
+    def of(cls, features: Any, X: Any, mirror: Callable[[Any], Any], strength: float = 1.0) -> "Symmetry":
+        """Make the penalty of a model of transformed rows.
+
+        Parameters
+        ----------
+        features : fitted transformer or callable
+            From rows to the columns that the model sees.
+        X : array-like of shape (m, n_columns)
+            Rows at which predictions should be symmetric.
+        mirror : callable
+            From rows to their mirror images, such as ``numpy.negative``.
+        strength : float, default=1.0
+
+        Returns
+        -------
+        Symmetry
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.objectives import Symmetry
+        >>> Symmetry.of(lambda x: np.hstack([x**2, x]), [[1.0], [2.0]], np.negative).differences
+        array([[0., 2.],
+               [0., 4.]])
+        """
+        expand, rows = _read_features(features), np.asarray(X, dtype=np.float64)
+        return cls(expand(rows) - expand(np.asarray(mirror(rows), dtype=np.float64)), strength)
+
     @cached_property
     def _rows(self) -> np.ndarray:
         return np.asarray(self.differences, dtype=np.float64)
@@ -211,6 +241,43 @@ class Monotonicity(_Quadratic):
     slopes: Any
     strength: float = 1.0
 
+    @classmethod
+    def of(
+        cls, features: Any, X: Any, column: int = 0, *, falling: bool = False, strength: float = 1.0
+    ) -> "Monotonicity":
+        """Make the penalty of a model of transformed rows, by differences of the columns that it sees.
+
+        Parameters
+        ----------
+        features : fitted transformer or callable
+            From rows to the columns that the model sees.
+        X : array-like of shape (m, n_columns)
+            Rows at which predictions should rise.
+        column : int, default=0
+            The column in which they should.
+        falling : bool, default=False
+            Whether they should fall instead.
+        strength : float, default=1.0
+
+        Returns
+        -------
+        Monotonicity
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mercer.objectives import Monotonicity
+        >>> Monotonicity.of(lambda x: np.hstack([x, x**2]), [[0.0], [3.0]]).slopes.round(6) + 0.0
+        array([[1., 0.],
+               [1., 6.]])
+        """
+        expand, rows = _read_features(features), np.asarray(X, dtype=np.float64)
+        step = np.zeros_like(rows)
+        # Central differences err by h^2 times a third derivative, and by eps / h: the cube root of eps balances both.
+        step[:, column] = np.cbrt(np.finfo(np.float64).eps) * np.maximum(np.abs(rows[:, column]), 1.0)
+        slopes = (expand(rows + step) - expand(rows - step)) / (2.0 * step[:, [column]])
+        return cls(-slopes if falling else slopes, strength)
+
     @cached_property
     def _rows(self) -> np.ndarray:
         return np.asarray(self.slopes, dtype=np.float64)
@@ -231,6 +298,12 @@ class Monotonicity(_Quadratic):
 
     def check(self, n_features: int) -> None:
         _check_columns(self, self._rows, n_features, "slopes")
+
+
+def _read_features(features: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the function from rows to the columns that a model sees."""
+    expand = features.transform if hasattr(features, "transform") else features
+    return lambda rows: np.asarray(expand(rows), dtype=np.float64)
 
 
 def _check_columns(penalty: Penalty, rows: np.ndarray, n_features: int, name: str) -> None:

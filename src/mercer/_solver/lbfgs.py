@@ -65,7 +65,7 @@ def lbfgs(problem: LinearProblem, start: LbfgsState | np.ndarray, max_iter: int)
             direction = -metric.solve(point.gradient)
         accepted = yield from search(problem, point, direction)
         if accepted is None and len(state.steps) == 0:
-            return Solution(state, False, certificate)
+            return Solution(state, False, certificate, "line_search")
         if accepted is None:
             # The remembered steps give no descent direction: forget them.
             state = replace(state, steps=state.steps[:0], changes=state.changes[:0])

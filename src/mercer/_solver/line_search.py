@@ -73,7 +73,7 @@ def search(
         if high is None:
             step = 2.0 * step
         else:
-            step = _secant(low, high, width) if flatness < _NEARLY_EXACT else _between(low, high)
+            step = _secant(low, high, width) if flatness < _NEARLY_EXACT else _between(low, high, width)
             width = high[0] - low[0]
     return trial if trial.objective < point.objective else None
 
@@ -86,10 +86,18 @@ def _is_low_enough(objective: float, slope: float, end: tuple[float, float, floa
     return flat and new_slope <= (2.0 * _DECREASE - 1.0) * slope
 
 
-def _between(low: tuple[float, float, float], high: tuple[float, float, float]) -> float:
-    """Return the minimum of the cubic through both ends, kept to the middle four fifths of the interval."""
+def _between(low: tuple[float, float, float], high: tuple[float, float, float], before: float) -> float:
+    """Return the minimum of the cubic through both ends, kept to the middle four fifths of the interval.
+
+    A function that bends sharply near one end, as a sum of logistic losses does along a step a billion times too long,
+    is no cubic: brackets then hardly shrink. Where the last one did not shrink well from `before`, the tangents at both
+    ends are followed to where they cross, the bend itself if the pieces are straight.
+    """
     (a, value_a, slope_a), (b, value_b, slope_b) = low, high
     width = b - a
+    if width > 0.6 * before and np.isfinite(value_b) and slope_a < 0 < slope_b < np.inf:
+        crossing = a + (value_b - value_a - slope_b * width) / (slope_a - slope_b)
+        return crossing if a < crossing < b else 0.5 * (a + b)
     # A slope by differences may be infinite at a finite value, near the edge of the function's domain.
     if not (np.isfinite(value_b) and np.isfinite(slope_b)):
         return a + 0.1 * width

@@ -71,7 +71,8 @@ def _newton(
             return Solution(state, solved, certificate)
         accepted = yield from search(problem, point, (yield from direct(point)))
         if accepted is None:
-            return Solution(state, False, certificate)
+            # The line search found no lower place: more steps would not either.
+            return Solution(state, False, certificate, "line_search")
         point, state = accepted, NewtonState(accepted.parameters, state.n_steps + 1)
         certificate = problem.certify(point, moments)
         yield problem.step(point, state, certificate)

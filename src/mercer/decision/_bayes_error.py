@@ -1,5 +1,6 @@
 """The risk that even the best decider runs: by quadrature or simulation from known class densities."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -203,6 +204,66 @@ class ClassDensities:
         """
         return self.risk(accuracy_costs(len(self.densities)), **options)
 
+    def error_of(self, rule: Any, *, n_samples: int = 100_000, random_state: Any = None) -> Risk:
+        """Return the error rate of a rule on all rows that may come: the probability that it decides wrongly.
+
+        Parameters
+        ----------
+        rule : fitted classifier, or callable
+            What has ``predict`` and ``classes_``, in the order of the densities; or a function from observations to the
+            indices of the classes decided for.
+        n_samples : int, default=100000
+            Of the simulation, for observations that are not one continuous number.
+        random_state : None, int, RandomState or Generator, default=None
+            The seed of the simulation.
+
+        Returns
+        -------
+        Risk
+            By quadrature between the points where the decision changes, or by simulation.
+
+        Examples
+        --------
+        >>> from mercer.decision import ClassDensities
+        >>> from mercer.estimation import GaussianDensity
+        >>> fish = ClassDensities([GaussianDensity(0.0, 1.0), GaussianDensity(2.0, 1.0)], [0.5, 0.5])
+        >>> round(fish.error_of(lambda x: x > 1.0).value, 6), round(fish.error_of(lambda x: x > 2.0).value, 6)
+        (0.158655, 0.261375)
+        """
+        decide = _read_rule(rule, len(self.densities))
+        scouts = self.sample(_SCOUTS, 0)[0]
+        if scouts.ndim == 1 and not np.all(scouts == np.floor(scouts)):
+            return self._integrate_error(decide, scouts)
+        X, _ = self.sample(n_samples, random_state)
+        wrong = 1.0 - np.take_along_axis(self.posterior(X), decide(X)[:, None], axis=1)[:, 0]
+        return Risk(float(wrong.mean()), float(wrong.std(ddof=1) / np.sqrt(n_samples)), "monte_carlo")
+
+    def _integrate_error(self, decide: Any, scouts: np.ndarray) -> Risk:
+        """Return the error of a rule for one number, by Gauss's rule between the points where it changes."""
+        low, high = scouts.min(), scouts.max()
+        room = _BEYOND * (high - low)
+        points = np.linspace(low - room, high + room, _SCOUTS + 1)
+        labels = decide(points)
+        changed = np.flatnonzero(np.diff(labels))
+        left, right = points[changed], points[changed + 1]
+        # Bisection: the change lies between a point with the left label and one without it.
+        for _ in range(60):
+            middle = 0.5 * (left + right)
+            same = decide(middle) == labels[changed] if len(middle) else np.zeros(0, dtype=bool)
+            left, right = np.where(same, middle, left), np.where(same, right, middle)
+        edges = np.unique(np.concatenate([points, 0.5 * (left + right)]))
+        values = []
+        for order in (3, 5):
+            nodes, weights = np.polynomial.legendre.leggauss(order)
+            half, centre = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2
+            x = (centre + half * nodes).ravel()
+            joint = np.exp(self.log_joint(x))
+            # The rule is constant between two edges: its value at their middle holds for all nodes.
+            chosen = np.repeat(decide(centre[:, 0]), order)
+            wrong = joint.sum(axis=1) - joint[np.arange(len(x)), chosen]
+            values.append(float(wrong @ (half * weights).ravel()))
+        return Risk(values[1], abs(values[1] - values[0]), "quadrature")
+
     def _integrate_risk(self, matrix: np.ndarray, scouts: np.ndarray, limits: Any, tol: float) -> Risk:
         flat = scouts.reshape(len(scouts), -1)
         if limits is None:
@@ -232,3 +293,25 @@ class ClassDensities:
         # The expected cost given x, not the cost of the class drawn with it: the same mean with less scatter.
         risks = (self.posterior(X) @ matrix.T).min(axis=1)
         return Risk(float(risks.mean()), float(risks.std(ddof=1) / np.sqrt(n_samples)), "monte_carlo")
+
+
+def _read_rule(rule: Any, n_classes: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function from observations to indices of classes."""
+
+    def decide(X: np.ndarray) -> np.ndarray:
+        if hasattr(rule, "predict"):
+            told = np.asarray(rule.predict(X[:, None] if X.ndim == 1 else X))
+            classes = np.asarray(rule.classes_)
+            indices = np.searchsorted(classes, told)
+            count = len(classes)
+        else:
+            indices, count = np.asarray(rule(X)).astype(np.intp), n_classes
+        if indices.shape != X.shape[:1] or count != n_classes or indices.min() < 0 or indices.max() >= n_classes:
+            message = (
+                f"ClassDensities: the rule must decide for one of {n_classes} classes a row, by indices from 0 to "
+                f"{n_classes - 1}; got shape {indices.shape} and {count} classes."
+            )
+            raise DataError(message)
+        return indices
+
+    return decide

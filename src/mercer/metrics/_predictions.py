@@ -98,8 +98,15 @@ def population_error(joint: Any, decisions: Any) -> float:
     if (joint < 0).any() or not np.isclose(joint.sum(), 1.0):
         message = f"population_error: joint must be probabilities that sum to one; got a sum of {joint.sum():g}."
         raise ParameterError(message)
-    chosen = column_or_1d(decisions).astype(np.int64)
-    check_consistent_length(joint, chosen)
+    given = column_or_1d(decisions)
+    check_consistent_length(joint, given)
+    chosen = given.astype(np.int64)
+    if (chosen != given).any() or chosen.min() < 0 or chosen.max() >= joint.shape[1]:
+        message = (
+            f"population_error: decisions must be class numbers from 0 to {joint.shape[1] - 1}; got "
+            f"{given[(chosen != given) | (chosen < 0) | (chosen >= joint.shape[1])][0]}."
+        )
+        raise ParameterError(message)
     return float(1.0 - joint[np.arange(len(joint)), chosen].sum())
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, generators, open_new_rows
@@ -20,7 +21,7 @@ from mercer._statistic.extent import Extent, ExtentSums
 from mercer._statistic.pair import Pair
 from mercer._types import Array
 from mercer.errors import ParameterError
-from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells
+from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells, CellSums, gather_counts
 
 __all__ = ["HistogramDensity"]
 
@@ -28,6 +29,20 @@ _CLOSED_FORM = (
     "The shares of the cells are the most likely ones in closed form; the bins are chosen, and nothing bounds how much "
     "better others would be."
 )
+
+
+def _is_listed(value: Any) -> bool:
+    """Return whether a value is a list of values; NumPy cannot say so of lists of unequal lengths."""
+    return not isinstance(value, str) and getattr(value, "ndim", 1) > 0 and hasattr(value, "__len__")
+
+
+def _has_edges(estimator: Any) -> bool:
+    """Return whether the edges are given, so that the cells do not depend on the rows."""
+    bins = estimator.bins
+    if _is_listed(bins) and all(_is_listed(column) for column in bins):
+        return True
+    message = f"HistogramDensity: partial_fit needs the edges of every column as bins; got bins={bins!r}."
+    raise AttributeError(message)
 
 
 class HistogramDensity(Estimator):
@@ -135,6 +150,30 @@ class HistogramDensity(Estimator):
         self._conclude(outcome)
         return self
 
+    @available_if(_has_edges)
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistogramDensity":
+        """Add rows to the cells of those seen before; `bins` must be edges, which the first rows alone cannot know.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or rows in any other place
+            Rows; read once, and not kept. Those outside of the edges are left out.
+        y : ignored
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        self
+        """
+        seen = None
+        if hasattr(self, "bins_"):
+            seen = CellSums(Cells(self.edges_).keys_of(self.bins_), self.weights_)
+        source = self._open(X, None, sample_weight, reset=seen is None)
+        outcome = self._drive(self._solver(source, seen), source, max_steps=1)
+        self._conclude(outcome)
+        return self
+
     def score_samples(self, X: Any) -> Array:
         """Return the logarithm of the density at each point; minus infinity where it is zero.
 
@@ -194,8 +233,8 @@ class HistogramDensity(Estimator):
         cells = Cells(self.edges_)
         return _Lookup(cells, cells.keys_of(self.bins_), self.weights_, float(self.smoothing))
 
-    def _solver(self, source: Source) -> Callable[[Any], Solver]:
-        """Return the solver: two passes and one step."""
+    def _solver(self, source: Source, seen: CellSums | None = None) -> Callable[[Any], Solver]:
+        """Return the solver: two passes and one step, which adds to what was `seen`."""
 
         def solve(state: Any) -> Solver:
             if isinstance(self.bins, str):
@@ -208,6 +247,11 @@ class HistogramDensity(Estimator):
             cells = Cells(edges)
             self._forecast(source, cells)
             counts = yield CellCounts(cells)
+            if seen is not None:
+                self._check_same_edges(edges)
+                counts = gather_counts(
+                    np.concatenate([seen.keys, counts.keys]), np.concatenate([seen.weights, counts.weights])
+                )
             state = HistogramState(edges, cells.bins_with(counts.keys), counts.weights)
             lookup = _Lookup(cells, counts.keys, counts.weights, float(self.smoothing))
             yield Step(float(np.sum(counts.weights * lookup.logarithms) / counts.weights.sum()), state)
@@ -218,14 +262,14 @@ class HistogramDensity(Estimator):
     def _edges(self, source: Source, box: ExtentSums, width: Array = None) -> list[Array]:
         """Return the edges of each column; from the bin `width` of each if ``bins`` is ``'auto'``."""
         d = source.n_features
-        given = None if isinstance(self.bins, str) or np.ndim(self.bins) == 0 else list(self.bins)  # type: ignore[arg-type]
-        if given is not None and (len(given) != d or len({np.ndim(column) for column in given}) != 1):
+        given = list(self.bins) if _is_listed(self.bins) else None  # type: ignore[arg-type]
+        if given is not None and (len(given) != d or len({_is_listed(column) for column in given}) != 1):
             message = (
                 f"HistogramDensity: bins must be a number, or one or the edges for each of {d} columns; got "
                 f"{self.bins!r}."
             )
             raise ParameterError(message)
-        if given is not None and np.ndim(given[0]) == 1:
+        if given is not None and _is_listed(given[0]):
             return [_check_edges(edges) for edges in given]
         if width is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -236,6 +280,12 @@ class HistogramDensity(Estimator):
         if self.strategy == "quantile":
             return [_quantiles(source, column, count) for column, count in enumerate(counts)]
         return [_even_edges(*sides) for sides in zip(box.low, box.high, counts, strict=True)]
+
+    def _check_same_edges(self, edges: list[Array]) -> None:
+        """Raise if the edges are not those of the cells that were counted before."""
+        if not all(np.array_equal(new, old) for new, old in zip(edges, self.edges_, strict=True)):
+            message = "HistogramDensity: partial_fit cannot change the edges of cells that have rows. Call fit."
+            raise ParameterError(message)
 
     def _forecast(self, source: Source, cells: Cells) -> None:
         """Check that memory holds the cells, at most one per row, four times: two sums and their union."""

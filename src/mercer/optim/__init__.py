@@ -32,6 +32,7 @@ from mercer.optim._methods.proximal import ProximalGradient
 from mercer.optim._methods.quadratic_program import minimize_quadratic
 from mercer.optim._methods.stochastic import minimize_stochastic
 from mercer.optim._minimize import minimize
+from mercer.optim._parallel import GradientSum, sum_gradient
 from mercer.optim._result import Iterate, Result
 from mercer.optim._root import find_root
 from mercer.optim._rows import RowObjective
@@ -67,6 +68,7 @@ __all__ = [
     "GradientCheck",
     "GradientDescent",
     "GradientNorm",
+    "GradientSum",
     "Iterate",
     "KKTReport",
     "LineMinimum",
@@ -113,6 +115,7 @@ __all__ = [
     "pilot_learning_rates",
     "sample_states",
     "solve_equality",
+    "sum_gradient",
     "wolfe_search",
 ]
 

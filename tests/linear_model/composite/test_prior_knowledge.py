@@ -1,0 +1,143 @@
+"""Prior knowledge as penalties on any training error: none, some, much, and as much as validation asks for."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize as scipy_minimize
+from scipy.special import expit
+
+from mercer.linear_model import GeneralizedLinearEstimator, LinearRegression, LogisticRegression
+from mercer.model_selection import search_settings
+from mercer.objectives import L1, L2, Logistic, Monotonicity, PowerPenalty, Symmetry
+from mercer.optim import RowObjective, minimize
+from mercer.preprocessing import PolynomialBasis, SplineBasis
+
+
+@pytest.fixture(scope="module")
+def even():
+    """Draw few noisy rows of an even function on a lopsided interval far from unit scale."""
+    random = np.random.default_rng(0)
+    x = random.uniform(-20, 60, size=(30, 1))
+    return x, np.cos(x[:, 0] / 20) + 0.3 * random.normal(size=30)
+
+
+@pytest.mark.catalogue("LM-21")
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute"])
+def test_a_symmetry_penalty_of_a_basis_makes_any_loss_symmetric_and_zero_strength_nothing(loss, even):
+    x, y = even
+    basis = PolynomialBasis(4, basis="chebyshev").fit(np.array([[-60.0], [60.0]]))
+    X = basis.transform(x)
+    grid = np.linspace(-60, 60, 41)[:, None]
+    penalty = Symmetry.of(basis, grid, np.negative)
+    free = GeneralizedLinearEstimator(loss, None, alpha=1.0, tol=1e-8, max_iter=20_000).fit(X, y)
+    none = GeneralizedLinearEstimator(loss, penalty, alpha=0.0, tol=1e-8, max_iter=20_000).fit(X, y)
+    np.testing.assert_allclose(none.predict(X), free.predict(X), atol=1e-4)
+    tied = GeneralizedLinearEstimator(loss, penalty, alpha=1e6, tol=1e-8, max_iter=20_000).fit(X, y)
+
+    def odd(model):
+        return np.abs(model.predict(basis.transform(grid)) - model.predict(basis.transform(-grid))).max()
+
+    assert odd(tied) < 1e-3 < 0.3 < odd(free)
+    if loss == "squared":
+        # In the limit it is least squares on the even columns alone.
+        columns = np.array([1, 3])  # degrees 2 and 4
+        exact = LinearRegression().fit(X[:, columns], y)
+        np.testing.assert_allclose(tied.predict(X), exact.predict(X[:, columns]), atol=1e-3)
+
+
+@pytest.mark.catalogue("LM-21")
+@pytest.mark.parametrize("falling", [False, True])
+def test_a_monotonicity_penalty_bends_a_logistic_model_too(falling):
+    random = np.random.default_rng(1)
+    x = random.uniform(0, 1, size=(300, 2)) * [1.0, 1000.0]
+    sign = -1.0 if falling else 1.0
+    chance = expit(sign * (3 * x[:, 0] - 1.5) + 1.5 * np.sin(15 * x[:, 0]))
+    y = np.where(random.random(300) < chance, "yes", "no")
+    basis = SplineBasis().fit(x)
+    grid = np.column_stack([np.linspace(0, 1, 60), np.full(60, 500.0)])
+    penalty = Monotonicity.of(basis, grid, 0, falling=falling)
+    free, tied = (
+        GeneralizedLinearEstimator(Logistic(), p, alpha=a).fit(basis.transform(x), y)
+        for p, a in ((0.001 * L2(), 1.0), (penalty + 1e-9 * L2(), 1e5))
+    )
+    slopes = [sign * np.diff(model.decision_function(basis.transform(grid))) for model in (free, tied)]
+    assert slopes[0].min() < -0.05
+    assert slopes[1].min() > -1e-3
+
+
+@pytest.mark.catalogue("LM-21")
+def test_slopes_of_a_basis_are_its_derivatives():
+    basis = PolynomialBasis(3).fit(np.array([[-1.0, 1.0], [2.0, 5.0]]))
+    rows = np.array([[0.5, 2.0], [-1e-3, 4.0]])
+    made = Monotonicity.of(basis, rows, 1)
+    step = np.array([0.0, 1e-4])
+    exact = (basis.transform(rows + step) - basis.transform(rows - step)) / 2e-4
+    np.testing.assert_allclose(made.slopes, exact, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(Monotonicity.of(basis, rows, 1, falling=True).slopes, -made.slopes)
+    assert Monotonicity.of(basis, rows, strength=3.0).strength == 3.0
+
+
+@pytest.mark.catalogue("LM-21")
+@pytest.mark.parametrize("q", [1.0, 1.5, 2.0])
+def test_powers_added_to_the_logistic_error_have_the_minimum_that_a_search_finds(q):
+    random = np.random.default_rng(2)
+    X = random.normal(size=(80, 3)) * [1.0, 5.0, 0.2]
+    y = (X[:, 0] + random.normal(size=80) > 0.3).astype(int)
+    model = GeneralizedLinearEstimator(Logistic(), PowerPenalty(q), alpha=0.1, fit_intercept=False, tol=1e-10).fit(X, y)
+
+    def cost(w):
+        z = (2 * y - 1) * (X @ w)
+        return np.mean(np.logaddexp(0, -z)) + 0.1 * np.sum(np.abs(w) ** q) / q
+
+    found = np.ravel(model.coef_)
+    best = min(
+        scipy_minimize(cost, start, method="Nelder-Mead", options={"maxiter": 4000, "xatol": 1e-9, "fatol": 1e-14}).fun
+        for start in (found, np.zeros(3), np.ones(3))
+    )
+    assert cost(found) <= best + 1e-8
+    if q == 1.0:
+        assert (found == 0).any()
+
+
+@pytest.mark.catalogue("LM-21")
+def test_penalties_are_added_to_functions_of_any_kind():
+    """A training error of two parameters that no estimator of the library has: the penalty shifts its minimum."""
+    x = np.linspace(0, 2, 40)
+    y = 3.0 * np.exp(-1.3 * x)
+
+    def error(p):
+        return float(np.mean((p[0] * np.exp(-p[1] * x) - y) ** 2))
+
+    plain = minimize(error, [1.0, 1.0], method="lbfgs")
+    np.testing.assert_allclose(plain.x, [3.0, 1.3], atol=1e-3)
+    for strength in (0.0, 0.05, 1e4):
+        penalty = strength * L2()
+        result = minimize(lambda p, penalty=penalty: error(p) + penalty.value(p[None]), [1.0, 1.0], method="lbfgs")
+        best = scipy_minimize(lambda p, s=strength: error(p) + s * (p @ p) / 2, [1.0, 1.0], tol=1e-12)
+        assert result.value == pytest.approx(best.fun, rel=1e-4, abs=1e-8)
+    objective = RowObjective(Logistic(), x[:, None], (x > 1).astype(float), penalty=0.1 * L2())
+    sparse = minimize(objective, objective.start, grad=objective.gradient, method="lbfgs")
+    same = LogisticRegression(C=1 / (0.1 * 40), tol=1e-10).fit(x[:, None], x > 1)
+    np.testing.assert_allclose(sparse.x, np.append(same.coef_, same.intercept_), atol=1e-3)
+    assert L1().value(np.array([[1.0, -2.0]])) == 3.0
+
+
+@pytest.mark.catalogue("LM-21")
+def test_the_strength_is_chosen_by_folds_and_helps_on_fresh_rows():
+    random = np.random.default_rng(0)
+    x = random.uniform(-60, 60, size=(24, 1))
+    y = np.cos(x[:, 0] / 20) + 0.3 * random.normal(size=24)
+    basis = PolynomialBasis(9, basis="chebyshev").fit(np.array([[-60.0], [60.0]]))
+    penalty = Symmetry.of(basis, np.linspace(-60, 60, 41)[:, None], np.negative)
+    model = GeneralizedLinearEstimator("squared", penalty, tol=1e-8)
+    space = {"alpha": [0.0, 1e-2, 1.0, 1e4]}
+    scoring = {"scoring": "neg_mean_squared_error", "random_state": 0}
+    found = search_settings(model, basis.transform(x), y, space, method="grid", **scoring)
+    best = found.settings[int(np.argmax(found.scores.mean(axis=1)))]["alpha"]
+    assert best >= 1.0
+    fresh = np.linspace(-60, 60, 200)[:, None]
+
+    def error(alpha):
+        fitted = model.set_params(alpha=alpha).fit(basis.transform(x), y)
+        return np.mean((fitted.predict(basis.transform(fresh)) - np.cos(fresh[:, 0] / 20)) ** 2)
+
+    assert error(best) < 0.7 * error(0.0)

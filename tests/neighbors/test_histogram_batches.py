@@ -1,0 +1,55 @@
+"""Histograms that learn batch by batch: the cells of one fit to all rows."""
+
+import re
+
+import numpy as np
+import pytest
+
+from mercer.errors import ParameterError
+from mercer.neighbors import HistogramDensity
+
+RNG = np.random.default_rng(0)
+ROWS = RNG.normal(size=(400, 2)) * [1.0, 50.0]
+EDGES = [[-3.0, -1.0, 0.0, 0.2, 3.0], [-100.0, 0.0, 60.0]]
+
+
+@pytest.mark.catalogue("WF-06")
+@pytest.mark.parametrize("smoothing", [0.0, 0.7])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_batches_give_the_cells_of_one_fit(smoothing, weighted):
+    weight = RNG.uniform(0.5, 2.0, size=400) if weighted else None
+    whole = HistogramDensity(EDGES, smoothing=smoothing).fit(ROWS, sample_weight=weight)
+    model = HistogramDensity(EDGES, smoothing=smoothing)
+    for part in np.split(np.arange(400), [1, 7, 300]):
+        model.partial_fit(ROWS[part], sample_weight=None if weight is None else weight[part])
+    np.testing.assert_array_equal(model.bins_, whole.bins_)
+    np.testing.assert_allclose(model.weights_, whole.weights_, rtol=1e-12)
+    points = RNG.normal(size=(100, 2)) * [2.0, 80.0]
+    np.testing.assert_allclose(model.score_samples(points), whole.score_samples(points), rtol=1e-12)
+    inside = ((ROWS >= [-3.0, -100.0]) & (ROWS <= [3.0, 60.0])).all(axis=1)
+    assert model.weights_.sum() == pytest.approx(inside.sum() if weight is None else weight[inside].sum())
+
+
+@pytest.mark.catalogue("WF-06")
+def test_one_pass_over_shuffled_rows_approaches_the_density():
+    random = np.random.default_rng(1)
+    model = HistogramDensity([np.linspace(0, 1, 11)])
+    errors = []
+    for _ in range(40):
+        model.partial_fit(random.beta(2, 2, size=(500, 1)))
+        # The share of the first cell is the integral of 6 x (1 - x) up to 0.1.
+        errors.append(abs(model.weights_[0] / model.weights_.sum() - (3 * 0.01 - 2 * 0.001)))
+    assert np.mean(errors[-10:]) < 0.3 * np.mean(errors[:3]) + 1e-3
+    assert len(model.weights_) == 10
+
+
+def test_edges_must_be_given_and_stay():
+    assert not hasattr(HistogramDensity(), "partial_fit")
+    assert not hasattr(HistogramDensity(5), "partial_fit")
+    with pytest.raises(AttributeError, match="partial_fit"):
+        HistogramDensity([5, 5]).partial_fit(ROWS)
+    model = HistogramDensity(EDGES).fit(ROWS)
+    model.partial_fit(ROWS)
+    assert model.weights_.sum() == 2 * HistogramDensity(EDGES).fit(ROWS).weights_.sum()
+    with pytest.raises(ParameterError, match=re.escape("partial_fit cannot change the edges of cells that have rows")):
+        model.set_params(bins=[[-3.0, 3.0], [-100.0, 60.0]]).partial_fit(ROWS)
