@@ -112,7 +112,7 @@ def study_table(
     rows = read_table(table, kinds=kinds, **{option: getattr(options, option) for option in _READING})
     if name is not None:
         rows = replace(rows, name=name)
-    _refuse_duration(rows, options.time)
+    _refuse_duration(rows, options)
     roles, notices = guess_roles(
         rows,
         target=options.target,
@@ -147,12 +147,16 @@ def _list_given_roles(options: Options) -> dict[str, str]:
     return given
 
 
-def _refuse_duration(table: Any, time: str | None) -> None:
+def _refuse_duration(table: Any, options: Options) -> None:
     """Raise if `time` is a duration instead of a column: the option that limits a study's time is `budget`."""
+    time = options.time
     if time is not None and time not in table.frame.columns and looks_like_duration(time):
+        # A study that was started by a command has that command; others were started from Python.
+        name = "--time" if options.command else "time"
+        cure = f"--budget {time.replace(' ', '')}" if options.command else f"budget={time!r}"
         message = (
-            f"{table.name}: --time must name a column of times; got {time!r}. To limit how long the study takes, give "
-            f"--budget {time.replace(' ', '')}."
+            f"{table.name}: {name} must name a column of times; got {time!r}. To limit how long the study takes, give "
+            f"{cure}."
         )
         raise DataError(message)
 

@@ -304,6 +304,8 @@ def _show_fit(record: Record) -> Iterator[Section]:
     if fit is None:
         return
     facts = [("model", fit.model)]
+    if fit.threshold is not None:
+        facts.append(("threshold", f"{record.question.positive} from a probability of {fit.threshold:.3g} on"))
     if fit.converged is not None:
         facts.append(("converged", "yes" if fit.converged else "no"))
     if fit.steps is not None:

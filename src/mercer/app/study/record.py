@@ -297,6 +297,7 @@ class Fit:
     objective_name: str = "objective"
     seconds: float | None = None
     settings: dict[str, Any] = field(default_factory=dict)
+    threshold: float | None = None  # of two classes, the positive one is predicted from this probability on
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from mercer.app.study.choice.splits import draw_plan
 from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import Metric, find_metric
-from mercer.app.study.recipe import describe_shape, make_contender, make_encoder
+from mercer.app.study.recipe import choose_costs, describe_shape, make_contender, make_encoder
 from mercer.errors import MercerError, ParameterError
 from mercer.model_selection import Contender, NestedResult, Trial, candidates
 from mercer.model_selection.trials import OutOfTimeError, Plan, conclude
@@ -124,8 +124,8 @@ def _try_one(
     if reason:
         selection.skipped[offer.name] = reason
         return
-    balanced = selection.metric.scorer == "balanced_accuracy"
-    contender = make_contender(offer, material, n_columns, options.seed, balanced)
+    costs = choose_costs(material, selection.metric.scorer, options.threshold)
+    contender = make_contender(offer, material, n_columns, options.seed, costs)
     limit = clock.measure_choosing_left() if selection.trials else float("inf")
     clock.tell(offer.name, share)
     try:
