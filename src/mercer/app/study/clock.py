@@ -10,8 +10,6 @@ from mercer.app.study.record import Notice
 __all__ = ["Clock", "ProgressEvent"]
 
 Result = TypeVar("Result")
-# Share of the budget for choosing a model; the rest is for the final fit and for describing the model.
-_CHOOSING = 0.6
 # Share of the budget that is kept for writing the report.
 _SPARE = 0.04
 
@@ -50,14 +48,6 @@ class Clock:
         if self.budget is None:
             return float("inf")
         return self.budget * min(share, 1 - _SPARE) - self.measure_spent()
-
-    def measure_choosing_left(self) -> float:
-        """Return the seconds left for choosing a model."""
-        return self.measure_left(_CHOOSING)
-
-    def find_deadline(self, share: float = 1.0) -> float | None:
-        """Return the time, as ``time.monotonic`` counts it, at which a share of the budget is used up."""
-        return None if self.budget is None else time.monotonic() + self.measure_left(share)
 
     def tell(self, text: str, share: float) -> None:
         """Tell the watcher what is being done, and which share of the work is done."""
