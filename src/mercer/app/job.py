@@ -100,11 +100,12 @@ def study_table(
     table: Any, options: Options, name: str | None = None, watch: Callable[[Any], None] | None = None
 ) -> Any:
     """Read a table, find the role of each column, and study it; see `run` for `table`, `name` and `watch`."""
+    # Loading the modules takes a second or two, which counts as part of the study.
+    began = monotonic()
     from mercer.app.study import ProgressEvent, study
     from mercer.app.table import guess_roles, read_table
     from mercer.app.table.keys import name_follow_up
 
-    began = monotonic()
     if watch is not None:
         watch(ProgressEvent("reading the table", 0.0, options.budget))
     given = _list_given_roles(options)

@@ -144,10 +144,11 @@ def test_ensembles_have_their_turn_before_slow_candidates(fake_time):
         "guess": ("baseline", 1),
         "products": ("bases", 60),
         "line": ("linear models", 5),
+        "kernel": ("kernel machines", 4),
         "trees": ("ensembles", 30),
     }
     selected, order, spent = fake_time(seconds, 60.0)
-    assert order[:3] == ["guess", "line", "trees"]
+    assert order[:4] == ["guess", "line", "trees", "kernel"]
     assert [trial.name for trial in selected.trials][:2] == ["guess", "line"]
     assert "products" in selected.skipped
     assert spent <= 60

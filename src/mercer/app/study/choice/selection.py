@@ -22,6 +22,8 @@ from mercer.model_selection.trials import OutOfTimeError, Plan, conclude
 
 __all__ = ["Selection", "keep_winner", "measure_brier", "open_selection", "select", "try_candidates"]
 
+# The turn of families that may be slow.
+_SLOW = 3
 # Share of the budget that is kept for what follows the choice, at least and at most, and fits of the model in it: the
 # final fit, and the learning curve.
 _LEAST_RESERVE = 0.1
@@ -84,8 +86,8 @@ def select(material: Material, options: Options, clock: Clock) -> Selection:
 def try_candidates(selection: Selection, material: Material, options: Options, clock: Clock) -> None:
     """Try the candidates one by one, and choose among those that could be fitted, if there are any.
 
-    Quick ones come first, then ensembles, then slow ones. A candidate for which there is no time gets another turn at
-    the end, with one setting, if time is left over.
+    Quick ones come first, then ensembles, then the others; if time is limited, the quickest of these first. A candidate
+    for which there is no time gets another turn at the end, with one setting, if time is left over.
     """
     n_columns = _count_columns(material)
     trying = _Turn(selection, material, options, clock, n_columns, n_threads(options.n_jobs))
@@ -93,7 +95,11 @@ def try_candidates(selection: Selection, material: Material, options: Options, c
         selection.skipped |= race(selection.offers, material, selection.metric, options, clock, n_columns)
         order = sorted(selection.offers, key=_find_turn)
         order = [offer for offer in order if offer.name not in selection.skipped]
-        for number, offer in enumerate(order):
+        quick = [offer for offer in order if _find_turn(offer)[0] < _SLOW]
+        for number, offer in enumerate(quick):
+            trying.attempt(offer, 0.05 + 0.5 * number / len(order))
+        slow = sorted(order[len(quick) :], key=trying.predict)
+        for number, offer in enumerate(slow, start=len(quick)):
             trying.attempt(offer, 0.05 + 0.5 * number / len(order))
         for offer in [offer for offer in order if offer.name in trying.late]:
             trying.attempt(offer, 0.58, single=True)
@@ -112,7 +118,7 @@ def try_candidates(selection: Selection, material: Material, options: Options, c
 def _find_turn(offer: Candidate) -> tuple[int, float]:
     """Return when a candidate has its turn: by family, then from simple to complex."""
     turns = {"baseline": 0, "linear models": 1, "discriminants": 1, "neighbours": 1, "naive Bayes": 1, "trees": 2}
-    return turns.get(offer.family, 2 if offer.family == "ensembles" else 3), offer.rank
+    return turns.get(offer.family, 2 if offer.family == "ensembles" else _SLOW), offer.rank
 
 
 def _choose(selection: Selection, material: Material, options: Options) -> None:
@@ -178,7 +184,10 @@ class _Turn:
                 selection.skipped[offer.name] = reason
                 return
             self.clock.tell(offer.name, share)
+            n_trials = len(selection.trials)
             self._run(offer, single)
+            if len(selection.trials) > n_trials:
+                self._tell_result(share)
         except OutOfTimeError:
             selection.skipped[offer.name] = "not finished when the time was over"
         except Exception as wrong:
@@ -186,11 +195,33 @@ class _Turn:
                 raise
             selection.failed[offer.name] = _describe_failure(wrong)
 
+    def predict(self, offer: Candidate) -> float:
+        """Return the seconds that the trial of a candidate takes; without a budget, or without time, its rank."""
+        shape = describe_shape(self.material, self.n_columns, self.options.seed)
+        if self.clock.budget is None or not self.selection.trials or offer.unfit(shape) or self._measure_left() <= 0:
+            return float(offer.rank)
+        try:
+            self.predicted[offer.name] = _predict_seconds(self._make(offer), self.selection.plan, self.threads)
+        except Exception:  # the trial will say why
+            return float("inf")
+        return self.predicted[offer.name][0]
+
+    def _make(self, offer: Candidate) -> Contender:
+        """Return the candidate as a pipeline."""
+        costs = choose_costs(self.material, self.selection.metric.scorer, self.options.threshold)
+        return make_contender(offer, self.material, self.n_columns, self.options.seed, costs)
+
+    def _tell_result(self, share: float) -> None:
+        """Tell the watcher the score of the last trial."""
+        scores = [float(trial.scores.mean()) for trial in self.selection.trials]
+        sign = 1.0 if self.selection.metric.greater_is_better else -1.0
+        name = self.selection.trials[-1].name
+        self.clock.tell(name, share, (name, sign * scores[-1], scores[-1] == max(scores)))
+
     def _run(self, offer: Candidate, single: bool) -> None:
         """Run the trial of a candidate if there is time for it."""
         selection, clock = self.selection, self.clock
-        costs = choose_costs(self.material, selection.metric.scorer, self.options.threshold)
-        contender = make_contender(offer, self.material, self.n_columns, self.options.seed, costs)
+        contender = self._make(offer)
         deadline = None
         if selection.trials and clock.budget is not None:
             left = self._measure_left()
