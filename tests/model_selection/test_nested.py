@@ -202,7 +202,7 @@ def test_the_interval_is_wider_than_that_of_independent_scores():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"rule": "first"}, "nested_cv: rule must be one of 'one_standard_error', 'best'; got 'first'."),
+        ({"rule": "first"}, "nested_cv: rule must be one of 'one_standard_error', 'paired', 'best'; got 'first'."),
         (
             {"time": np.arange(178), "repeats": 2},
             "nested_cv: time goes with neither groups nor repeats: splits forward in time are fixed by the order.",

@@ -33,6 +33,7 @@ from mercer.linear_model import LinearRegression, LogisticRegression, Ridge, lea
 from mercer.model_selection import (
     bias_variance,
     candidates,
+    choose_simplest,
     compare_estimates,
     compare_sources,
     complexity_curve,
@@ -374,3 +375,17 @@ def test_fits_on_threads_see_the_settings_of_scikit_learn(work):
         work(X, y)
     assert len(SEEN) > 5
     assert set(SEEN) == {"polars"}
+
+
+def test_paired_differences_see_a_lead_that_scores_hide():
+    hard = np.array([0.6, 0.7, 0.8, 0.9])
+    scores = np.stack([hard, hard + 0.02 + 0.001 * np.array([1, -1, 1, -1]), hard - 0.1])
+    assert one_standard_error(scores, [1, 2, 0]) == 0
+    assert choose_simplest(scores, [1, 2, 0], test_share=1 / 3) == 1
+    # Lags of 0.02 with a standard deviation of 0.04: sqrt(1/4 + 1/3) * 0.04 > 0.02, so that the simpler one wins.
+    unsure = np.stack([hard, hard + 0.02 + 0.0346 * np.array([1, -1, 1, -1])])
+    assert choose_simplest(unsure, [1, 2], test_share=1 / 3) == 0
+    assert choose_simplest([[0.5], [0.6]], [1, 2], test_share=1.0) == 1
+    text = "choose_simplest: complexity must have one entry per row of scores, 3; got 2."
+    with pytest.raises(DataError, match=re.escape(text)):
+        choose_simplest(scores, [1, 2], test_share=1 / 3)

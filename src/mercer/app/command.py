@@ -20,6 +20,23 @@ _FINE = 0
 _INTERNAL = 1
 _BAD_INPUT = 2
 _INTERRUPTED = 130
+# Words that people type for a command.
+_SYNONYMS = {
+    "train": "run",
+    "fit": "run",
+    "study": "run",
+    "learn": "run",
+    "analyse": "run",
+    "analyze": "run",
+    "apply": "predict",
+    "score": "predict",
+    "why": "explain",
+    "show": "report",
+    "diff": "compare",
+    "demo": "example",
+    "version": "versions",
+    "help": "--help",
+}
 _EPILOGUE = """\
 examples:
   mercer run customers.csv --target churned --budget 5m
@@ -34,6 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Without a command, run: on a bundled table, or on the table that is named.
     if not given or (given[0] not in COMMANDS and given[0] not in ("-h", "--help", "--version") and _is_run(given)):
         given = ["run", *given]
+    if given[0] not in (*COMMANDS, "-h", "--help", "--version"):
+        sys.stderr.write(f"mercer: {_suggest_command(given[0])}\n")
+        return _BAD_INPUT
     options, unknown = build_parser().parse_known_args(given)
     options.given = given
     command = importlib.import_module(f"mercer.app.commands.{options.command}")
@@ -68,10 +88,21 @@ def _is_run(given: list[str]) -> bool:
     return first.startswith("-") or "." in first or "/" in first or os.path.exists(first)
 
 
+def _suggest_command(word: str) -> str:
+    """Return the sentence that there is no such command, with the one that was probably meant."""
+    near = difflib.get_close_matches(word, [*COMMANDS, *_SYNONYMS], n=1)
+    meant = _SYNONYMS.get(near[0], near[0]) if near else None
+    cure = f"Did you mean: mercer {meant}" if meant else f"The commands are {', '.join(COMMANDS)}"
+    return f"there is no command {word!r}, and no file of that name. {cure}{'?' if meant else '.'}"
+
+
 def _refuse_unknown(command: str, words: list[str]) -> None:
     """Raise DataError if the parser did not know some of the words; name the nearest option."""
     if not words:
         return
+    if not words[0].startswith("-") and command == "run" and "." not in words[0] and not os.path.exists(words[0]):
+        message = f"run takes one table; got {words[0]!r} too. To predict that column, give --target {words[0]}."
+        raise DataError(message)
     if not words[0].startswith("-"):
         message = f"{command} takes no further argument; got {words[0]!r}. See: mercer {command} --help"
         raise DataError(message)

@@ -100,11 +100,12 @@ def study_table(
     table: Any, options: Options, name: str | None = None, watch: Callable[[Any], None] | None = None
 ) -> Any:
     """Read a table, find the role of each column, and study it; see `run` for `table`, `name` and `watch`."""
+    # Loading the modules takes a second or two, which counts as part of the study.
+    began = monotonic()
     from mercer.app.study import ProgressEvent, study
     from mercer.app.table import guess_roles, read_table
     from mercer.app.table.keys import name_follow_up
 
-    began = monotonic()
     if watch is not None:
         watch(ProgressEvent("reading the table", 0.0, options.budget))
     given = _list_given_roles(options)
@@ -112,7 +113,7 @@ def study_table(
     rows = read_table(table, kinds=kinds, **{option: getattr(options, option) for option in _READING})
     if name is not None:
         rows = replace(rows, name=name)
-    _refuse_duration(rows, options.time)
+    _refuse_duration(rows, options)
     roles, notices = guess_roles(
         rows,
         target=options.target,
@@ -147,12 +148,16 @@ def _list_given_roles(options: Options) -> dict[str, str]:
     return given
 
 
-def _refuse_duration(table: Any, time: str | None) -> None:
+def _refuse_duration(table: Any, options: Options) -> None:
     """Raise if `time` is a duration instead of a column: the option that limits a study's time is `budget`."""
+    time = options.time
     if time is not None and time not in table.frame.columns and looks_like_duration(time):
+        # A study that was started by a command has that command; others were started from Python.
+        name = "--time" if options.command else "time"
+        cure = f"--budget {time.replace(' ', '')}" if options.command else f"budget={time!r}"
         message = (
-            f"{table.name}: --time must name a column of times; got {time!r}. To limit how long the study takes, give "
-            f"--budget {time.replace(' ', '')}."
+            f"{table.name}: {name} must name a column of times; got {time!r}. To limit how long the study takes, give "
+            f"{cure}."
         )
         raise DataError(message)
 

@@ -20,8 +20,11 @@ __all__ = [
     "split_names",
 ]
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|d)?")
-_SECONDS = {"s": 1, "sec": 1, None: 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+_DURATION = re.compile(
+    r"(\d+(?:\.\d+)?)\s*(?:(s|secs?|seconds?)|(m|mins?|minutes?)|(h|hrs?|hours?)|(d|days?))?", re.IGNORECASE
+)
+# Seconds of the units, in the order of the groups of the pattern; a number without a unit is in seconds.
+_SECONDS = (1, 60, 3600, 86400)
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,8 @@ def _read_duration(value: Any) -> float:
         match = _DURATION.fullmatch(str(value).strip())
         if match is None:
             raise ValueError
-        seconds = float(match.group(1)) * _SECONDS[match.group(2)]
+        unit = next((size for size, name in zip(_SECONDS, match.groups()[1:]) if name), 1)
+        seconds = float(match.group(1)) * unit
     if not seconds > 0:
         raise ValueError
     return seconds

@@ -130,6 +130,13 @@ class Options:
         otherwise="guessed",
         metavar="CLASS",
     )
+    threshold: float | None = _option(
+        NUMBER,
+        "question",
+        "of two classes, predict the positive one from this probability on",
+        otherwise="where both errors weigh the same: the share of the positive class, 0.5 for accuracy",
+        metavar="SHARE",
+    )
     group: str | None = _column("rows with the same value in this column always stay in the same fold")
     time: str | None = _column(
         "column of times: each model is tested on rows that are later than those it was fitted to", also=("order",)
@@ -162,8 +169,9 @@ class Options:
     metric: str | None = _option(
         TEXT,
         "study",
-        "the score by which models are compared",
-        otherwise="balanced_accuracy for classes, r2 for numbers",
+        "the score by which models are compared: balanced_accuracy, accuracy, f1_macro, roc_auc or log_loss for "
+        "classes; r2, mae or rmse for numbers",
+        otherwise="the first of each",
         metavar="NAME",
     )
     folds: int = _option(INTEGER, "study", "number of outer folds, which estimate the score", 5, metavar="N")

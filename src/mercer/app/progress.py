@@ -19,18 +19,21 @@ def spell_seconds(seconds: float) -> str:
 
 
 class Progress:
-    """Shows the progress of a study on standard error."""
+    """Shows the progress of a study on standard error: on a terminal a bar and a table of scores, else lines."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
-        self.last = time.monotonic()
+        self.last = -_EVERY
         self.bar: Any = None
+        self.live: Any = None
         self.task: Any = None
+        self.results: dict[str, tuple[float, bool]] = {}
 
     def __enter__(self) -> "Progress":
         if not self.quiet and sys.stderr.isatty():
             try:
                 from rich.console import Console
+                from rich.live import Live
                 from rich.progress import BarColumn, TaskProgressColumn, TextColumn
                 from rich.progress import Progress as Bar
             except ImportError:
@@ -41,27 +44,46 @@ class Progress:
                 TaskProgressColumn(),
                 TextColumn("{task.fields[left]}"),
             )
-            self.bar = Bar(*columns, console=Console(stderr=True), transient=True)
+            self.bar = Bar(*columns)
             self.task = self.bar.add_task("starting", total=1.0, left="")
-            self.bar.start()
+            self.live = Live(self.bar, console=Console(stderr=True), transient=True)
+            self.live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+        if self.live is not None:
+            self.live.stop()
 
     def __call__(self, event: Any) -> None:
-        """Show one event: what is done now, the share that is done, and the seconds left."""
+        """Show one event: what is done now, the share that is done, the seconds left, and the score of a candidate."""
         if self.quiet:
             return
         left = "" if event.seconds_left is None else f"about {spell_seconds(event.seconds_left)} left"
+        if event.result is not None:
+            name, score, leads = event.result
+            if leads:
+                self.results = {known: (value, False) for known, (value, _) in self.results.items()}
+            self.results[name] = (score, leads)
         if self.bar is not None:
             self.bar.update(self.task, completed=event.share, description=event.text, left=left)
+            if event.result is not None:
+                self.live.update(self._make_table())
             return
         now = time.monotonic()
-        if now - self.last >= _EVERY:
+        # The first line comes as soon as the table is read.
+        if now - self.last >= _EVERY and event.share > 0:
             self.last = now
             sys.stderr.write(f"mercer: {event.share:4.0%} {event.text}{', ' if left else ''}{left}\n")
             sys.stderr.flush()
+
+    def _make_table(self) -> Any:
+        """Return the bar with the scores of the candidates so far above it."""
+        from rich.console import Group
+        from rich.table import Table
+
+        table = Table("candidate", "score", box=None)
+        for name, (score, leads) in self.results.items():
+            table.add_row(f"{name} (best so far)" if leads else name, f"{score:.3g}")
+        return Group(table, self.bar)

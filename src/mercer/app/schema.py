@@ -9,11 +9,13 @@ import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_regressor
 
 from mercer.app.study.grouping import name_groups
+from mercer.app.study.material import choose_positive
+from mercer.app.study.recipe import find_threshold
 from mercer.app.table import Stream
 from mercer.app.table.table import quote
 from mercer.errors import DataError
 
-__all__ = ["Schema", "load_model", "open_rows", "predict_columns"]
+__all__ = ["Rule", "Schema", "find_rule", "load_model", "open_rows", "predict_columns"]
 
 _NUMERALS = frozenset("0123456789.+-e")
 
@@ -98,13 +100,49 @@ def open_rows(source: Any, schema: Schema, others: list[str], **reading: Any) ->
     return stream.select(schema.kinds, others)
 
 
-def predict_columns(model: Any, frame: Any) -> dict[str, np.ndarray]:
-    """Return the predictions for some rows, by name of output column."""
+@dataclass(frozen=True)
+class Rule:
+    """Of two classes, the positive one is predicted from a probability of `threshold` on."""
+
+    positive: str
+    threshold: float
+    given: bool = False  # whether the user gave the threshold, which then overrules the model
+
+    def decide(self, classes: list[str], shares: np.ndarray) -> np.ndarray:
+        """Return the class of each row."""
+        place = classes.index(self.positive)
+        return np.where(shares[:, place] >= self.threshold, self.positive, classes[1 - place])
+
+
+def find_rule(model: Any, positive: str | None, threshold: float | None) -> Rule | None:
+    """Return the threshold of a model of two classes, as given or as the model has it; None for other models."""
+    last = model[-1]
+    classes = [str(name) for name in last.classes_] if is_classifier(last) and hasattr(last, "predict_proba") else []
+    if len(classes) != 2:
+        if threshold is not None or positive is not None:
+            message = "--threshold and --positive need a model that predicts two classes with probabilities."
+            raise DataError(message)
+        return None
+    shares = getattr(last, "trained_priors_", np.array([0.5, 0.5]))
+    chosen = choose_positive(classes, shares, positive)
+    if threshold is not None and not 0 < threshold < 1:
+        message = f"--threshold must be a probability between 0 and 1; got {threshold:g}."
+        raise DataError(message)
+    own = find_threshold(model, chosen)
+    if threshold is None and own is None:
+        return None
+    return Rule(chosen, float(own if threshold is None else threshold), threshold is not None)  # type: ignore[arg-type]
+
+
+def predict_columns(model: Any, frame: Any, rule: Rule | None = None) -> dict[str, np.ndarray]:
+    """Return the predictions for some rows, by name of output column; by a `rule` that was given, if there is one."""
     # Encode the columns once, even if the last step predicts twice.
     rows, last = model[:-1].transform(frame), model[-1]
     if is_classifier(last) and hasattr(last, "predict_proba"):
-        classes = {"prediction": np.asarray(last.predict(rows))}
         shares = last.predict_proba(rows)
+        names = [str(name) for name in last.classes_]
+        ruled = rule.decide(names, shares) if rule is not None and rule.given else np.asarray(last.predict(rows))
+        classes = {"prediction": ruled}
         return classes | {f"probability of {name}": shares[:, k] for k, name in enumerate(last.classes_)}
     if is_regressor(last) and "return_std" in inspect.signature(last.predict).parameters:
         mean, spread = last.predict(rows, return_std=True)

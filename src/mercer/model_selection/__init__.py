@@ -21,7 +21,7 @@ from mercer.model_selection._interval import ScoreInterval, score_interval
 from mercer.model_selection._nested import NestedResult, nested_cv
 from mercer.model_selection._plan import Trial
 from mercer.model_selection._registry import candidates
-from mercer.model_selection._rule import one_standard_error
+from mercer.model_selection._rule import choose_simplest, one_standard_error
 from mercer.model_selection._search import SearchResult, search_settings
 from mercer.model_selection._sources import SourceReport, compare_sources
 from mercer.model_selection._trial import Contender
@@ -42,6 +42,7 @@ __all__ = [
     "Trial",
     "bias_variance",
     "candidates",
+    "choose_simplest",
     "compare_estimates",
     "compare_sources",
     "complexity_curve",

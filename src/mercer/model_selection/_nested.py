@@ -15,13 +15,13 @@ from mercer._source.threads import n_threads
 from mercer.errors import DataError, ParameterError
 from mercer.model_selection._interval import ScoreInterval, score_interval
 from mercer.model_selection._plan import OutOfTimeError, Plan, Trial, make_plan
-from mercer.model_selection._rule import one_standard_error
+from mercer.model_selection._rule import choose_simplest, one_standard_error
 from mercer.model_selection._splits import Splitting
 from mercer.model_selection._trial import Contender, Rows, fit_weights
 
 __all__ = ["RULES", "NestedResult", "conclude", "nested_cv"]
 
-RULES = ("one_standard_error", "best")
+RULES = ("one_standard_error", "paired", "best")
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,9 @@ def nested_cv(
         For fits that take weights, and for scores.
     level : float, default=0.95
         Confidence level of the interval.
-    rule : {"one_standard_error", "best"}, default="one_standard_error"
-        Which contender is chosen: the simplest within one standard error of the best, or the best.
+    rule : {"one_standard_error", "paired", "best"}, default="one_standard_error"
+        Which contender is chosen: the simplest within one standard error of the best score, the simplest whose lag
+        behind the best, fold by fold, is within one standard error of the lag, or the best.
     keep_models : bool, default=False
         Whether the model of each outer split is kept in its trial.
     refit : bool, default=True
@@ -193,12 +194,14 @@ def conclude(
     # Inner scores choose inside each outer split; outer scores, which no choice has seen, are what is reported.
     inside = np.stack([trial.inner_at_choice() for trial in trials])
     outside = np.stack([trial.scores for trial in trials])
-    picked = [_pick(inside[:, fold], ranks, rule) for fold in range(inside.shape[1])]
+    inner_share = float(np.mean([len(test) / len(train) for splits in plan.inner for train, test in splits]))
+    variance = _pool_variances(inside) if rule == "paired" else None
+    picked = [_pick(inside[:, fold], ranks, rule, inner_share, variance) for fold in range(inside.shape[1])]
     folds = np.arange(len(picked))
     scores = outside[picked, folds]
     # The outer scores choose the model for all rows. Its own outer score would flatter it: the interval is that of the
     # whole procedure, with the choice repeated in each split.
-    winner = trials[_pick(outside, ranks, rule)]
+    winner = trials[_pick(outside, ranks, rule, plan.test_share)]
     return NestedResult(
         list(trials),
         scores,
@@ -212,8 +215,23 @@ def conclude(
     )
 
 
-def _pick(scores: np.ndarray, ranks: Sequence[float], rule: str) -> int:
+def _pool_variances(inside: np.ndarray) -> np.ndarray | None:
+    """Return the variance of the lags behind the best contender over inner folds, the mean over the outer splits.
+
+    Two or three inner folds alone give no usable variance. None if there is one inner fold.
+    """
+    if inside.shape[2] < 2:
+        return None
+    best = int(inside.mean(axis=(1, 2)).argmax())
+    return (inside[best] - inside).var(axis=2, ddof=1).mean(axis=1)
+
+
+def _pick(
+    scores: np.ndarray, ranks: Sequence[float], rule: str, test_share: float, variance: np.ndarray | None = None
+) -> int:
     """Return the index of the chosen contender, by its rank and scores."""
+    if rule == "paired":
+        return choose_simplest(scores, ranks, test_share=test_share, variance=variance)
     if rule == "best":
         return int(scores.mean(axis=1).argmax())
     return one_standard_error(scores, ranks)

@@ -1,4 +1,4 @@
-"""The one-standard-error rule: choose the simplest candidate within one standard error of the best."""
+"""Rules that choose the simplest candidate about as good as the best, by standard errors of scores or of lags."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.errors import DataError
 
-__all__ = ["one_standard_error"]
+__all__ = ["choose_simplest", "one_standard_error"]
 
 
 def one_standard_error(scores: Any, complexity: Any, *, standard_error: Any = None) -> int:
@@ -51,4 +51,58 @@ def one_standard_error(scores: Any, complexity: Any, *, standard_error: Any = No
         # With one fold there is no estimate of the error, and the best score wins.
         standard_error = table[best].std(ddof=1) / np.sqrt(n_folds) if n_folds > 1 else 0.0
     near = np.flatnonzero(means >= means[best] - standard_error)
+    return int(min(near, key=lambda place: (ranks[place], -means[place])))
+
+
+def choose_simplest(scores: Any, complexity: Any, *, test_share: float, variance: Any = None) -> int:
+    """Choose the simplest candidate whose lag behind the best is within one standard error of the lag.
+
+    Scores on the same folds vary together: a fold that is hard for one candidate is hard for the others. The lag behind
+    the best is therefore taken fold by fold, and its standard error is that of Nadeau and Bengio, which allows for the
+    training rows that folds share: the square root of (1/J + n_test/n_train) s^2, with s^2 the variance of the J lags.
+    One standard error of the scores themselves would let a simpler candidate win that lags on every fold.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_candidates, n_folds)
+        Scores on the same folds, greater is better.
+    complexity : array-like of shape (n_candidates,)
+        Smaller is simpler; among equals the better score wins.
+    test_share : float
+        Rows of a test fold divided by rows of a training part: 1/4 for five folds.
+    variance : array-like of shape (n_candidates,) or None, default=None
+        Variance of the lags of each candidate, where there is a better estimate than that from few folds; None takes
+        the variance of its lags.
+
+    Returns
+    -------
+    int
+        The index of the chosen candidate.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, *Inference for the generalization error*, Machine Learning 52 (2003).
+
+    Examples
+    --------
+    >>> from mercer.model_selection import one_standard_error, choose_simplest
+    >>> scores = [[0.70, 0.80, 0.90], [0.72, 0.82, 0.92]]  # the second is better on each fold
+    >>> one_standard_error(scores, [1, 2]), choose_simplest(scores, [1, 2], test_share=0.5)
+    (0, 1)
+    """
+    table = np.atleast_2d(np.asarray(scores, dtype=float))
+    ranks = np.asarray(complexity, dtype=float)
+    if len(table) != len(ranks):
+        message = f"choose_simplest: complexity must have one entry per row of scores, {len(table)}; got {len(ranks)}."
+        raise DataError(message)
+    means = table.mean(axis=1)
+    lags = table[int(means.argmax())] - table
+    n_folds = table.shape[1]
+    # With one fold there is no estimate of the error, and the best score wins.
+    spread = np.zeros(len(table)) if n_folds < 2 else lags.var(axis=1, ddof=1)
+    if variance is not None:
+        spread = np.asarray(variance, dtype=float)
+    errors = np.sqrt((1 / n_folds + test_share) * spread)
+    # Rounding may leave a lag of 1e-16 between equal scores.
+    near = np.flatnonzero(lags.mean(axis=1) <= errors + 1e-12)
     return int(min(near, key=lambda place: (ranks[place], -means[place])))

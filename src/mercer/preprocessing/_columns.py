@@ -181,6 +181,8 @@ class FrameColumns(Columns):
             )
             raise DataError(message)
         super().__init__(subject, list(self.frame.columns), n_rows)
+        # Asking the frame for one column at a time would list the names of all columns each time.
+        self.columns = list(self.frame.iter_columns())
 
     @property
     def dtype(self) -> type:
@@ -192,17 +194,17 @@ class FrameColumns(Columns):
     def kind(self, index: int) -> str:
         import narwhals
 
-        kind = self.frame[:, index].dtype
+        kind = self.columns[index].dtype
         if kind.is_numeric():
             return "number"
         if kind in (narwhals.Date, narwhals.Datetime):
             return "date"
         if kind in (narwhals.Object, narwhals.Unknown):
-            return "number" if _convert_floats(self.frame[:, index].to_numpy()) is not None else "category"
+            return "number" if _convert_floats(self.columns[index].to_numpy()) is not None else "category"
         return "category"
 
     def numbers(self, index: int) -> np.ndarray:
-        column = self.frame[:, index]
+        column = self.columns[index]
         values = column.to_numpy()
         if values.dtype.kind not in "fiub":
             floats = _convert_floats(values)
@@ -216,7 +218,7 @@ class FrameColumns(Columns):
     def _read_seconds(self, index: int) -> np.ndarray:
         import narwhals
 
-        column = self.frame[:, index]
+        column = self.columns[index]
         if column.dtype == narwhals.Datetime and column.dtype.time_zone is not None:
             column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
         try:
@@ -227,7 +229,7 @@ class FrameColumns(Columns):
     def factorise(self, index: int) -> tuple[list[str], np.ndarray]:
         import narwhals
 
-        column = self.frame[:, index]
+        column = self.columns[index]
         if column.dtype in (narwhals.String, narwhals.Categorical, narwhals.Enum):
             coded = _factorise_by_arrow(column)
             if coded is not None:

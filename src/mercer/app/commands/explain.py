@@ -69,6 +69,8 @@ def _find_row(stream: Any, number: int) -> tuple[Any, Any]:
 
 def _print_shares(attribution: Any, row: Any, number: int) -> None:
     """Print the contributions, the largest first."""
+    from mercer.app.study.diagnosis import spell_cell
+
     width = max(map(len, attribution.shares))
     lines = [
         f"row {number}: {attribution.prediction}",
@@ -77,6 +79,6 @@ def _print_shares(attribution: Any, row: Any, number: int) -> None:
     ]
     for name, share in sorted(attribution.shares.items(), key=lambda pair: -abs(pair[1])):
         error = "" if attribution.exact else f" ± {attribution.errors[name]:.2g}"
-        lines.append(f"  {name:<{width}}  {share:+.4g}{error}  ({row[name].iloc[0]})")
+        lines.append(f"  {name:<{width}}  {share:+.4g}{error}  ({spell_cell(row[name].iloc[0])})")
     how = "exact" if attribution.exact else "Shapley values from random orders, ± one standard error"
     sys.stdout.write("\n".join([*lines, f"({how})"]) + "\n")

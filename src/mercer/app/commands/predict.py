@@ -20,6 +20,10 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--with", dest="others", action="append", metavar="COLUMNS", help="columns to copy to the output"
     )
+    text = "of two classes, predict the positive one from this probability on (default: the threshold of the run)"
+    parser.add_argument("--threshold", type=float, metavar="SHARE", help=text)
+    text = "with --threshold: which class is the positive one (default: guessed as in the run)"
+    parser.add_argument("--positive", metavar="CLASS", help=text)
     add_silencers(parser, "print a summary as JSON (needs -o)")
     add_reading_options(parser)
 
@@ -28,7 +32,7 @@ def execute(options: Any) -> int:
     """Predict block by block: one thread reads ahead, the others predict, and results are written in order."""
     from mercer._source.file.read_ahead import ReadAhead
     from mercer._source.threads import n_threads, run_taken
-    from mercer.app.schema import load_model, open_rows
+    from mercer.app.schema import find_rule, load_model, open_rows
     from mercer.app.table.writing import Writer
     from mercer.errors import DataError
 
@@ -37,6 +41,7 @@ def execute(options: Any) -> int:
         raise DataError(message)
     others = split_names(options.others or [])
     model, schema = load_model(options.model)
+    rule = find_rule(model, options.positive, options.threshold)
     stream = open_rows(options.table, schema, others, **parse_reading_options(options))
     names, count = list(schema.kinds), 0
     with Writer.open(options.output) as writer:
@@ -47,36 +52,41 @@ def execute(options: Any) -> int:
             count += len(predictions)
 
         frames = ReadAhead(frame for frame in stream if len(frame))
-        run_taken(lambda frame: _predict_frame(model, frame, names, others), frames, n_threads(None), write)
+        run_taken(lambda frame: _predict_frame(model, frame, names, others, rule), frames, n_threads(None), write)
         if count == 0:
             message = f"{stream.place.name}: the table has column names but no rows. Give a table with rows."
             raise DataError(message)
-    _print_summary(options, stream, count)
+    _print_summary(options, stream, count, rule)
     return 0
 
 
-def _predict_frame(model: Any, frame: Any, names: list[str], others: list[str]) -> Any:
+def _predict_frame(model: Any, frame: Any, names: list[str], others: list[str], rule: Any) -> Any:
     """Return an Arrow table with the predictions for some rows and the columns to copy."""
     import pyarrow
 
     from mercer.app.schema import predict_columns
 
     columns = {name: pyarrow.Array.from_pandas(frame[name]) for name in others}
-    for name, values in predict_columns(model, frame[names]).items():
+    for name, values in predict_columns(model, frame[names], rule).items():
         columns[name] = pyarrow.array(values.astype(str) if values.dtype == object else values)
     return pyarrow.table(columns)
 
 
-def _print_summary(options: Any, stream: Any, count: int) -> None:
+def _print_summary(options: Any, stream: Any, count: int, rule: Any) -> None:
     """Print how many rows were predicted, and what should be known about the data."""
     import json
     from dataclasses import asdict
 
     if options.json:
         notices = [asdict(notice) for notice in stream.notices]
-        sys.stdout.write(json.dumps({"rows": count, "output": str(options.output), "notices": notices}) + "\n")
+        summary = {"rows": count, "output": str(options.output), "notices": notices}
+        if rule is not None:
+            summary |= {"positive": rule.positive, "threshold": rule.threshold}
+        sys.stdout.write(json.dumps(summary) + "\n")
     elif not options.quiet:
         for notice in stream.notices:
             sys.stderr.write(f"mercer: {notice.level}: {notice.subject}: {notice.text}\n")
+        if rule is not None and rule.threshold != 0.5:
+            sys.stderr.write(f"mercer: `{rule.positive}` is predicted from a probability of {rule.threshold:.3g} on.\n")
         if options.output is not None:
             sys.stdout.write(f"{count} rows: {options.output}\n")

@@ -27,8 +27,24 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar=OUTPUT.metavar, help=f"{OUTPUT.text} (default: {OUTPUT.default})")
     add_silencers(parser, "print the result as JSON")
     parser.add_argument("--no-open", dest="open", action="store_false", help="do not open the report in a browser")
+    write_help = parser.format_help
+    # The candidates are asked for only where somebody reads the help: their modules take a second to load.
+    parser.format_help = lambda: f"{write_help()}\n{_list_candidates()}"  # type: ignore[method-assign]
     for section, text in SECTIONS.items():
         add_options(parser.add_argument_group(section, text or None), list_options(section))
+
+
+def _list_candidates() -> str:
+    """Return the names of all candidates, for the help."""
+    import textwrap
+
+    from mercer.model_selection import candidates
+
+    lines = ["candidates:"]
+    for task, words in (("classification", "for classes"), ("regression", "for numbers")):
+        names = "; ".join(offer.name for offer in candidates(task))
+        lines += textwrap.wrap(f"{words}: {names}", 78, initial_indent="  ", subsequent_indent="    ")
+    return "\n".join(lines) + "\n"
 
 
 def execute(options: Any) -> int:
@@ -84,6 +100,7 @@ def _summarise(record: Any, folder: Path) -> dict[str, Any]:
         "metric": record.question.metric,
         "sureness": None if record.sureness is None else asdict(record.sureness),
         "chosen": chosen,
+        "threshold": None if record.fit is None else record.fit.threshold,
         "notices": [asdict(notice) for notice in record.data.notices],
         "interrupted": record.origin.interrupted,
         **files,
@@ -93,6 +110,8 @@ def _summarise(record: Any, folder: Path) -> dict[str, Any]:
 def _print_answer(record: Any, report: Path) -> None:
     """Print the answer, the warnings about the data, and where the report is."""
     lines = [record.answer]
+    if record.fit is not None and record.fit.threshold is not None and record.fit.threshold != 0.5:
+        lines.append(f"`{record.question.positive}` is predicted from a probability of {record.fit.threshold:.3g} on.")
     for notice in record.data.notices:
         if notice.level != "note" or notice.told:
             lines.append(f"{notice.level}: {notice.subject}: {notice.text} {notice.advice}".rstrip())

@@ -122,8 +122,8 @@ def _show_candidates(record: Record) -> Iterator[Section]:
     judged = [candidate for candidate in record.candidates if candidate.score is not None]
     text = [
         "The candidates are listed from simple to complex. Each is scored on rows that were used neither to fit it nor "
-        "to choose its settings. Among the candidates within one standard error of the best score, the simplest is "
-        "chosen."
+        "to choose its settings, on the same folds for all candidates. The simplest is chosen whose score, fold by "
+        "fold, lags behind the best one by no more than the standard error of the lag."
     ]
     if record.question.splits:
         text.append(f"Rows were split into {record.question.splits}.")
@@ -304,6 +304,8 @@ def _show_fit(record: Record) -> Iterator[Section]:
     if fit is None:
         return
     facts = [("model", fit.model)]
+    if fit.threshold is not None:
+        facts.append(("threshold", f"{record.question.positive} from a probability of {fit.threshold:.3g} on"))
     if fit.converged is not None:
         facts.append(("converged", "yes" if fit.converged else "no"))
     if fit.steps is not None:

@@ -57,7 +57,12 @@ def _name_model(name: str) -> str:
         name = f"{model} on {basis} of the columns"
     elif name.endswith(_COUNTABLE) and not name.startswith("one "):
         name = f"a {name}"
-    return f"{name[:1].upper()}{name[1:]} {'predict' if name.endswith(_PLURAL) else 'predicts'}"
+    return f"{_capitalise(name)} {'predict' if name.endswith(_PLURAL) else 'predicts'}"
+
+
+def _capitalise(name: str) -> str:
+    """Return the name with a capital letter at the beginning."""
+    return f"{name[:1].upper()}{name[1:]}"
 
 
 def write_findings(record: Record) -> list[str]:
@@ -65,11 +70,17 @@ def write_findings(record: Record) -> list[str]:
     sentences = []
     chosen = next((candidate for candidate in record.candidates if candidate.status == "chosen"), None)
     best = next((candidate for candidate in record.candidates if candidate.status == "best"), None)
-    if chosen is not None and best is not None:
-        sentences.append(
-            f"The best score, {best.score:.3g}, is that of {best.name}; {chosen.name} scored {chosen.score:.3g}. The "
-            f"difference is within one standard error ({best.standard_error:.2g}), so the simpler model was chosen."
-        )
+    if chosen is not None and best is not None and chosen.lag is not None and chosen.lag_error is not None:
+        if "worse than those of the constant" in best.text:
+            sentences.append(
+                f"{_capitalise(best.name)} has the best score, {best.score:.3g}, but its probabilities are worse than "
+                f"those of the constant guess. {_capitalise(chosen.name)} was chosen."
+            )
+        else:
+            sentences.append(
+                f"A simpler model was chosen: its score is {chosen.lag:.2g} worse than that of {best.name}, the best "
+                f"one. Fold by fold, the difference is not larger than its standard error ({chosen.lag_error:.2g})."
+            )
     if record.decision is not None:
         sentences.append(record.decision.text)
     moved = [driver for driver in record.drivers if driver.low > 0][:3]

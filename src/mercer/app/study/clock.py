@@ -10,19 +10,21 @@ from mercer.app.study.record import Notice
 __all__ = ["Clock", "ProgressEvent"]
 
 Result = TypeVar("Result")
-# Share of the budget for choosing a model; the rest is for the final fit and for describing the model.
-_CHOOSING = 0.6
 # Share of the budget that is kept for writing the report.
 _SPARE = 0.04
 
 
 @dataclass(frozen=True)
 class ProgressEvent:
-    """How far a study is: what it does now, the share of the work that is done, and the seconds left."""
+    """How far a study is: what it does now, the share of the work that is done, and the seconds left.
+
+    After the trial of a candidate the event has its `result`.
+    """
 
     text: str
     share: float
     seconds_left: float | None = None
+    result: tuple[str, float, bool] | None = None  # a candidate that was tried, its score, and whether it leads
 
 
 class Clock:
@@ -51,15 +53,7 @@ class Clock:
             return float("inf")
         return self.budget * min(share, 1 - _SPARE) - self.measure_spent()
 
-    def measure_choosing_left(self) -> float:
-        """Return the seconds left for choosing a model."""
-        return self.measure_left(_CHOOSING)
-
-    def find_deadline(self, share: float = 1.0) -> float | None:
-        """Return the time, as ``time.monotonic`` counts it, at which a share of the budget is used up."""
-        return None if self.budget is None else time.monotonic() + self.measure_left(share)
-
-    def tell(self, text: str, share: float) -> None:
+    def tell(self, text: str, share: float, result: tuple[str, float, bool] | None = None) -> None:
         """Tell the watcher what is being done, and which share of the work is done."""
         if self.watch is None:
             return
@@ -67,7 +61,7 @@ class Clock:
         left = spent * (1 - share) / share if share > 0.02 else None
         if self.budget is not None:
             left = max(0.0, min(self.budget - spent, left if left is not None else self.budget))
-        self.watch(ProgressEvent(text, share, left))
+        self.watch(ProgressEvent(text, share, left, result))
 
     def attempt(
         self, what: str, find: Callable[[], Result], share: float, otherwise: Any = None, needs: float = 0.0

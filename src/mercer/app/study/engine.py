@@ -28,13 +28,13 @@ from mercer.app.study.floor import estimate_best
 from mercer.app.study.material import Material, draw_rows, drop_rare_classes, gather
 from mercer.app.study.measures import measure_other_metrics
 from mercer.app.study.plane import map_rows
-from mercer.app.study.recipe import find_model, make_balanced_costs, make_encoder
+from mercer.app.study.recipe import choose_costs, find_model, find_threshold, make_balanced_costs, make_encoder
 from mercer.app.study.record import Fit, Notice, Record
 from mercer.app.study.record_file import write_record
 from mercer.app.study.structure import find_structure
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
-from mercer.errors import MercerError
+from mercer.errors import MercerError, ParameterError
 
 __all__ = ["Study", "study"]
 
@@ -136,6 +136,8 @@ def _study_target(draft: Draft) -> None:
         draft.notices.append(Notice("warning", "the target", text, cure))
         options = draft.options = _drop_costs(options, [name in material.classes for name in everything])
     # An error here ends the search for dependence, not the study.
+    if options.threshold is not None:
+        _check_threshold(options.threshold, material)
     nothing = Finding(material, draft.roles, [], [])
     finding = clock.attempt(
         "dependence between rows", lambda: find_dependence(draft.table, draft.roles, material, options), 0.03, nothing
@@ -161,8 +163,20 @@ def _study_target(draft: Draft) -> None:
     keep_winner(selection)
     clock.tell("fitting the chosen model to all rows", 0.62)
     draft.model, draft.parts["fit"] = _fit_all_rows(selection, material, sample, options, clock, stakes)
+    threshold = find_threshold(draft.model, material.positive)
+    draft.parts["fit"] = replace(draft.parts["fit"], threshold=threshold)
     draft.notices += list_notices(material, sample, clock)
     _collect_parts(draft, selection, sample)
+
+
+def _check_threshold(threshold: float, material: Material) -> None:
+    """Raise if a threshold makes no sense for this target."""
+    if material.positive is None:
+        message = "threshold: it needs a target of two classes. Leave it out, or give --costs."
+        raise ParameterError(message)
+    if not 0 < threshold < 1:
+        message = f"threshold: it must be a probability between 0 and 1; got {threshold:g}."
+        raise ParameterError(message)
 
 
 def _drop_costs(options: Options, kept: list[bool]) -> Options:
@@ -243,7 +257,8 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     # Seconds of one fit of the chosen candidate, and of ten fits of every candidate to at most 3000 rows.
     once = selection.seconds[selection.result.winner]
     every = 10 * sum(selection.seconds.values()) * min(1.0, 3000 / len(sample))
-    costs = make_balanced_costs(sample.y, sample.classes) if metric.scorer == "balanced_accuracy" else None
+    costs = choose_costs(sample, metric.scorer, options.threshold)
+    costs = make_balanced_costs(sample.y, sample.classes) if isinstance(costs, str) else costs
     parts["complexity"] = clock.attempt(
         "the complexity curve", lambda: comparison.make_complexity_curve(draft.listed, metric), 0.65
     )

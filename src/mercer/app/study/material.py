@@ -11,7 +11,7 @@ from mercer.app.table.table import Table
 from mercer.errors import DataError
 from mercer.model_selection.trials import Splitting
 
-__all__ = ["Material", "draw_rows", "drop_rare_classes", "gather", "read_groups", "read_times"]
+__all__ = ["Material", "choose_positive", "draw_rows", "drop_rare_classes", "gather", "read_groups", "read_times"]
 
 # Class names that mark the positive one of two classes.
 _YES = {"yes", "true", "1", "y", "positive", "pos", "bad", "fraud", "default", "failure", "churn", "spam", "malignant"}
@@ -72,7 +72,7 @@ def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
         frame.index.to_numpy(),
         dict(roles.kinds),
         classes,
-        _choose_positive(y, classes, positive),
+        choose_positive(classes, _count_shares(y, classes), positive),
         _read_numbers(frame, roles.weight),
         read_groups(frame, roles.group),
         read_times(frame, roles.time),
@@ -97,7 +97,7 @@ def drop_rare_classes(material: Material, fewest: int) -> tuple[Material, list[s
         raise DataError(message)
     rows = np.flatnonzero(np.isin(material.y, kept))
     known = replace(material.take(rows), classes=kept)
-    return replace(known, positive=_choose_positive(known.y, kept, None)), rare
+    return replace(known, positive=choose_positive(kept, _count_shares(known.y, kept), None)), rare
 
 
 def draw_rows(material: Material, most: int, seed: int) -> Material:
@@ -127,7 +127,12 @@ def draw_rows(material: Material, most: int, seed: int) -> Material:
     return material.take(np.sort(np.concatenate(kept)))
 
 
-def _choose_positive(y: np.ndarray, classes: list[str], given: str | None) -> str | None:
+def _count_shares(y: np.ndarray, classes: list[str]) -> np.ndarray:
+    """Return the share of the rows of each class."""
+    return np.array([float((y == name).mean()) for name in classes])
+
+
+def choose_positive(classes: list[str], shares: np.ndarray, given: str | None) -> str | None:
     """Return the positive one of two classes: as given, by its name, or the rarer one."""
     if len(classes) != 2:
         return None
@@ -139,8 +144,7 @@ def _choose_positive(y: np.ndarray, classes: list[str], given: str | None) -> st
     named = [name for name in classes if name.lower() in _YES]
     if len(named) == 1:
         return named[0]
-    counts = [int((y == name).sum()) for name in classes]
-    return classes[0] if counts[0] < counts[1] else classes[1]
+    return classes[0] if shares[0] < shares[1] else classes[1]
 
 
 def _read_numbers(frame: Any, name: str | None) -> np.ndarray | None:

@@ -12,7 +12,16 @@ from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender
 from mercer.preprocessing import StandardScaler, TableEncoder
 
-__all__ = ["describe_shape", "find_model", "make_balanced_costs", "make_contender", "make_encoder"]
+__all__ = [
+    "choose_costs",
+    "describe_shape",
+    "find_model",
+    "find_threshold",
+    "make_balanced_costs",
+    "make_contender",
+    "make_encoder",
+    "make_threshold_costs",
+]
 
 # Up to this many columns rows are dense, even if most entries are zero: centred columns fit better.
 _MOST_DENSE = 500
@@ -38,10 +47,42 @@ def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int
     )
 
 
+def choose_costs(material: Material, scorer: str, threshold: float | None) -> Any:
+    """Return the costs by which classes are predicted from probabilities; None predicts the most probable one."""
+    if threshold is not None and material.positive is not None:
+        return make_threshold_costs(material.classes, material.positive, threshold)
+    return "balanced" if scorer == "balanced_accuracy" else None
+
+
 def make_balanced_costs(y: np.ndarray, classes: list[str]) -> np.ndarray:
     """Return costs that give every class the same total weight, as balanced accuracy does."""
     shares = np.array([(y == name).mean() for name in classes])
     return np.where(np.eye(len(classes), dtype=bool), 0.0, 1 / (len(classes) * shares))
+
+
+def make_threshold_costs(classes: list[str], positive: str, threshold: float) -> np.ndarray:
+    """Return costs by which the positive class is predicted from a probability of `threshold` on."""
+    place = classes.index(positive)
+    costs = np.zeros((2, 2))
+    # A false alarm weighs t and a miss 1 - t, so that both are expected to cost the same at the probability t.
+    costs[place, 1 - place] = threshold
+    costs[1 - place, place] = 1 - threshold
+    return costs
+
+
+def find_threshold(pipeline: Any, positive: str | None) -> float | None:
+    """Return the probability from which on a fitted pipeline predicts the positive class; None without one."""
+    model = pipeline.steps[-1][1]
+    if positive is None or not hasattr(model, "predict_proba"):
+        return None
+    if not isinstance(model, DecisionClassifier):
+        return 0.5
+    if model.costs_.shape != (2, 2) or list(model.actions_) != list(model.classes_):
+        return None
+    place = list(model.classes_).index(positive)
+    alarm = model.costs_[place, 1 - place] - model.costs_[1 - place, 1 - place]
+    miss = model.costs_[1 - place, place] - model.costs_[place, place]
+    return float(alarm / (alarm + miss)) if alarm + miss > 0 else None
 
 
 def describe_shape(material: Material, n_columns: int, seed: int) -> Shape:
@@ -50,16 +91,16 @@ def describe_shape(material: Material, n_columns: int, seed: int) -> Shape:
     return Shape(len(material), n_columns, len(material.classes), seed, spread or 1.0)
 
 
-def make_contender(candidate: Candidate, material: Material, n_columns: int, seed: int, balanced: bool) -> Contender:
+def make_contender(candidate: Candidate, material: Material, n_columns: int, seed: int, costs: Any) -> Contender:
     """Return the candidate as a pipeline over the columns of a table.
 
-    If classes are `balanced`, a decision by expected cost follows the probabilities.
+    With `costs`, a matrix or "balanced", a decision by expected cost follows the probabilities.
     """
     shape = describe_shape(material, n_columns, seed)
     model, prefix = candidate.make(shape), "model__"
-    if balanced and hasattr(model, "predict_proba"):
-        # The costs come from the training rows of each fold, which may lack a class.
-        model, prefix = DecisionClassifier(model, costs="balanced"), "model__estimator__"
+    if costs is not None and hasattr(model, "predict_proba"):
+        # Balanced costs come from the training rows of each fold, which may lack a class.
+        model, prefix = DecisionClassifier(model, costs=costs), "model__estimator__"
     encoder = make_encoder(material, candidate.needs, n_columns)
     steps = [("table", encoder)]
     if "scaled" in candidate.needs:

@@ -139,6 +139,8 @@ class Candidate:
     seconds: float | None = None  # of all its fits
     fold_scores: list[float] = field(default_factory=list)
     settings: list[dict[str, Any]] = field(default_factory=list)  # chosen by the inner folds, one per outer fold
+    lag: float | None = None  # behind the best score, mean over the same folds
+    lag_error: float | None = None  # the standard error of the lag, corrected for shared training rows
 
 
 @dataclass(frozen=True)
@@ -297,6 +299,7 @@ class Fit:
     objective_name: str = "objective"
     seconds: float | None = None
     settings: dict[str, Any] = field(default_factory=dict)
+    threshold: float | None = None  # of two classes, the positive one is predicted from this probability on
 
 
 @dataclass(frozen=True)

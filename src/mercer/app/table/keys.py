@@ -22,6 +22,8 @@ _SAMPLE = 5000
 _MOST_COLUMNS = 40
 # A time has at least this many values.
 _FEWEST_TIMES = 20
+# Share of the rows that must not be earlier than the row before, or not later.
+_ORDERED = 0.98
 _KEY_NAME = re.compile(
     r"(.*[_\W])?(id|key|subject|subj|patient|person|participant|respondent|student|customer|client|user|player|animal|"
     r"machine|device|sensor|household|family)s?([_\W]?(id|no|nr|number|code|name))?",
@@ -84,18 +86,21 @@ def _count_determined(frame: Any, key: str, roles: Roles) -> int:
 
 
 def find_times(table: Table, roles: Roles) -> list[str]:
-    """Return the columns by which rows may be ordered in time: dates, and years or times in the order of the rows."""
+    """Return the dates, and the numbers named like years or times, by which the rows are ordered.
+
+    A date that the rows do not follow is a property of the row, such as a birthday, and not the time of observation.
+    """
     names = []
     for column in roles.columns:
         values = table.frame[column.name]
         if column.role not in ("date", "number", "id") or column.missing or column.distinct < _FEWEST_TIMES:
             continue
-        ordered = values.is_monotonic_increasing or values.is_monotonic_decreasing
-        if values.dtype.kind == "M" or (
-            values.dtype.kind in "if" and ordered and _TIME_NAME.fullmatch(column.name) is not None
-        ):
-            names.append((not ordered, column.name))
-    return [name for _, name in sorted(names, key=lambda pair: pair[0])]
+        if values.dtype.kind != "M" and _TIME_NAME.fullmatch(column.name) is None:
+            continue
+        steps = values.diff().iloc[1:] if values.dtype.kind != "M" else values.diff().dt.total_seconds().iloc[1:]
+        if max(float((steps >= 0).mean()), float((steps <= 0).mean())) >= _ORDERED:
+            names.append(column.name)
+    return names
 
 
 def name_follow_up(table: Table, roles: Roles) -> list[Notice]:

@@ -1,6 +1,7 @@
 """Compare the candidates, and measure how certain the score of the chosen one is."""
 
 import contextlib
+from dataclasses import replace
 
 import numpy as np
 
@@ -57,9 +58,14 @@ def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
         trial = selection.result.trial(offer.name)
         # The folds are the same for all candidates, so that differences are compared fold by fold.
         lead = score_interval(top - trial.scores, test_share=selection.plan.test_share, level=options.level)
-        status = "best" if offer.name == best else "worse" if lead.low > 0 else "as good"
+        doubtful = offer.name in selection.distrusted
+        status = "best" if offer.name == best else "worse" if lead.low > 0 or doubtful else "as good"
         status = "chosen" if offer.name == selection.result.winner else status
-        listed.append(_describe_scored(offer, trial, status, selection, options))
+        scored = _describe_scored(offer, trial, status, selection, options)
+        text = (
+            f"{scored.text} Its probabilities are worse than those of the constant guess." if doubtful else scored.text
+        )
+        listed.append(replace(scored, text=text, lag=lead.mean, lag_error=lead.standard_error))
     return listed
 
 

@@ -15,7 +15,7 @@ from mercer.app.options import Options
 from mercer.app.study.choice.splits import make_scorer
 from mercer.app.study.material import Material, draw_rows, read_groups, read_times
 from mercer.app.study.metrics import Metric, find_metric
-from mercer.app.study.recipe import make_contender, make_encoder
+from mercer.app.study.recipe import choose_costs, make_contender, make_encoder
 from mercer.app.study.record import Notice, SplitScore
 from mercer.app.table.keys import find_keys, find_times
 from mercer.app.table.roles import Roles
@@ -35,6 +35,7 @@ _FOLDS = 5
 _MOST_COLUMNS = 2
 # The error under honest splits must be larger than under random ones by this factor, and beyond chance.
 _FACTOR = 1.1
+_ERRORS = 1.5
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,9 @@ class _Probe:
 
     @property
     def depends(self) -> bool:
-        """Whether the honest score is worse, beyond one standard error of the difference."""
+        """Whether the honest score is worse, beyond `_ERRORS` standard errors of the difference."""
         error = np.sqrt(self.random.var(ddof=1) / len(self.random) + self.honest.var(ddof=1) / len(self.honest))
-        return self.factor > _FACTOR and float(self.random.mean() - self.honest.mean()) > float(error)
+        return self.factor > _FACTOR and float(self.random.mean() - self.honest.mean()) > _ERRORS * float(error)
 
     def list_scores(self, used: bool) -> list[SplitScore]:
         """Return both scores for the record."""
@@ -160,7 +161,7 @@ def _make_forest(sample: Material, options: Options, metric: Metric) -> Any:
     offer = next(offer for offer in candidates(sample.task) if offer.name == "random forest")
     head = sample.take(np.arange(min(len(sample), 500)))
     n_columns = int(make_encoder(head, offer.needs).fit_transform(head.X, head.y).shape[1])
-    forest = make_contender(offer, sample, n_columns, options.seed, metric.scorer == "balanced_accuracy").estimator
+    forest = make_contender(offer, sample, n_columns, options.seed, choose_costs(sample, metric.scorer, None)).estimator
     prefix = "model__estimator__" if "model__estimator__n_estimators" in forest.get_params() else "model__"
     return forest.set_params(**{f"{prefix}n_estimators": _TREES})
 

@@ -1,0 +1,111 @@
+"""A race on few rows: candidates that cannot win drop out before they cost time on many.
+
+Rounds have four times as many rows as the round before, like successive halving. A candidate drops out only if it lags
+beyond chance and by a tenth of what the leader is better than guessing. Ensembles never drop out: they gain most from
+more rows.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid
+
+from mercer._base.candidate import Candidate
+from mercer._source.threads import n_threads, run_numbered
+from mercer.app.options import Options
+from mercer.app.study.choice.splits import make_scorer
+from mercer.app.study.clock import Clock
+from mercer.app.study.material import Material, draw_rows
+from mercer.app.study.metrics import Metric
+from mercer.app.study.recipe import choose_costs, describe_shape, make_contender
+from mercer.model_selection import score_interval
+from mercer.model_selection.trials import Rows, fit_settings, split_rows
+
+__all__ = ["find_lagging", "list_rounds", "race"]
+
+# Rows of the first round, and the factor from one round to the next.
+_FIRST = 1000
+_GROWTH = 4
+# A round is worth its time only if the whole comparison has at least this many times its rows.
+_WORTH = 3
+_FOLDS = 5
+# Confidence with which a candidate must lag, and by which share of the leader's distance to guessing.
+_LEVEL = 0.98
+_SHARE = 0.1
+# Share of the budget after which no further round begins.
+_MOST_TIME = 0.2
+
+
+def list_rounds(n_rows: int) -> list[int]:
+    """Return the numbers of rows of the rounds; none for small tables."""
+    sizes = []
+    size = _FIRST
+    while _WORTH * size <= n_rows:
+        sizes.append(size)
+        size *= _GROWTH
+    return sizes
+
+
+def race(
+    offers: list[Candidate], material: Material, metric: Metric, options: Options, clock: Clock, n_columns: int
+) -> dict[str, str]:
+    """Return the candidates that drop out, with the reason."""
+    dropped: dict[str, str] = {}
+    for size in list_rounds(len(material)):
+        scores = {}
+        for offer in offers:
+            if clock.budget is not None and clock.measure_spent() > _MOST_TIME * clock.budget:
+                return dropped
+            shape = describe_shape(material, n_columns, options.seed)
+            if offer.name not in dropped and not offer.unfit(shape):
+                clock.tell(f"{offer.name}, on {size} rows", 0.04)
+                measured = _score(offer, material, size, metric, options, n_columns)
+                if measured is not None:
+                    scores[offer.name] = measured
+        safe = [offer.name for offer in offers if offer.rank == 0 or offer.family == "ensembles"]
+        for name in find_lagging(scores, offers[0].name, safe):
+            sign = 1.0 if metric.greater_is_better else -1.0
+            best = max(float(values.mean()) for values in scores.values())
+            own = float(scores[name].mean())
+            dropped[name] = f"dropped early: {sign * own:.3g} on {size} rows, where the best one has {sign * best:.3g}"
+    return dropped
+
+
+def find_lagging(scores: dict[str, np.ndarray], constant: str, safe: list[str]) -> list[str]:
+    """Return the names of the candidates that lag too far behind the leader; those in `safe` never do."""
+    if constant not in scores or len(scores) < 3:
+        return []
+    leader = max(scores.values(), key=lambda values: float(values.mean()))
+    least = _SHARE * float(leader.mean() - scores[constant].mean())
+    lagging = []
+    for name, values in scores.items():
+        lag = score_interval(leader - values, test_share=1 / (_FOLDS - 1), level=_LEVEL)
+        if name not in safe and lag.low > 0 and lag.mean > max(least, 0.0):
+            lagging.append(name)
+    return lagging
+
+
+def _score(
+    offer: Candidate, material: Material, size: int, metric: Metric, options: Options, n_columns: int
+) -> np.ndarray | None:
+    """Return the scores of the best setting of a candidate on each fold of some rows; None if it fails."""
+    sample = draw_rows(material, size, options.seed)
+    folds = split_rows(len(sample), sample.splitting(), _FOLDS, 1, options.seed)
+    costs = choose_costs(sample, metric.scorer, options.threshold)
+    contender = make_contender(offer, sample, n_columns, options.seed, costs)
+    rows = Rows(sample.X, sample.y, sample.weight, make_scorer(metric, sample.classes))
+    space: Any = contender.space
+    settings = [dict(setting) for setting in ParameterGrid(space)]
+    verdicts: list[Any] = []
+    try:
+        run_numbered(
+            lambda fold: [verdict.test for verdict in fit_settings(contender.estimator, settings, rows, *folds[fold])],
+            len(folds),
+            n_threads(options.n_jobs),
+            verdicts.append,
+        )
+    except Exception:
+        # The candidate stays in the race; if it fails on all rows too, the report says why.
+        return None
+    table = np.array(verdicts)
+    return table[:, int(table.mean(axis=0).argmax())]

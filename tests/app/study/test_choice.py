@@ -1,0 +1,168 @@
+"""The choice among candidates: paired differences, trustworthy probabilities, races and the use of time."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas
+import pytest
+
+import mercer
+from mercer._base.candidate import Candidate
+from mercer.app.options import Options
+from mercer.app.study.choice import selection as choice
+from mercer.app.study.choice.racing import find_lagging, list_rounds, race
+from mercer.app.study.clock import Clock
+from mercer.app.study.material import gather
+from mercer.app.study.metrics import find_metric
+from mercer.app.table import guess_roles, read_table
+from mercer.model_selection import candidates
+from mercer.naive_bayes import GaussianNB
+
+
+def _draw(n_rows=120, seed=0):
+    random = np.random.default_rng(seed)
+    kind = np.array(["u", "v"])[random.integers(0, 2, n_rows)]
+    x = random.normal(size=n_rows) + 1.5 * (kind == "v")
+    return pandas.DataFrame({"x": x, "z": random.random(n_rows), "y": kind})
+
+
+def _gather(frame, target="y"):
+    table = read_table(frame)
+    return gather(table, guess_roles(table, target=target)[0])
+
+
+def test_a_model_with_worse_probabilities_than_the_constant_is_not_chosen():
+    """Twenty copies of one column make naive Bayes certain of what it does not know."""
+    frame = _draw(200)
+    for copy in range(20):
+        frame[f"x{copy}"] = frame["x"] + 1e-3 * np.random.default_rng(copy).normal(size=len(frame))
+    frame["y"] = np.where(np.random.default_rng(9).random(200) < 0.4, frame["y"].iloc[::-1], frame["y"])
+    options = {"quick": True, "folds": 3, "inner": 2}
+    record = mercer.run(frame, "y", candidates=["naive Bayes", "logistic regression"], **options).record
+    bayes = next(candidate for candidate in record.candidates if candidate.name == "naive Bayes")
+    assert "Its probabilities are worse than those of the constant guess." in bayes.text
+    assert bayes.status in ("worse", "best")
+    chosen = next(candidate for candidate in record.candidates if candidate.status == "chosen")
+    assert chosen.name != "naive Bayes"
+    assert record.sureness.other_metrics["Brier score"][0] < 0.55
+
+
+def test_the_brier_score_is_the_squared_distance_to_the_true_class():
+    trial = SimpleNamespace(predictions=np.array([[1.0, 0.0], [0.5, 0.5], [np.nan, np.nan]]))
+    material = SimpleNamespace(classes=["u", "v"], y=np.array(["u", "v", "u"]), weight=None)
+    assert choice.measure_brier(trial, material) == pytest.approx((0.0 + 0.5) / 2)
+
+
+def test_the_record_says_what_simplicity_costs():
+    record = mercer.run(_draw(), "y", quick=True, candidates=["nearest centroid", "logistic regression"]).record
+    lags = {candidate.name: candidate.lag for candidate in record.candidates}
+    assert min(lags.values()) == 0.0
+    best = max(record.candidates, key=lambda candidate: candidate.score)
+    for candidate in record.candidates:
+        differences = np.subtract(best.fold_scores, candidate.fold_scores)
+        assert candidate.lag == pytest.approx(differences.mean())
+        error = np.sqrt((1 / 5 + 1 / 4) * differences.var(ddof=1))
+        assert candidate.lag_error == pytest.approx(error, rel=0.02)
+    chosen = next(candidate for candidate in record.candidates if candidate.status == "chosen")
+    assert chosen.lag <= chosen.lag_error + 1e-12
+    if chosen is not best:
+        assert record.findings[0].startswith("A simpler model was chosen: its score is")
+
+
+def test_candidates_that_lag_beyond_chance_drop_out_of_the_race():
+    noise = np.array([0.0, 0.01, -0.01, 0.005, -0.005])
+    scores = {"constant": 0.5 + 0 * noise, "best": 0.9 + noise, "near": 0.89 - 2 * noise, "far": 0.6 + noise}
+    scores["forest"] = 0.6 + noise
+    assert find_lagging(scores, "constant", ["constant", "forest"]) == ["far"]
+    assert find_lagging({"constant": noise, "one": noise}, "constant", []) == []
+    assert list_rounds(2000) == []
+    assert list_rounds(3000) == [1000]
+    assert list_rounds(60_000) == [1000, 4000, 16_000]
+
+
+def test_a_race_compares_on_few_rows_and_says_so(monkeypatch):
+    monkeypatch.setattr("mercer.app.study.choice.racing._FIRST", 100)
+    random = np.random.default_rng(0)
+    x = random.normal(size=(400, 2))
+    frame = pandas.DataFrame({"a": x[:, 0], "b": x[:, 1], "y": np.where(x[:, 0] * x[:, 1] > 0, "u", "v")})
+    wanted = ("the constant guess", "nearest centroid", "quadratic discriminant", "one tree")
+    offers = [offer for offer in candidates("classification") if offer.name in wanted]
+    metric = find_metric(None, "classification")
+    dropped = race(offers, _gather(frame), metric, Options(seed=1), Clock(None, None, True), 2)
+    assert set(dropped) == {"nearest centroid"}
+    assert dropped["nearest centroid"].startswith("dropped early: 0.")
+    assert "on 100 rows, where the best one has" in dropped["nearest centroid"]
+
+
+class _Clock(Clock):
+    """A clock on which every trial takes some seconds, whatever the machine does."""
+
+    def __init__(self, budget):
+        super().__init__(budget, None, True)
+        self.now = 0.0
+
+    def measure_spent(self):
+        return self.now
+
+
+@pytest.fixture
+def fake_time(monkeypatch):
+    """Return a function that tries candidates of given seconds within a budget, and returns the order of the trials."""
+
+    def try_all(seconds, budget):
+        offers = [
+            Candidate(
+                name, family, ("classification",), rank, lambda shape: GaussianNB(), {"var_smoothing": [1e-9, 0.1]}
+            )
+            for rank, (name, (family, _)) in enumerate(seconds.items())
+        ]
+        monkeypatch.setattr(choice, "candidates", lambda task: offers)
+        clock, order = _Clock(budget), []
+        names = {offer.name: seconds[offer.name][1] for offer in offers}
+
+        def predict(contender, plan, threads):
+            return names[contender.name], names[contender.name] / 2
+
+        def run(plan, contender, **options):
+            clock.now += names[contender.name] / (1 if contender.space else 2)
+            order.append(contender.name)
+            return original(plan, contender, threads=1, keep=True)
+
+        original = choice.Plan.run
+        monkeypatch.setattr(choice, "_predict_seconds", predict)
+        monkeypatch.setattr(choice.Plan, "run", run)
+        material, options = _gather(_draw(60)), Options(folds=3, inner=2, budget=budget)
+        selected = choice.select(material, options, clock)
+        monkeypatch.undo()
+        return selected, order, clock.now
+
+    return try_all
+
+
+def test_ensembles_have_their_turn_before_slow_candidates(fake_time):
+    seconds = {
+        "guess": ("baseline", 1),
+        "products": ("bases", 60),
+        "line": ("linear models", 5),
+        "kernel": ("kernel machines", 4),
+        "trees": ("ensembles", 30),
+    }
+    selected, order, spent = fake_time(seconds, 60.0)
+    assert order[:4] == ["guess", "line", "trees", "kernel"]
+    assert [trial.name for trial in selected.trials][:2] == ["guess", "line"]
+    assert "products" in selected.skipped
+    assert spent <= 60
+
+
+def test_no_candidate_is_skipped_while_there_is_time_for_one_of_its_settings(fake_time):
+    seconds = {"guess": ("baseline", 1), "line": ("linear models", 5), "slow": ("kernel machines", 90)}
+    selected, order, spent = fake_time(seconds, 120.0)
+    assert order == ["guess", "line", "slow"]
+    assert len(selected.contenders["slow"].space) == 1
+    selected, order, spent = fake_time(seconds, 80.0)
+    assert order == ["guess", "line", "slow"]
+    assert not selected.contenders["slow"].space, "with less time, one setting"
+    assert spent <= 80
+    selected, order, _ = fake_time(seconds, 30.0)
+    assert order == ["guess", "line"]
+    assert selected.skipped["slow"].startswith("would take about 45 s, but only")
