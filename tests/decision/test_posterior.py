@@ -115,9 +115,7 @@ def test_likelihoods_are_not_taken_for_their_logarithms(function):
     # Densities above one have positive logarithms, which are certain by their name alone.
     above = function(log_likelihood=[[0.9, 0.1]], priors=priors)
     assert (above if function is bayes_decision else above.argmax(axis=-1)) == [1]
-    with pytest.raises(
-        ParameterError, match=r"as the first argument, or log_likelihood=; got neither"
-    ):
+    with pytest.raises(ParameterError, match=r"as the first argument, or log_likelihood=; got neither"):
         function(priors=priors)
 
 
