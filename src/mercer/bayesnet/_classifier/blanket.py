@@ -43,6 +43,12 @@ class BlanketScores:
         return int(self.sizes[-1])
 
     @cached_property
+    def log_priors(self) -> Array:
+        """The logarithms of the probabilities of the classes, before anything is known of a row."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.network.query(list(self.network.variables)[-1]).values)
+
+    @cached_property
     def _plan(self) -> tuple[tuple[Array, ...], Array]:
         """Families with the class in them: members, strides, where each begins, their tables; and the class's own."""
         names = list(self.network.variables)

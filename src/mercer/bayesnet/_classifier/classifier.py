@@ -305,6 +305,9 @@ class BayesNetClassifier(JointScores, Estimator):
         """
         return self._map(X, as_scores)
 
+    def _log_priors(self) -> Array:
+        return self._scores.log_priors
+
     def _scorer(self) -> Any:
         return self._scores.score
 
