@@ -13,6 +13,7 @@ from mercer.svm import SVC
 
 matplotlib = pytest.importorskip("matplotlib", reason="the display draws with matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(scope="module")

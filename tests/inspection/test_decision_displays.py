@@ -18,6 +18,7 @@ from mercer.linear_model import LogisticRegression
 
 matplotlib = pytest.importorskip("matplotlib", reason="the displays draw with matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 FISH = load_fish()
 SALMON = np.asarray(FISH.species) == "salmon"
 MODEL = LogisticRegression().fit(FISH.data, SALMON)

@@ -9,6 +9,7 @@ from mercer.inspection import DendrogramDisplay
 
 matplotlib = pytest.importorskip("matplotlib", reason="the display draws with matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 X = np.random.default_rng(0).normal(size=(30, 2))
 
 

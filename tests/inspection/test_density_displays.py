@@ -39,6 +39,7 @@ from mercer.watch import EarlyStopping as ScoreStopping
 
 matplotlib = pytest.importorskip("matplotlib", reason="the displays draw with matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(autouse=True)
@@ -297,7 +298,7 @@ class _Frozen:
             lambda: EvidenceDisplay([1.0], {"a": [1.0, 2.0]}),
             "must have one entry per observation, (1,); got {'a': (2,)}",
         ),
-        (lambda: OptimalPredictionDisplay([1.0], [1.0, 2.0]), "one value per target of y, (1,); got (2,)"),
+        (lambda: OptimalPredictionDisplay([1.0], [1.0, 2.0]), "one per target of y, (1,); got (2,)"),
         (lambda: GenerativeRegressionDisplay.compute(None, [[1.0]]), "grid must have one axis; got shape (1, 1)"),
         (lambda: GenerativeRegressionDisplay([1.0], [1.0], [1.0], [1.0], [1.0]), "shape (n_samples, 1); got (1,)"),
         (lambda: JamesSteinDisplay(2), "d must be an integer in [3, inf); got 2"),

@@ -8,6 +8,7 @@ from mercer.inspection import KDistanceDisplay
 
 matplotlib = pytest.importorskip("matplotlib", reason="the display draws with matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 
 
 def test_the_curve_is_sorted_and_its_knee_is_the_suggested_epsilon():

@@ -29,6 +29,7 @@ from mercer.tree import DecisionTreeClassifier
 
 matplotlib = pytest.importorskip("matplotlib", reason="the displays draw with matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(autouse=True)
@@ -181,7 +182,7 @@ def test_every_loss_of_one_score_is_drawn_at_its_values():
     labels = LossDisplay(kinds["labels"], x).values_
     closed = {
         "ZeroOne": x <= 0,
-        "Perceptron": np.maximum(-x, 0),
+        "PerceptronLoss": np.maximum(-x, 0),
         "Hinge": np.maximum(1 - x, 0),
         "SquaredHinge": np.maximum(1 - x, 0) ** 2,
         "Logistic": np.log1p(np.exp(-x)),

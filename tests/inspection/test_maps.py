@@ -10,6 +10,7 @@ from mercer.inspection import LatticeDisplay, MapDisplay
 
 matplotlib = pytest.importorskip("matplotlib", reason="the display draws with matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 X = load_iris().data
 
 

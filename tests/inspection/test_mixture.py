@@ -9,6 +9,7 @@ from mercer.mixture import GaussianMixture
 
 matplotlib = pytest.importorskip("matplotlib", reason="the display draws with matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from mercer.inspection import ScreeDisplay
 
 matplotlib = pytest.importorskip("matplotlib", reason="the display draws with matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.mark.catalogue("PM-05")

@@ -12,6 +12,7 @@ from mercer.model_selection import bias_variance, complexity_curve, learning_cur
 
 matplotlib = pytest.importorskip("matplotlib", reason="the displays draw with matplotlib")
 matplotlib.use("Agg")
+pytest.importorskip("matplotlib.pyplot")
 
 
 @pytest.fixture(autouse=True)

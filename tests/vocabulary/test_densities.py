@@ -27,12 +27,13 @@ from mercer.estimation import (
     IndependentDensity,
     JeffreysPrior,
     MixtureDensity,
+    RunningDensity,
     TransformedDensity,
     as_density,
+    data_log_likelihood,
     fisher_information,
     grid_posterior,
     laplace_evidence,
-    log_likelihood,
     maximum_a_posteriori,
     monte_carlo_evidence,
     quadrature_evidence,
@@ -40,7 +41,8 @@ from mercer.estimation import (
     simulate_risk,
     standardised_sums,
 )
-from mercer.inspection import GaussianContourDisplay
+from mercer.hmm import DensityHMM
+from mercer.inspection import GaussianContourDisplay, TransformedDensityDisplay
 from tests.vocabulary.public_names import list_classes, list_consumers
 
 METHODS = ("fit", "logpdf", "sample", "parameters")
@@ -115,7 +117,7 @@ def test_the_protocol_holds(name):
     # What fit returns is a density again.
     fitted = density.fit(x)
     assert isinstance(as_density(fitted), Density)
-    assert np.isfinite(log_likelihood(fitted, x))
+    assert np.isfinite(data_log_likelihood(fitted, x))
 
 
 def take_class_conditional(density, x):
@@ -176,8 +178,8 @@ def take_generative(density, x):
 def take_log_likelihood(density, x):
     weight = np.arange(len(x)) % 3
     logs = np.asarray(as_density(density).logpdf(x))
-    assert log_likelihood(density, x) == pytest.approx(logs.sum())
-    assert log_likelihood(density, x, weight) == pytest.approx((weight.T @ logs).sum())
+    assert data_log_likelihood(density, x) == pytest.approx(logs.sum())
+    assert data_log_likelihood(density, x, weight) == pytest.approx((weight.T @ logs).sum())
 
 
 def take_simulated_risk(density, x):
@@ -256,6 +258,30 @@ def take_contour(density, x):
     assert GaussianContourDisplay(density).means_.shape[1] == 2
 
 
+def take_chain(density, x):
+    rows = x.reshape(len(x), -1)
+    template = clone(density) if isinstance(density, BaseEstimator) else density
+    model = DensityHMM(1, density=template, random_state=0, n_iter=2).fit(rows)
+    # One state is the density itself, fitted to all steps.
+    np.testing.assert_allclose(model.score(rows), log_of(model.densities_[0], rows).sum(), rtol=1e-9)
+    assert model.sample(5)[0].shape == (5, rows.shape[1])
+
+
+def take_running(density, x):
+    running = RunningDensity(density)
+    for batch in np.array_split(x, 3):
+        running = running.partial_fit(batch)
+    logs = np.asarray(density.fit(x).logpdf(x))
+    np.testing.assert_allclose(running.logpdf(x), logs, rtol=1e-6, atol=1e-9)
+
+
+def take_transformed_display(density, x):
+    shifted = TransformedDensity(density, lambda t: 2 * t + 1, lambda t: (t - 1) / 2, lambda t: np.full_like(t, 2.0))
+    x = np.unique(x)
+    display = TransformedDensityDisplay({"shifted": shifted}, x)
+    np.testing.assert_allclose(display.inputs_["shifted"], np.exp(as_density(density).logpdf(x)))
+
+
 def having(accepts):
     """The names of the densities that `accepts` answers True for."""
     return {name for name, density in DENSITIES.items() if accepts(density)}
@@ -280,13 +306,16 @@ GAUSSIAN_ROWS = having(lambda density: hasattr(density, "means_")) | (
     having(lambda density: getattr(density, "is_gaussian", False)) - NUMBERS
 )
 ALL = set(DENSITIES)
+# What a weighted fit determines; known distributions stay what they are.
+FITTED = set(OWN) - having(lambda density: isinstance(density, MixtureDensity | TransformedDensity))
+RUNNING = {f"estimation.{name}Density" for name in ("Gaussian", "Exponential", "Uniform", "Poisson", "Geometric")}
 # The call of each consumer, and the densities for which it must give the right answer; for others it may say no.
 RECIPES = {
     "estimation.as_density": (take_as_density, ALL),
     "decision.ClassDensities": (take_class_densities, ALL),
     "discriminant_analysis.ClassConditionalClassifier": (take_class_conditional, ALL),
     "estimation.MixtureDensity": (take_mixture, ALL),
-    "estimation.log_likelihood": (take_log_likelihood, ALL),
+    "estimation.data_log_likelihood": (take_log_likelihood, ALL),
     "estimation.simulate_risk": (take_simulated_risk, ALL),
     "estimation.IndependentDensity": (take_independent, NUMBERS),
     "estimation.TransformedDensity": (take_transformed, NUMBERS),
@@ -300,6 +329,9 @@ RECIPES = {
     "estimation.quadrature_evidence": (take_quadrature, CONTINUOUS),
     "estimation.laplace_evidence": (take_laplace, ON_THE_LINE),
     "estimation.monte_carlo_evidence": (take_monte_carlo, NUMBERS),
+    "hmm.DensityHMM": (take_chain, FITTED),
+    "estimation.RunningDensity": (take_running, RUNNING),
+    "inspection.TransformedDensityDisplay": (take_transformed_display, CONTINUOUS),
     "inspection.GaussianContourDisplay": (take_contour, GAUSSIAN_ROWS),
 }
 

@@ -111,8 +111,13 @@ class Loss:
         """
         return self._apply(lambda z, t, space: self._prox(z, t, step, space), scores, y, xp, checked)
 
-    def mean(self, scores: Any, xp: Any = None) -> Array:
-        """Return the expected targets that the scores stand for, in their shape: the probabilities of the classes."""
+    def mean(self, scores: Any, xp: Any = None, *, checked: bool = False) -> Array:
+        """Return the expected targets that the scores stand for, in their shape: the probabilities of the classes.
+
+        Arguments are those of :meth:`value`.
+        """
+        if checked:
+            return self._mean(scores, xp)
         scores, xp, flat = read_scores(self, scores, xp)
         value = self._mean(scores, xp)
         return value[:, 0] if flat else value

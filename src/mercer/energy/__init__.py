@@ -9,12 +9,12 @@ from mercer.energy._ising import IsingModel
 from mercer.energy._learning import CouplingFit, fit_couplings, regress_couplings
 from mercer.energy._potts import PottsModel
 from mercer.energy._sampling.autocorrelation import autocorrelation_time, effective_sample_size
-from mercer.energy._sampling.simulation import Estimate, Simulation
+from mercer.energy._sampling.simulation import ChainEstimate, Simulation
 
 __all__ = [
     "BetheSolution",
+    "ChainEstimate",
     "CouplingFit",
-    "Estimate",
     "ExactSolution",
     "GroundState",
     "IsingModel",

@@ -1,12 +1,12 @@
 """States with a density of any kind: an object with ``fit``, ``logpdf`` (or ``score_samples``) and ``sample``."""
 
-import inspect
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from mercer._base.density import Density, as_density
 from mercer._plain import plain
 from mercer._types import Array
 from mercer.errors import DataError
@@ -35,34 +35,29 @@ def copy_density(density: Any) -> Any:
 
 
 def evaluate_density(density: Any, X: Array) -> Array:
-    """Return the log density of each row."""
-    evaluate = density.logpdf if hasattr(density, "logpdf") else density.score_samples
-    values = np.asarray(evaluate(X), dtype=np.float64)
-    return values.reshape(len(X), -1)[:, 0]
+    """Return the log density of each row; a density of one number is that of independent columns."""
+    # Objects of the user's own get rows; what has `rvs` is SciPy's, whose methods have other names.
+    own = hasattr(density, "logpdf") and not hasattr(density, "rvs")
+    evaluate = density.logpdf if own else as_density(density, "DensityHMM").logpdf
+    return np.asarray(evaluate(X), dtype=np.float64).reshape(len(X), -1).sum(axis=1)
 
 
 def fit_density(density: Any, X: Array, weight: Array) -> Any:
     """Return a copy of a density fitted to weighted rows."""
     chosen = weight > _NEGLIGIBLE * weight.max()
     fresh = copy_density(density)
-    fitted = fresh.fit(X[chosen], sample_weight=weight[chosen])
-    return fresh if fitted is None else fitted
+    fitted = as_density(fresh, "DensityHMM").fit(X[chosen], sample_weight=weight[chosen])
+    if isinstance(fresh, Density):
+        return fitted
+    # What as_density has wrapped is kept without its wrapper.
+    return getattr(fitted, "density", fitted)
 
 
 def draw_from(density: Any, count: int, generator: np.random.Generator) -> Array:
-    """Draw rows from a density, whatever form its ``sample`` has."""
-    seed = int(generator.integers(2**31))
-    names = inspect.signature(density.sample).parameters
-    if "random_state" in names:
-        drawn = density.sample(count, random_state=seed)
-    else:
-        # scikit-learn's mixtures take their seed from the constructor.
-        if hasattr(density, "random_state"):
-            density.random_state = seed
-        drawn = density.sample(count)
-    # Mixtures return rows and labels, rows of one component after the other: mix them.
-    rows = np.asarray(drawn[0] if isinstance(drawn, tuple) else drawn)
-    return generator.permutation(rows.reshape(count, -1))
+    """Draw rows from a density."""
+    drawn = as_density(density, "DensityHMM").sample(count, random_state=int(generator.integers(2**31)))
+    # Mixtures draw the rows of one component after the other: mix them.
+    return generator.permutation(np.asarray(drawn).reshape(count, -1))
 
 
 @plain

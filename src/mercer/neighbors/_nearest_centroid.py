@@ -348,7 +348,7 @@ class NearestCentroid(JointScores, ClassModel):
         """Return the object that decides: with equal priors by plain distances, without the rounding of a scale."""
         if not self._has_equal_priors():
             return self._scorer()
-        return self._nearness(np.ones(self.n_features_in_), np.zeros(len(self.class_prior_)))
+        return self._nearness(np.ones(self.n_features_in_), np.zeros(self.class_prior_.shape[0]))
 
     def _has_equal_priors(self) -> bool:
         priors = to_numpy(self.class_prior_)

@@ -8,11 +8,11 @@ import numpy as np
 
 from mercer.energy._sampling.autocorrelation import autocorrelation_time
 
-__all__ = ["Estimate", "Simulation"]
+__all__ = ["ChainEstimate", "Simulation"]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ChainEstimate:
     """A mean over a Markov chain.
 
     Attributes
@@ -31,7 +31,7 @@ class Estimate:
     effective_samples: float
 
     @classmethod
-    def of(cls, series: np.ndarray) -> "Estimate":
+    def of(cls, series: np.ndarray) -> "ChainEstimate":
         """Return the estimate from the values of some chains, (n_chains, n_samples)."""
         tau = autocorrelation_time(series)
         worth = series.size / tau
@@ -74,27 +74,27 @@ class Simulation:
         return self.states.reshape(-1, self.states.shape[2])
 
     @cached_property
-    def energy(self) -> Estimate:
+    def energy(self) -> ChainEstimate:
         """Return the mean energy of the system with its standard error."""
-        return Estimate.of(self.energies)
+        return ChainEstimate.of(self.energies)
 
     @cached_property
-    def magnetisation(self) -> Estimate:
+    def magnetisation(self) -> ChainEstimate:
         """Return the mean magnetisation of a site with its standard error."""
-        return Estimate.of(self.magnetisations)
+        return ChainEstimate.of(self.magnetisations)
 
     @cached_property
-    def order(self) -> Estimate:
+    def order(self) -> ChainEstimate:
         """Return the mean order parameter with its standard error."""
-        return Estimate.of(self.orders)
+        return ChainEstimate.of(self.orders)
 
     @cached_property
-    def heat_capacity(self) -> Estimate:
+    def heat_capacity(self) -> ChainEstimate:
         """Return beta^2 Var(E), of the system."""
         return _estimate_variance(self.energies, self.beta**2)
 
     @cached_property
-    def susceptibility(self) -> Estimate:
+    def susceptibility(self) -> ChainEstimate:
         """Return beta n Var(m)."""
         return _estimate_variance(self.magnetisations, self.beta * self.states.shape[2])
 
@@ -109,6 +109,6 @@ class Simulation:
         return math.sqrt((n - 1) / n + between / within) if within else 1.0
 
 
-def _estimate_variance(series: np.ndarray, factor: float) -> Estimate:
+def _estimate_variance(series: np.ndarray, factor: float) -> ChainEstimate:
     """Return a multiple of the variance: the mean of squared deviations, whose error is found like that of any mean."""
-    return Estimate.of(factor * (series - series.mean()) ** 2)
+    return ChainEstimate.of(factor * (series - series.mean()) ** 2)

@@ -122,7 +122,7 @@ class OptimalPredictionDisplay:
     ----------
     y : array-like of shape (m,)
         An even grid of targets.
-    density : array-like of shape (m,)
+    values : array-like of shape (m,)
         The predictive density there.
     losses : sequence of {"squared", "absolute", "zero_one"}, default=("squared", "absolute", "zero_one")
         Their best predictions are drawn.
@@ -149,16 +149,16 @@ class OptimalPredictionDisplay:
 
     _names = {"squared": "mean", "absolute": "median", "zero_one": "mode"}
 
-    def __init__(self, y: Any, density: Any, *, losses: Sequence[str] = ("squared", "absolute", "zero_one")) -> None:
-        self.y, self.density = np.asarray(y, dtype=np.float64), np.asarray(density, dtype=np.float64)
-        if self.y.ndim != 1 or self.density.shape != self.y.shape:
+    def __init__(self, y: Any, values: Any, *, losses: Sequence[str] = ("squared", "absolute", "zero_one")) -> None:
+        self.y, self.values = np.asarray(y, dtype=np.float64), np.asarray(values, dtype=np.float64)
+        if self.y.ndim != 1 or self.values.shape != self.y.shape:
             message = (
-                "OptimalPredictionDisplay: density must have one value per target of y, "
-                f"{self.y.shape}; got {self.density.shape}."
+                "OptimalPredictionDisplay: values must be one per target of y, "
+                f"{self.y.shape}; got {self.values.shape}."
             )
             raise DataError(message)
         self.losses = tuple(losses)
-        self.predictions_ = {loss: float(optimal_prediction(self.y, self.density, loss=loss)) for loss in self.losses}
+        self.predictions_ = {loss: float(optimal_prediction(self.y, self.values, loss=loss)) for loss in self.losses}
 
     @classmethod
     def from_density(cls, density: Any, y: Any, *, ax: Any = None, **kwargs: Any) -> "OptimalPredictionDisplay":
@@ -198,7 +198,7 @@ class OptimalPredictionDisplay:
             The display itself.
         """
         ax = make_axes(ax)
-        (self.line_,) = ax.plot(self.y, self.density, **({"color": "black"} | kwargs))
+        (self.line_,) = ax.plot(self.y, self.values, **({"color": "black"} | kwargs))
         self.marks_ = []
         for style, (loss, place) in zip(("-", "--", ":", "-."), self.predictions_.items()):
             label = f"{self._names.get(loss, loss)} {place:.3g} ({loss} loss)"

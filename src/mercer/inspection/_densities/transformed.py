@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.density import as_density
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 
@@ -53,7 +54,7 @@ class TransformedDensityDisplay:
             raise DataError(message)
         self.inputs_, self.values_, self.outputs_, self.areas_ = {}, {}, {}, {}
         for name, transformed in self.densities.items():
-            inputs = np.exp(transformed.density.logpdf(self.x))
+            inputs = np.exp(as_density(transformed.density, "TransformedDensityDisplay").logpdf(self.x))
             values = np.asarray(transformed.function(self.x), dtype=np.float64)
             # p(y) = q(x) / |f'(x)| at the x itself: the inverse, which rounds where f is flat, is not needed.
             outputs = inputs / np.abs(transformed.slope(self.x))

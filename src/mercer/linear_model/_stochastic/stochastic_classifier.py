@@ -208,7 +208,8 @@ class _Shares:
     def __call__(self, scores: Any, dtype: Any) -> Any:
         xp = namespace_of(scores)
         if self.loss == "log_loss":
-            own, other = Logistic().mean(scores, xp), Logistic().mean(-scores, xp)
+            # One score for each class against the rest: the formula holds column by column.
+            own, other = (Logistic().mean(signed, xp, checked=True) for signed in (scores, -scores))
         else:
             own = (xp.clip(scores, -1.0, 1.0) + 1.0) / 2.0
             other = 1.0 - own
