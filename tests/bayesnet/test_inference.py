@@ -263,6 +263,7 @@ def test_the_forecast_counts_cells_and_a_network_too_wide_is_refused_before_memo
     forecast = tree.forecast()
     assert (forecast.n_cliques, forecast.largest_cells, forecast.total_cells) == (3, 8, 16)
     assert set(forecast.largest_clique) == {"burglary", "earthquake", "alarm"}
+    assert 0 < forecast.largest_operations < forecast.n_operations
     wide = random_network(120, 340, n_states=4, max_parents=3, random_state=0)
     assert wide.forecast().n_bytes > 2**45
     with pytest.raises(MemoryForecastError, match=r"the largest with \d+ cells, needs .* use `approximate`"):
@@ -334,3 +335,22 @@ def test_threads_may_ask_one_network_at_the_same_time():
         answers = list(pool.map(lambda case: network.marginals(case)["x10"].values, cases))
     for one, other in zip(expected, answers, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.catalogue("GM-12")
+def test_groups_of_children_do_not_show_in_the_public_tree():
+    names = [f"x{v}" for v in range(30)]
+    network = BayesianNetwork(
+        {"class": ["p", "q"], **dict.fromkeys(names, ["u", "w"])},
+        {name: ["class"] for name in names},
+        {"class": [0.4, 0.6], **dict.fromkeys(names, [[0.3, 0.7], [0.8, 0.2]])},
+    )
+    tree = network.compile()
+    assert len(tree.cliques) == 30
+    assert len(tree.plan.cliques) > 30
+    assert set(tree.separators) == {("class",)}
+    assert mercer.bayesnet.CliqueTree(tree.cliques, tree.edges, tree.separators).has_running_intersection()
+    tree.set_evidence(dict.fromkeys(names[:20], "u"))
+    odds = 0.4 * 0.3**20 / (0.6 * 0.8**20)
+    assert tree.marginal("class").values[0] == pytest.approx(odds / (1 + odds), rel=1e-12)
+    assert tree.calibration_residual() < 1e-14
