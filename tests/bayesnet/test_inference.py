@@ -341,9 +341,9 @@ def test_threads_may_ask_one_network_at_the_same_time():
 def test_groups_of_children_do_not_show_in_the_public_tree():
     names = [f"x{v}" for v in range(30)]
     network = BayesianNetwork(
-        {"class": ["p", "q"], **dict.fromkeys(names, ["u", "w"])},
+        {"class": ("p", "q"), **dict.fromkeys(names, ("u", "w"))},
         {name: ["class"] for name in names},
-        {"class": [0.4, 0.6], **dict.fromkeys(names, [[0.3, 0.7], [0.8, 0.2]])},
+        {"class": [0.4, 0.6], **dict.fromkeys(names, ((0.3, 0.7), (0.8, 0.2)))},
     )
     tree = network.compile()
     assert len(tree.cliques) == 30
