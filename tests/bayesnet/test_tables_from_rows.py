@@ -137,17 +137,17 @@ def test_the_expected_counts_equal_those_over_the_whole_joint_table():
     np.testing.assert_allclose(once.network_.tables["b"], pair / pair.sum(axis=1, keepdims=True))
 
 
-def test_large_groups_of_missing_values_are_eliminated_with_the_same_result(monkeypatch):
+def test_the_junction_tree_gives_the_result_of_listed_combinations(monkeypatch):
     from mercer.bayesnet._learning import incomplete_rows
 
     rows = lose(draw(60), 0.5, 4)
     listed = BayesNetLearner(dict(NETWORK.parents)).fit(rows)
     scores, filled = listed.score_samples(rows), listed.impute(rows)
     monkeypatch.setattr(incomplete_rows, "_MOST_COMBINATIONS", 1)
-    eliminated = BayesNetLearner(dict(NETWORK.parents)).fit(rows)
+    compiled = BayesNetLearner(dict(NETWORK.parents)).fit(rows)
     for name in "abc":
-        np.testing.assert_allclose(eliminated.network_.tables[name], listed.network_.tables[name], rtol=1e-9)
-    np.testing.assert_allclose(listed.score_samples(rows), scores)
+        np.testing.assert_allclose(compiled.network_.tables[name], listed.network_.tables[name], rtol=1e-9)
+    np.testing.assert_allclose(listed.score_samples(rows), scores, atol=1e-12)
     assert listed.impute(rows).equals(filled)
 
 
