@@ -277,3 +277,26 @@ def test_soft_evidence_may_be_a_mapping_and_must_be_likelihoods():
     )
     with pytest.raises(DataError, match="must be 2 finite likelihoods of at least 0, not all 0"):
         network.query("burglary", soft_evidence={"alarm": [0.0, 0.0]})
+
+
+def test_large_cliques_are_cut_into_chunks_with_the_same_bits_on_any_number_of_threads(monkeypatch):
+    network = make_network("barley_size")
+    evidence = {"x40": "s1"}
+    answers = {}
+    for threads in (1, 2, 3, 4):
+        monkeypatch.setattr("mercer.bayesnet._inference.workspace.available_threads", lambda threads=threads: threads)
+        tree = network.compile()
+        assert tree.plan.large
+        tree.set_evidence({"x40": "s0", "x3": "s0"})
+        tree.log_evidence()
+        tree.set_evidence(evidence)
+        answers[threads] = (tree.log_evidence(), *(table.values for table in tree.marginals().values()))
+    for threads in (2, 3, 4):
+        for one, other in zip(answers[1], answers[threads], strict=True):
+            np.testing.assert_array_equal(one, other)
+    many = tree.marginals_many([evidence])
+    np.testing.assert_array_equal(many.posteriors[0], np.concatenate(answers[1][1:]))
+    for name in ("x5", "x30"):
+        expected = network.query(name, evidence, method="elimination").values
+        np.testing.assert_allclose(many[name][0], expected, atol=1e-13)
+    assert tree.calibration_residual() < 1e-13

@@ -1,7 +1,8 @@
 """The operands of a clique: how tables and messages are read along the axes of the clique, a row of cells at a time.
 
 A row of `slots` describes an operand that lies in the flat array `work`: where it begins, how its cells are read along
-a row and in steps of how many cells (see ``table_rows``), and where in `maps` the offsets of rows and of steps begin.
+a row and in steps of how many cells (see ``table_rows``), and where in `maps` the offsets of rows and of steps begin;
+whether it has the axis along which a large clique is cut into chunks, and its number of entries.
 """
 
 import cython
@@ -30,6 +31,8 @@ KIND = 1
 WIDTH = 2
 ROWS = 3
 STEPS = 4
+HAS_CUT = 5
+SIZE = 6
 
 # Fewest cells of a row in a small clique and in a large one, where maps would otherwise take much memory.
 SMALL_ROW = 32
@@ -119,6 +122,7 @@ def describe_operand(
     origin: cython.Py_ssize_t,
     n_axes: cython.Py_ssize_t,
     split: cython.Py_ssize_t,
+    cut: cython.Py_ssize_t,
     maps: cython.int[::1],
     begin: cython.Py_ssize_t,
 ) -> cython.Py_ssize_t:
@@ -126,10 +130,14 @@ def describe_operand(
 
     Returns where the maps end.
     """
-    axis: cython.Py_ssize_t = n_axes
+    axis: cython.Py_ssize_t
+    size: cython.Py_ssize_t = 1
     width: cython.Py_ssize_t = 1
     kind: cython.Py_ssize_t = -1
     n: cython.Py_ssize_t
+    for axis in range(n_axes):
+        size *= length[variables[origin + axis]] if strides[axis] != 0 else 1
+    axis = n_axes
     while axis > split:
         n = length[variables[origin + axis - 1]]
         if n > 1:
@@ -139,6 +147,8 @@ def describe_operand(
                 break
             width *= n
         axis -= 1
+    slots[slot, HAS_CUT] = strides[cut] != 0
+    slots[slot, SIZE] = size
     slots[slot, BASE] = base
     slots[slot, KIND] = table_rows.RUN if kind < 0 else kind
     slots[slot, WIDTH] = width
@@ -215,7 +225,7 @@ def pass_down(
     rows: cython.double[:, ::1],
     count: cython.Py_ssize_t,
 ) -> cython.void:
-    """Add the row of that number to the messages to children and to marginals; see ``add_messages_down``.
+    """Add the row of that number to the messages to children and to marginals; see ``open_down``.
 
     The message to a child is the product of all operands but the child's own message. Row k of `rows` holds the
     product of the tables, the message from above and the messages of the children before k; the last row holds that
@@ -248,8 +258,9 @@ def maximise(
     cells: cython.longlong[::1],
     origin: cython.Py_ssize_t,
 ) -> cython.void:
-    """Raise the message that operand s describes to the cells of `row`, and note which cell each maximum is."""
+    """Raise the message that operand s describes to the products of the operands before it, and note their cells."""
     base: cython.Py_ssize_t = slots[s, BASE] + maps[slots[s, ROWS] + number]
+    multiply(slots, 0, s, work, maps, number, row, count, True)
     table_rows.maximise_row(
         row, work, base, slots[s, KIND], slots[s, WIDTH], maps, slots[s, STEPS], count, cells, origin, number * count
     )

@@ -65,8 +65,7 @@ def answer_all(tree: "JunctionTree", codes: Codes, likelihoods: Likelihoods) -> 
     """Return the posterior of every variable."""
     space = _propagate(tree, codes, likelihoods, tree.everything)
     variables, first = tree.network.variables, tree.plan.first_state
-    sums = np.add.reduceat(space.marginals, first[:-1]) if variables else np.empty(0)
-    values = space.marginals / np.repeat(sums, tree.plan.counts)
+    values = space.read_marginals()
     tree.return_workspace(space)
     return {
         name: ProbabilityTable.trust({name: states}, values[first[v] : first[v + 1]])

@@ -167,7 +167,11 @@ class JunctionTree:
         wanted = self._names if names is None else list(names)
         require_variables("JunctionTree", self.network.variables, wanted)
         space = self._calibrate([self.plan.home[self._number[name]] for name in wanted])
-        return {name: self._wrap([name], space.read_marginal(self._number[name])) for name in wanted}
+        values, first = space.read_marginals(), self.plan.first_state
+        numbers = [self._number[name] for name in wanted]
+        return {
+            name: self._wrap([name], values[first[v] : first[v + 1]]) for name, v in zip(wanted, numbers, strict=True)
+        }
 
     def marginals_many(self, cases: Any, *, n_jobs: int | None = None) -> Marginals:
         """Return the posteriors of all variables for many cases of evidence.

@@ -21,6 +21,9 @@ __all__ = ["Plan", "make_plan"]
 _SMALL_ROW = 32
 _LARGE_ROW = 256
 _LARGE = 4096
+# Cells from which a clique is cut into chunks, and the most chunks; see ``clique_chunks``.
+_LARGE_CLIQUE = 262_144
+_MOST_CHUNKS = 8
 # Entries of a message or of all tables: offsets in index maps are 32-bit integers.
 _MOST_ENTRIES = 2**31
 
@@ -35,10 +38,21 @@ class Plan:
     cliques : the variables of each clique, those of its separator first
     parent, n_shared, is_group : by clique; groups are nodes inserted to bound the number of children
     first_state : where the states of each variable begin
-    arrays : what ``junction_passes.Tree`` is made of
+    arrays : what ``junction_passes.Tree`` is made of, in groups
+        counts.
+        axes: where the variables of each clique begin, the variables, and for those of a separator their place among
+        the variables of the parent.
+        links: parents (-1 for roots), sizes of separators, where the children of each clique begin, children; 1 for a
+        clique whose message upwards is one everywhere as long as no variable whose table lies in or below it is
+        observed; where the messages of each separator begin, with room for them without evidence.
+        families: where the tables of each clique begin, the variables they belong to; where the members of each table
+        begin, their positions in the clique, their strides in the table; where the values of each table begin.
+        homes: where the variables begin whose marginals are read from each clique, these variables, the position of
+        each variable in its home, and where its states begin.
     cells : the size of each clique's table
     n_messages : the sizes of all separators, added up
-    room : the sizes of the scratch arrays: maps, slots, axes, rows, cells of a row
+    room : the sizes of the scratch arrays: maps, slots, axes, rows, cells of a row, sums of chunks
+    large : the cliques that are cut into chunks, unless evidence makes them small
     operations : multiplications and additions of one propagation without evidence
     """
 
@@ -55,15 +69,21 @@ class Plan:
     cells: tuple[int, ...]
     n_messages: int
     offsets: tuple[int, ...]
-    room: tuple[int, int, int, int, int]
+    room: tuple[int, int, int, int, int, int]
+    large: tuple[int, ...]
     operations: int
 
     @property
     def n_bytes(self) -> int:
         """The memory of one case: tables, messages in both directions, maps and rows."""
-        maps, slots, axes, rows, cells = self.room
-        work = self.table_start[-1] + 2 * self.first_state[-1] + 2 * self.n_messages
-        return 8 * (work + 5 * slots + axes + rows * cells) + 4 * maps
+        maps, slots, axes, rows, cells, sums = self.room
+        work = self.table_start[-1] + 2 * self.first_state[-1] + 2 * self.n_messages + sums
+        return 8 * (work + (7 * slots + rows * cells) * (self.n_chunks + 1) + axes) + 4 * maps
+
+    @property
+    def n_chunks(self) -> int:
+        """The most chunks of a clique."""
+        return _MOST_CHUNKS if self.large else 1
 
     def separator(self, clique: int) -> tuple[int, ...]:
         """Return the variables that a clique shares with its parent."""
@@ -81,6 +101,10 @@ def make_plan(counts: tuple[int, ...], parents: tuple[tuple[int, ...], ...]) -> 
     for node in nodes:
         # The variable eliminated last comes first in every clique, so that separators keep the order of cliques.
         shared = sorted(list_bits(node.separator), key=lambda v: -rank[v])
+        if math.prod(counts[v] for v in list_bits(node.members)) >= _LARGE_CLIQUE and shared:
+            # A large clique is cut into chunks along its first axis: the more states it has, the more chunks.
+            widest = max(shared, key=counts.__getitem__)
+            shared = [widest, *(v for v in shared if v != widest)]
         rest = sorted(list_bits(node.members & ~node.separator), key=lambda v: -rank[v])
         cliques.append((*shared, *rest))
     cells = tuple(math.prod(counts[v] for v in clique) for clique in cliques)
@@ -101,7 +125,11 @@ def make_plan(counts: tuple[int, ...], parents: tuple[tuple[int, ...], ...]) -> 
     return Plan(
         *(counts, tuple(cliques), parent, n_shared, tuple(node.is_group for node in nodes), table_clique, home),
         *(first_state, table_start, arrays, cells, sum(sizes), offsets),
-        room=_measure_room(cliques, cells, counts, n_operands, n_children),
+        room=(
+            *_measure_room(cliques, cells, counts, n_operands, n_children),
+            _count_sums(cells, sizes, parent, home, counts),
+        ),
+        large=tuple(c for c, size in enumerate(cells) if size >= _LARGE_CLIQUE),
         operations=sum(
             size * (2 * table_clique.count(c) + 5 * n_children[c] + home.count(c) + 2) for c, size in enumerate(cells)
         ),
@@ -179,6 +207,20 @@ def _measure_room(
         maps = max(maps, operands * (outer + inner + 2))
         widest = max(widest, inner)
     return maps, max(n_operands, default=1), max(map(len, cliques), default=1), max(n_children, default=0) + 3, widest
+
+
+def _count_sums(
+    cells: Sequence[int], sizes: Sequence[int], parent: Sequence[int], home: Sequence[int], counts: Sequence[int]
+) -> int:
+    """Return how many sums the chunks of a large clique keep by themselves, at most."""
+    results = [1 if above < 0 else 0 for above in parent]
+    for c, above in enumerate(parent):
+        if above >= 0:
+            results[above] += sizes[c]
+    for v, c in enumerate(home):
+        results[c] += counts[v]
+    large = [results[c] for c, size in enumerate(cells) if size >= _LARGE_CLIQUE]
+    return _MOST_CHUNKS * max(large, default=0)
 
 
 def _make_arrays(
