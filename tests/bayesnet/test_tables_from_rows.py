@@ -65,6 +65,16 @@ def test_parents_without_rows_give_equal_probabilities_and_states_can_be_declare
     assert fit_tables({"a": []}, frame).variables["a"] == ("lo", "mid", "hi")
 
 
+def test_states_of_a_file_are_texts_and_match_numbers():
+    from mercer.bayesnet import format_bif, read_bif
+
+    rows = {"a": [0, 1, 1, 1], "b": [0, 0, 1, 1]}
+    numbers = fit_tables({"b": ["a"]}, rows)
+    texts = read_bif(format_bif(numbers))
+    assert texts.variables["a"] == ("0", "1")
+    assert fit_tables(texts, rows).tables["b"].tolist() == numbers.tables["b"].tolist()
+
+
 def test_tables_of_an_expert_are_kept_beside_learnt_ones():
     rows = draw(500)
     network = fit_tables(NETWORK, rows, tables={"a": [0.5, 0.5]})
