@@ -1,5 +1,8 @@
 """Exact inference: every method against the joint table, on many small random networks."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -260,6 +263,7 @@ def test_the_forecast_counts_cells_and_a_network_too_wide_is_refused_before_memo
     forecast = tree.forecast()
     assert (forecast.n_cliques, forecast.largest_cells, forecast.total_cells) == (3, 8, 16)
     assert set(forecast.largest_clique) == {"burglary", "earthquake", "alarm"}
+    assert 0 < forecast.largest_operations < forecast.n_operations
     wide = random_network(120, 340, n_states=4, max_parents=3, random_state=0)
     assert wide.forecast().n_bytes > 2**45
     with pytest.raises(MemoryForecastError, match=r"the largest with \d+ cells, needs .* use `approximate`"):
@@ -300,3 +304,53 @@ def test_large_cliques_are_cut_into_chunks_with_the_same_bits_on_any_number_of_t
         expected = network.query(name, evidence, method="elimination").values
         np.testing.assert_allclose(many[name][0], expected, atol=1e-13)
     assert tree.calibration_residual() < 1e-13
+
+
+def test_a_tree_survives_pickling_with_its_evidence():
+    tree = load_burglary().compile()
+    tree.set_evidence({"john": "yes"}, {"mary": [0.7, 0.2]})
+    again = pickle.loads(pickle.dumps(tree))
+    assert again.evidence == {"john": "yes"}
+    assert again.log_evidence() == tree.log_evidence()
+    np.testing.assert_array_equal(again.marginal("burglary").values, tree.marginal("burglary").values)
+
+
+def test_tiny_likelihoods_do_not_underflow():
+    network = load_burglary()
+    tiny = {name: np.array([0.8, 0.1]) * 1e-250 for name in ("burglary", "earthquake", "alarm")}
+    plain = {name: [0.8, 0.1] for name in tiny}
+    shift = 3 * 250 * np.log(10)
+    assert network.log_evidence(None, tiny) == pytest.approx(network.log_evidence(None, plain) - shift, rel=1e-14)
+    np.testing.assert_allclose(
+        network.query("john", soft_evidence=tiny).values, network.query("john", soft_evidence=plain).values, rtol=1e-13
+    )
+
+
+def test_threads_may_ask_one_network_at_the_same_time():
+    network = make_network("insurance_size")
+    rows = network.sample(40, random_state=0)
+    cases = [{name: rows[name][row] for name in ("x3", "x20", "x26")} for row in range(40)]
+    expected = [network.marginals(case)["x10"].values for case in cases]
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda case: network.marginals(case)["x10"].values, cases))
+    for one, other in zip(expected, answers, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.catalogue("GM-12")
+def test_groups_of_children_do_not_show_in_the_public_tree():
+    names = [f"x{v}" for v in range(30)]
+    network = BayesianNetwork(
+        {"class": ("p", "q"), **dict.fromkeys(names, ("u", "w"))},
+        {name: ["class"] for name in names},
+        {"class": [0.4, 0.6], **dict.fromkeys(names, ((0.3, 0.7), (0.8, 0.2)))},
+    )
+    tree = network.compile()
+    assert len(tree.cliques) == 30
+    assert len(tree.plan.cliques) > 30
+    assert set(tree.separators) == {("class",)}
+    assert mercer.bayesnet.CliqueTree(tree.cliques, tree.edges, tree.separators).has_running_intersection()
+    tree.set_evidence(dict.fromkeys(names[:20], "u"))
+    odds = 0.4 * 0.3**20 / (0.6 * 0.8**20)
+    assert tree.marginal("class").values[0] == pytest.approx(odds / (1 + odds), rel=1e-12)
+    assert tree.calibration_residual() < 1e-14

@@ -22,19 +22,22 @@ class Forecast:
         The clique with the largest table.
     largest_cells : int
         The cells of that table. It is visited, but never stored.
+    largest_operations : int
+        The multiplications and additions of that clique.
     total_cells : int
         The cells of the tables of all cliques.
     message_cells : int
         The entries of the messages in one direction.
     n_operations : int
-        Multiplications and additions.
+        The multiplications and additions of all cliques.
     n_bytes : int
-        Memory for tables, messages and index maps.
+        The memory for tables, messages and index maps.
     """
 
     n_cliques: int
     largest_clique: tuple[Any, ...]
     largest_cells: int
+    largest_operations: int
     total_cells: int
     message_cells: int
     n_operations: int
@@ -48,6 +51,7 @@ def forecast_plan(plan: Plan, names: Sequence[Any]) -> Forecast:
         n_cliques=sum(not is_group for is_group in plan.is_group),
         largest_clique=() if largest is None else tuple(names[v] for v in plan.cliques[largest]),
         largest_cells=max(plan.cells, default=0),
+        largest_operations=0 if largest is None else plan.clique_operations[largest],
         total_cells=sum(plan.cells),
         message_cells=plan.n_messages,
         n_operations=plan.operations,

@@ -89,6 +89,10 @@ class JunctionTree:
         self._log_evidence: float | None = None
         self._stale_up, self._stale_down = self.everything.copy(), self.everything.copy()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Native arrays are made again from the network, the held evidence is entered again.
+        return _restore_tree, (self.network, self._codes, self._likelihoods)
+
     def __repr__(self) -> str:
         largest = max(self.plan.cells, default=0)
         return f"JunctionTree({len(self.cliques)} cliques, the largest with {largest} cells)"
@@ -339,3 +343,12 @@ class JunctionTree:
 
     def _wrap(self, names: list[Any], values: np.ndarray) -> ProbabilityTable:
         return ProbabilityTable.trust({name: self.network.variables[name] for name in names}, values)
+
+
+def _restore_tree(
+    network: "BayesianNetwork", codes: dict[int, int], likelihoods: dict[int, np.ndarray]
+) -> JunctionTree:
+    """Return the junction tree of a network with evidence by variable number."""
+    tree = JunctionTree(network)
+    tree._change(codes, likelihoods)
+    return tree

@@ -53,7 +53,7 @@ class Plan:
     n_messages : the sizes of all separators, added up
     room : the sizes of the scratch arrays: maps, slots, axes, rows, cells of a row, sums of chunks
     large : the cliques that are cut into chunks, unless evidence makes them small
-    operations : multiplications and additions of one propagation without evidence
+    clique_operations : multiplications and additions of each clique in one propagation without evidence
     """
 
     counts: tuple[int, ...]
@@ -71,7 +71,12 @@ class Plan:
     offsets: tuple[int, ...]
     room: tuple[int, int, int, int, int, int]
     large: tuple[int, ...]
-    operations: int
+    clique_operations: tuple[int, ...]
+
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions of one propagation without evidence."""
+        return sum(self.clique_operations)
 
     @property
     def n_bytes(self) -> int:
@@ -130,7 +135,9 @@ def make_plan(counts: tuple[int, ...], parents: tuple[tuple[int, ...], ...]) -> 
             _count_sums(cells, sizes, parent, home, counts),
         ),
         large=tuple(c for c, size in enumerate(cells) if size >= _LARGE_CLIQUE),
-        operations=sum(
+        # Up: a product with each table and message, and a sum. Down: the same, three products for each child, and a sum
+        # for each child and marginal.
+        clique_operations=tuple(
             size * (2 * table_clique.count(c) + 5 * n_children[c] + home.count(c) + 2) for c, size in enumerate(cells)
         ),
     )

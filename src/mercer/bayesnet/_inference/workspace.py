@@ -1,5 +1,6 @@
 """The arrays of one propagation: a case of evidence with its messages, in the form that native code works on."""
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -48,6 +49,7 @@ class Workspace:
         self.size = np.empty(k, dtype=np.intp)
         touched, self.unit, counted = (np.zeros(k, dtype=np.intp) for _ in range(3))
         self.scale = np.ones(k)
+        self.log_scale = 0.0
         self.best = np.empty(plan.n_messages if best else 0, dtype=np.longlong)
         self.case = passes.Case(
             (self.code, self.soft),
@@ -69,10 +71,14 @@ class Workspace:
         self.soft[:] = 0
         for v, code in codes.items():
             self.code[v] = code
+        self.log_scale = 0.0
         for v, values in likelihoods.items():
             self.soft[v] = 1
             start = self.plan.first_state[v]
-            self.likelihoods[start : start + len(values)] = values
+            # Products of likelihoods such as 1e-200 would underflow: the largest becomes one, its logarithm is kept.
+            largest = float(values.max())
+            self.likelihoods[start : start + len(values)] = values / largest
+            self.log_scale += math.log(largest)
         passes.lay_out(self.tree, self.case)
 
     def collect(self, stale: np.ndarray) -> float:
@@ -82,7 +88,7 @@ class Workspace:
             passes.collect(self.tree, self.case, stale, 0, len(stale))
         else:
             self._collect_shared(stale, threads)
-        return float(passes.measure_evidence(self.case))
+        return float(passes.measure_evidence(self.case)) + self.log_scale
 
     def distribute(self, chosen: np.ndarray) -> None:
         """Send messages to the children of the chosen cliques, and add up the marginals that are read from them."""
@@ -139,4 +145,4 @@ class Workspace:
         states = np.zeros(len(self.code), dtype=np.intp)
         self.scale[:] = 1.0
         passes.explain(self.tree, self.case, states)
-        return states, float(passes.measure_evidence(self.case))
+        return states, float(passes.measure_evidence(self.case)) + self.log_scale
