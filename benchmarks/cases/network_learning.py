@@ -90,7 +90,7 @@ def fit_pgmpy(tool: Any, data: Data, threads: int) -> Any:
 
 CASES = (
     Case(
-        "network_learning",
+        "bayes_net_structure",
         "structure of a Bayesian network by hill climbing on BIC, 25 000 x 30, three states",
         make,
         (

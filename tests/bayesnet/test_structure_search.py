@@ -51,6 +51,21 @@ def test_the_exact_search_finds_the_best_of_all_structures(score):
     assert score_structure(found.parents, rows, score) == pytest.approx(best)
 
 
+@pytest.mark.parametrize("score", ["bic", "aic"])
+@pytest.mark.parametrize("seed", range(5))
+def test_pruning_by_penalties_does_not_change_the_best_score(monkeypatch, score, seed):
+    from mercer.bayesnet._learning import exact_search
+
+    random = np.random.default_rng(seed)
+    names = [f"v{i}" for i in range(7)]
+    parents = {name: list(random.choice(names[:i], min(i, 3), replace=False)) for i, name in enumerate(names)}
+    rows = draw_rows(80, parents, dict.fromkeys(names, 2), seed)
+    pruned = learn_structure(rows, "exact", score, forbidden_edges=[("v0", "v1")])
+    monkeypatch.setattr(exact_search, "_keep_promising", lambda families, node, parents, candidates, best: candidates)
+    monkeypatch.setattr(exact_search, "limit_parents", lambda families: 6)
+    assert learn_structure(rows, "exact", score, forbidden_edges=[("v0", "v1")]).score == pytest.approx(pruned.score)
+
+
 def test_there_are_543_structures_of_four_nodes():
     assert sum(1 for _ in all_structures("abcd")) == 543
 

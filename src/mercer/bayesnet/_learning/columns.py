@@ -166,7 +166,9 @@ def code_column(subject: str, name: str, column: Any, known: ColumnStates, unkno
         codes[~missing] = np.searchsorted(known.edges, numbers)
         return codes
     distinct, places = _name_states(present)
-    texts = present.dtype.kind not in "fiub"
+    # States that come from a file are texts, also where rows hold numbers.
+    texts = present.dtype.kind not in "fiub" or all(isinstance(state, str) for state in known.states)
+    distinct = [str(value) for value in distinct] if texts else distinct
     index = {(str(state) if texts else state): code for code, state in enumerate(known.states)}
     strange = [value for value in distinct if value not in index]
     if strange and unknown == "error":

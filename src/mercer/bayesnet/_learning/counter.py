@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from math import prod
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ __all__ = ["MOST_CELLS", "FamilyCounter", "ScoredFamilies"]
 MOST_CELLS = 2**22
 # Cells in the tables of one native call: 4 MiB, so that several threads do not take much memory.
 _CELLS_AT_ONCE = 2**19
+# Bytes of parents' codes that are kept: the oldest are dropped, and made again if a search comes back to them.
+_CODE_BYTES = 2**26
 # Row visits in one native call: some 30 ms, so that Ctrl-C is seen soon.
 _VISITS_AT_ONCE = 2**24
 
@@ -31,21 +34,28 @@ class FamilyCounter:
         self.threads = threads
         # A missing value has a code of its own, whose cells are cut off after counting.
         self.coded_sizes = rows.sizes + rows.missing
-        self._base: dict[tuple[int, ...], Array] = {(): np.zeros(rows.columns.shape[1], np.int32)}
+        self._zero = np.zeros(rows.columns.shape[1], np.int32)
+        self._codes: dict[tuple[int, ...], Array] = {}
+        self._most = max(2, _CODE_BYTES // max(1, self._zero.nbytes))
+        self._lock = Lock()
 
     def code_parents(self, parents: tuple[int, ...]) -> Array:
         """Return the mixed-radix code of the parents' states of each row, int32; the first parent runs slowest."""
-        if parents not in self._base:
+        if not parents:
+            return self._zero
+        code = self._codes.get(parents)
+        if code is None:
             if prod(int(self.coded_sizes[parent]) for parent in parents) > MOST_CELLS:
                 self._refuse(parents)
             before, last = self.code_parents(parents[:-1]), parents[-1]
             code = np.empty_like(before)
             row_counts.extend_codes(before, self.rows.columns[last], int(self.coded_sizes[last]), code)
-            if len(self._base) > 4 * len(self.rows.names):
-                # Codes of families that a search left long ago: the oldest goes.
-                self._base.pop(next(key for key in self._base if key))
-            self._base[parents] = code
-        return self._base[parents]
+            # Threads score several variables at once.
+            with self._lock:
+                while len(self._codes) >= self._most:
+                    self._codes.pop(next(iter(self._codes)))
+                self._codes[parents] = code
+        return code
 
     def count(self, members: Iterable[int]) -> Array:
         """Return the weight of each combination of states of the columns `members`, as an array with their axes.
@@ -84,7 +94,6 @@ class ScoredFamilies:
         self.counter = counter
         self.score = score
         self._known: dict[tuple[int, frozenset[int]], float] = {}
-        self.n_counted = 0
 
     def score_family(self, node: int, parents: Iterable[int]) -> float:
         """Return the score of `node` with exactly these parents; minus infinity if its table would be too large."""
@@ -95,11 +104,12 @@ class ScoredFamilies:
                 self._known[key] = -np.inf
             else:
                 self._known[key] = self.score.evaluate_family(self.counter.count(members))
-                self.n_counted += 1
         return self._known[key]
 
-    def score_additions(self, node: int, parents: Iterable[int], candidates: Iterable[int]) -> Array:
-        """Return the score of `node` with each candidate as one more parent, in their order."""
+    def score_additions(
+        self, node: int, parents: Iterable[int], candidates: Iterable[int], *, keep: bool = True
+    ) -> Array:
+        """Return the score of `node` with each candidate as one more parent, in their order; `keep` caches them."""
         family = frozenset(parents)
         wanted = list(candidates)
         unknown = [candidate for candidate in wanted if (node, family | {candidate}) not in self._known]
@@ -125,8 +135,11 @@ class ScoredFamilies:
             for group, values in zip(groups, results, strict=True):
                 for candidate, value in zip(group, values, strict=True):
                     self._known[node, family | {candidate}] = float(value)
-            self.n_counted += sum(map(len, groups))
-        return np.array([self._known[node, family | {candidate}] for candidate in wanted])
+        scores = np.array([self._known[node, family | {candidate}] for candidate in wanted])
+        if not keep:
+            for candidate in wanted:
+                del self._known[node, family | {candidate}]
+        return scores
 
     def _group(self, candidates: list[int], cells: dict[int, int]) -> list[list[int]]:
         """Return the candidates in groups, each small enough for one native call."""

@@ -9,6 +9,7 @@ of the score with exactly the parents C and of top(i, C - c) over c in C; sets a
 """
 
 from itertools import combinations
+from math import comb, prod
 
 import numpy as np
 
@@ -22,6 +23,8 @@ __all__ = ["MOST_NODES", "find_best_structure", "limit_parents"]
 
 # 20 variables have a million sets; each more doubles memory and time.
 MOST_NODES = 20
+# Visits of rows in a search that prunes nothing: about an hour of one core.
+_MOST_VISITS = 4 * 10**12
 
 
 def find_best_structure(subject: str, families: ScoredFamilies, constraints: Constraints) -> Array:
@@ -38,6 +41,7 @@ def find_best_structure(subject: str, families: ScoredFamilies, constraints: Con
         subject, 12.0 * d * n_sets / 2 + 10.0 * n_sets, f"the scores of {d} x 2^{d - 1} families", "use 'hill_climb'"
     )
     most = min(constraints.max_parents, limit_parents(families))
+    _require_time(subject, families, most)
     tops = [_find_best_parents(families, constraints, node, most) for node in range(d)]
     best, sinks = _find_sinks(tops, d)
     if not np.isfinite(best[-1]):
@@ -68,20 +72,30 @@ def _find_best_parents(families: ScoredFamilies, constraints: Constraints, node:
     place = {other: bit for bit, other in enumerate(others)}
     needed = [other for other in others if constraints.required[other, node]]
     free = [other for other in others if constraints.allowed[other, node] and other not in needed]
-    for size in range(max(0, most - len(needed)) + 1):
-        if size == 0:
-            scores[sum(1 << place[other] for other in needed)] = families.score_family(node, needed)
-            continue
+    first = families.score_family(node, needed)
+    scores[sum(1 << place[other] for other in needed)] = first
+    # The best score with parents within a set; a larger set is of use only if it beats all of its subsets.
+    within = np.full_like(scores, first)
+    for size in range(1, max(0, most - len(needed)) + 1):
+        n_scored = 0
         # All sets that extend one smaller set are counted in one call.
         for chosen in combinations(free, size - 1):
             later = free[free.index(chosen[-1]) + 1 :] if chosen else free
             if not later:
                 continue
             parents = [*needed, *chosen]
-            values = families.score_additions(node, parents, later)
             base = sum(1 << place[other] for other in parents)
+            within[base] = max(scores[base], *(within[base ^ 1 << place[other]] for other in chosen), first)
+            later = _keep_promising(families, node, parents, later, within[base])
+            if not later:
+                continue
+            values = families.score_additions(node, parents, later, keep=False)
+            n_scored += len(later)
             for other, value in zip(later, values, strict=True):
                 scores[base | 1 << place[other]] = value
+        if n_scored == 0:
+            # Each subset of a set that passes would have passed before it: no larger set can.
+            break
     parents_of = np.arange(2 ** (d - 1), dtype=np.int32)
     for bit in range(d - 1):
         # Halves of sets without and with this bit, as two axes.
@@ -92,6 +106,34 @@ def _find_best_parents(families: ScoredFamilies, constraints: Constraints, node:
         values[:, 1] = np.where(better, values[:, 0], values[:, 1])
         choice[:, 1] = np.where(better, choice[:, 0], choice[:, 1])
     return scores, parents_of
+
+
+def _keep_promising(
+    families: ScoredFamilies, node: int, parents: list[int], candidates: list[int], best: float
+) -> list[int]:
+    """Return the candidates with which a family may still beat `best`, the best score with fewer of its parents.
+
+    A log-likelihood is at most zero, so that a score is at most minus its penalty (de Campos and Ji, 2011).
+    """
+    score, sizes = families.score, families.counter.coded_sizes
+    if score.name not in ("bic", "aic"):
+        return candidates
+    charge = 0.5 * np.log(max(score.total, 1.0)) if score.name == "bic" else 1.0
+    free = charge * float(sizes[node] - 1) * prod(int(sizes[parent]) for parent in parents)
+    return [candidate for candidate in candidates if -free * int(sizes[candidate]) > best]
+
+
+def _require_time(subject: str, families: ScoredFamilies, most: int) -> None:
+    """Raise if a search without pruning would count rows for hours."""
+    rows = families.counter.rows
+    d, m = rows.columns.shape
+    n_families = d * sum(comb(d - 1, size) for size in range(most + 1))
+    if families.score.name not in ("bic", "aic") and n_families * m > _MOST_VISITS:
+        message = (
+            f"{subject}: the exact search would count {m} distinct rows for {n_families} families, some "
+            f"{n_families * m / 1e9 / 60:.0f} minutes. Pass max_parents=4, use 'bic', or use 'hill_climb'."
+        )
+        raise UnsupportedError(message)
 
 
 def _find_sinks(tops: list[tuple[Array, Array]], d: int) -> tuple[Array, Array]:

@@ -2,24 +2,25 @@
 
 Given the observed values of a row, its missing variables fall into groups that are independent of each other: two
 belong together if they share a family. The posterior of a group is computed over all its combinations of states, for
-all rows with the same missing variables at once; larger groups than that by variable elimination.
+all rows with the same missing variables at once. Where a group has too many combinations, a junction tree gives
+the posteriors of all families of the row.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from mercer._types import Array
-from mercer.bayesnet._inference.elimination import eliminate, multiply_factors
+from mercer.bayesnet._inference.junction_tree import JunctionTree
 from mercer.bayesnet._learning.coded_rows import CodedRows
-from mercer.bayesnet._tables.factor import Factor
+from mercer.bayesnet._network.network import BayesianNetwork
 
 __all__ = ["ExpectedCounts", "IncompleteRows"]
 
-# Combinations of states of a group of missing variables that are listed; larger groups are summed out one by one.
+# Combinations of states of a group of missing variables that are listed; beyond, the junction tree is faster.
 _MOST_COMBINATIONS = 4096
 # Numbers in the posteriors of the rows that are computed at once: 16 MiB.
 _AT_ONCE = 2**21
@@ -46,6 +47,11 @@ class _Group:
     families: tuple[int, ...]
     bases: list[Array]
     offsets: list[Array]
+
+    def cut(self) -> Iterator[slice]:
+        """Yield slices of the rows, so that the combinations of each fit the memory that is taken at once."""
+        step = max(1, _AT_ONCE // len(self.offsets[0]))
+        return (slice(start, start + step) for start in range(0, len(self.rows), step))
 
     def score(self, logarithms: list[Array], part: slice) -> Array:
         """Return the log-probability of each combination for some of the rows, (n, k)."""
@@ -81,15 +87,21 @@ class IncompleteRows:
                 places = self._place(node, chosen, missing)
                 table = np.bincount(places, self.rows.weights[chosen], prod(self.shapes[node]))
                 self.known[node] += table.reshape(self.shapes[node])
-        for members in _join_groups([unseen for unseen in families.values() if unseen]):
+        groups = _join_groups([unseen for unseen in families.values() if unseen])
+        sizes = [prod(int(self.rows.sizes[member]) for member in members) for members in groups]
+        if max(sizes, default=0) > _MOST_COMBINATIONS:
+            # The junction tree gives the probability of the whole row, so that its groups are not taken apart.
+            groups, listed = [missing], False
+        else:
+            listed = True
+        for members in groups:
             touched = tuple(node for node, unseen in families.items() if unseen and unseen[0] in members)
             ordered = tuple(sorted(members))
             bases = [self._place(node, chosen, missing) for node in touched]
-            if prod(int(self.rows.sizes[member]) for member in ordered) <= _MOST_COMBINATIONS:
+            offsets = []
+            if listed:
                 combinations = np.array(list(product(*(range(self.rows.sizes[member]) for member in ordered))))
                 offsets = [self._offset(node, ordered, combinations) for node in touched]
-            else:
-                offsets = []
             self.groups.append(_Group(chosen, ordered, touched, bases, offsets))
 
     def _strides(self, node: int) -> list[tuple[int, int]]:
@@ -118,7 +130,7 @@ class IncompleteRows:
         counts = [known.copy() for known in self.known]
         with np.errstate(divide="ignore"):
             logarithms = [np.log(table).ravel() for table in tables]
-        total = 0.0
+        total, tree = 0.0, None
         for node, known in enumerate(self.known):
             seen = known.ravel() > 0
             total += float(np.sum(known.ravel()[seen] * logarithms[node][seen]))
@@ -126,7 +138,8 @@ class IncompleteRows:
             if group.offsets:
                 total += self._expect_listed(group, logarithms, counts)
             else:
-                logs = self._expect_eliminated(group, tables, counts)
+                tree = tree or self._compile(tables)
+                logs = self._expect_compiled(group, tree, counts)
                 total += float(self.rows.weights[group.rows] @ logs)
         return ExpectedCounts(counts, total)
 
@@ -139,63 +152,87 @@ class IncompleteRows:
         for node, above in enumerate(self.parents):
             seen = np.flatnonzero(~gaps[[*above, node]].any(axis=0))
             out[seen] += logarithms[node][self._place(node, seen, set())]
+        tree = None
         for group in self.groups:
             if not group.offsets:
-                out[group.rows] += self._expect_eliminated(group, tables, [np.zeros(shape) for shape in self.shapes])
+                tree = tree or self._compile(tables)
+                out[group.rows] += self._measure_compiled(group, tree)
                 continue
-            scores = group.score(logarithms, slice(None))
-            most = scores.max(axis=1)
-            level = np.where(np.isfinite(most), most, 0.0)
-            with np.errstate(divide="ignore"):
-                out[group.rows] += level + np.log(np.exp(scores - level[:, None]).sum(axis=1))
+            for part in group.cut():
+                scores = group.score(logarithms, part)
+                most = scores.max(axis=1)
+                level = np.where(np.isfinite(most), most, 0.0)
+                with np.errstate(divide="ignore"):
+                    out[group.rows[part]] += level + np.log(np.exp(scores - level[:, None]).sum(axis=1))
         return out
 
     def complete_rows(self, tables: list[Array]) -> Array:
         """Return the codes (d, m) with each row's missing values replaced by their most probable combination."""
         with np.errstate(divide="ignore"):
             logarithms = [np.log(table).ravel() for table in tables]
-        columns = self.rows.columns.copy()
+        columns, tree = self.rows.columns.copy(), None
         for group in self.groups:
             if not group.offsets:
-                self._complete_eliminated(group, tables, columns)
+                tree = tree or self._compile(tables)
+                for row in group.rows:
+                    tree.set_evidence(self._list_observed(group, int(row)))
+                    states = tree.most_probable()[0]
+                    columns[list(group.members), row] = [states[member] for member in group.members]
                 continue
-            best = group.score(logarithms, slice(None)).argmax(axis=1)
+            best = np.concatenate([group.score(logarithms, part).argmax(axis=1) for part in group.cut()])
             shape = tuple(int(self.rows.sizes[member]) for member in group.members)
-            for member, states in zip(group.members, np.unravel_index(best, shape), strict=True):
-                columns[member, group.rows] = states
+            for member, codes in zip(group.members, np.unravel_index(best, shape), strict=True):
+                columns[member, group.rows] = codes
         return columns
 
-    def _complete_eliminated(self, group: _Group, tables: list[Array], columns: Array) -> None:
-        """Fill a large group: fix its variables one by one at the state of the largest probability of the rest."""
-        for row in group.rows:
-            chosen: dict[int, int] = {}
-            for member in group.members:
-                joint = self._eliminate_row(group, tables, int(row), [member], chosen, Factor.maximise_out)
-                chosen[member] = int(np.argmax(joint))
-            columns[list(chosen), row] = list(chosen.values())
+    def _compile(self, tables: list[Array]) -> JunctionTree:
+        """Return the junction tree of the network with these tables; names and states are numbers."""
+        states = {node: tuple(range(shape[-1])) for node, shape in enumerate(self.shapes)}
+        return JunctionTree(BayesianNetwork(states, dict(enumerate(self.parents)), dict(enumerate(tables))))
 
-    def _eliminate_row(
-        self, group: _Group, tables: list[Array], row: int, wanted: list[int], fixed: dict[int, int], fold: Any
-    ) -> Array:
-        """Return the product of a group's families in one row over `wanted`, other missing variables folded away."""
-        states = [tuple(range(int(size))) for size in self.rows.sizes]
-        codes = {
-            member: int(code) for member, code in enumerate(self.rows.columns[:, row]) if member not in group.members
-        }
-        known = codes | fixed
-        factors = []
-        for node in group.families:
-            factor = Factor({member: states[member] for member, _ in self._strides(node)}, tables[node].ravel())
-            factors.append(factor.reduce({name: known[name] for name in factor.variables if name in known}))
-        free = set(group.members) - set(fixed) - set(wanted)
-        left = eliminate(factors, free, fold)
-        return np.asarray(multiply_factors({member: states[member] for member in wanted}, left).values).ravel()
+    def _list_observed(self, group: _Group, row: int) -> dict[int, int]:
+        """Return the observed values of one row of a group."""
+        codes = self.rows.columns[:, row].tolist()
+        return {member: code for member, code in enumerate(codes) if member not in group.members}
+
+    def _measure_compiled(self, group: _Group, tree: JunctionTree) -> Array:
+        """Return the log-probability of the observed values of each row, less what its observed families add."""
+        logarithms = np.zeros(len(group.rows))
+        for number, row in enumerate(group.rows):
+            tree.set_evidence(self._list_observed(group, int(row)))
+            logarithms[number] = tree.log_evidence()
+        return self._take_observed_off(group, tree, logarithms)
+
+    def _take_observed_off(self, group: _Group, tree: JunctionTree, logarithms: Array) -> Array:
+        """Return log-probabilities less what families without missing members add: these are counted elsewhere."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for node in sorted(set(range(len(self.parents))) - set(group.families)):
+                table = tree.network.tables[node].ravel()
+                logarithms = logarithms - np.log(table[self._place(node, group.rows, set())])
+        # A row that an observed family excludes is minus infinity there already.
+        return np.where(np.isnan(logarithms), 0.0, logarithms)
+
+    def _expect_compiled(self, group: _Group, tree: JunctionTree, counts: list[Array]) -> Array:
+        """Add the expected counts of rows by the junction tree; return what :meth:`_measure_compiled` does."""
+        logarithms = np.zeros(len(group.rows))
+        for number, row in enumerate(group.rows):
+            tree.set_evidence(self._list_observed(group, int(row)))
+            logarithms[number] = tree.log_evidence()
+            if logarithms[number] == -np.inf:
+                continue
+            for node, base in zip(group.families, group.bases, strict=True):
+                unseen = [(member, stride) for member, stride in self._strides(node) if member in group.members]
+                place = np.zeros(1, np.int64)
+                for member, stride in unseen:
+                    place = (place[:, None] + stride * np.arange(self.rows.sizes[member])[None, :]).ravel()
+                values = tree.query(tuple(member for member, _ in unseen)).array.ravel()
+                counts[node].reshape(-1)[base[number] + place] += self.rows.weights[row] * values
+        return self._take_observed_off(group, tree, logarithms)
 
     def _expect_listed(self, group: _Group, logarithms: list[Array], counts: list[Array]) -> float:
         """Add the expected counts of a group whose combinations are listed; return its log-likelihood."""
-        step, total = max(1, _AT_ONCE // len(group.offsets[0])), 0.0
-        for start in range(0, len(group.rows), step):
-            part = slice(start, start + step)
+        total = 0.0
+        for part in group.cut():
             scores = group.score(logarithms, part)
             most = scores.max(axis=1, keepdims=True)
             # A row that the tables exclude has log-likelihood minus infinity, which the engine reports.
@@ -210,25 +247,6 @@ class IncompleteRows:
                 table = np.bincount(places, shares.ravel(), counts[node].size)
                 counts[node] += table.reshape(counts[node].shape)
         return total
-
-    def _expect_eliminated(self, group: _Group, tables: list[Array], counts: list[Array]) -> Array:
-        """Add the expected counts of a large group by elimination, row by row; return their log-likelihoods."""
-        logarithms = np.zeros(len(group.rows))
-        for number, row in enumerate(group.rows):
-            for node, base in zip(group.families, group.bases, strict=True):
-                unseen = [(member, stride) for member, stride in self._strides(node) if member in group.members]
-                wanted = [member for member, _ in unseen]
-                values = self._eliminate_row(group, tables, int(row), wanted, {}, Factor.sum_out)
-                place = np.zeros(1, np.int64)
-                for member, stride in unseen:
-                    place = (place[:, None] + stride * np.arange(self.rows.sizes[member])[None, :]).ravel()
-                mass = float(values.sum())
-                if mass > 0:
-                    share = self.rows.weights[row] / mass
-                    np.add.at(counts[node].reshape(-1), base[number] + place, share * values)
-            with np.errstate(divide="ignore"):
-                logarithms[number] = np.log(mass)
-        return logarithms
 
 
 def _join_groups(families: list[list[int]]) -> list[set[int]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from mercer.bayesnet._learning.constraints import Constraints
 from mercer.bayesnet._learning.counter import FamilyCounter, ScoredFamilies
 from mercer.bayesnet._learning.exact_search import find_best_structure
 from mercer.bayesnet._learning.independence import TESTS, IndependenceTest
-from mercer.bayesnet._learning.partial_graph import PartialGraph, find_skeleton, orient_edges
+from mercer.bayesnet._learning.partial_graph import PartialGraph, find_equivalence_class, find_skeleton, orient_edges
 from mercer.bayesnet._learning.scores import FamilyScore
 from mercer.bayesnet._learning.table_fit import check_weights, read_structure
 from mercer.bayesnet._learning.table_rows import open_table
@@ -28,6 +28,8 @@ from mercer.errors import DataError, ParameterError, UnsupportedError
 __all__ = ["METHODS", "FoundStructure", "LearntStructure", "StructureSearch", "learn_structure", "score_structure"]
 
 METHODS = ("hill_climb", "chow_liu", "exact", "pc")
+# Codes times columns up to which a tree takes some milliseconds.
+_SHORT = 2**18
 _CERTIFICATES = {
     "exact": "The structure has the largest score of all that keep the constraints.",
     "chow_liu": "The tree has the largest likelihood of all trees.",
@@ -105,7 +107,9 @@ class StructureSearch:
                 f"would be ignored. Use 'hill_climb' or 'exact', or drop them."
             )
             raise UnsupportedError(message)
-        found = yield Dense(partial(self._find, rows, families, constraints), heavy=True)
+        # A thread of its own keeps Ctrl-C alive; for few rows and columns starting it would take longer than the work.
+        heavy = rows.columns.size * len(rows.names) > _SHORT or self.method == "exact"
+        found = yield Dense(partial(self._find, rows, families, constraints), heavy=heavy)
         certificate = Certificate.none(_CERTIFICATES[self.method])
         yield Step(found.score, found, certificate)
         return Solution(found, True, certificate)
@@ -175,8 +179,13 @@ class LearntStructure:
     edges : list of (parent, child)
     score : float
         The score of the structure.
+    arrows : ndarray of bool or None
+        With ``method="pc"`` which way each edge may point.
+    partial_graph : PartialGraph
+        The directed and undirected edges of all structures with the same independences: what the tests of "pc" leave
+        open, or the equivalence class of the structure.
     undirected : list of (name, name)
-        With ``method="pc"`` the edges whose direction rows cannot tell; ``edges`` holds one way to direct them.
+        The edges of ``partial_graph`` whose direction rows cannot tell; ``edges`` holds one way to direct them.
     history_ : dict of ndarray
         One array per column (``step``, ``objective``, ``seconds``...), one entry per move; the objective is the best
         score so far.
@@ -188,10 +197,22 @@ class LearntStructure:
     names: tuple[str, ...]
     parents: dict[str, tuple[str, ...]]
     score: float
-    undirected: list[tuple[str, str]]
+    arrows: Array
     history_: dict[str, Array]
     converged: bool
     certificate: Certificate
+
+    @cached_property
+    def partial_graph(self) -> PartialGraph:
+        """What the tests of "pc" leave open, or the equivalence class of the structure."""
+        if self.arrows is None:
+            return find_equivalence_class(self.parents)
+        return PartialGraph.of(self.names, self.arrows)
+
+    @property
+    def undirected(self) -> list[tuple[str, str]]:
+        """The edges whose direction rows cannot tell."""
+        return self.partial_graph.undirected
 
     @property
     def edges(self) -> list[tuple[str, str]]:
@@ -318,11 +339,8 @@ def learn_structure(
     state, edges = outcome.state, search.read_edges(outcome.state)
     value = state.best_score if isinstance(state, StructureClimb) else state.score
     arrows = getattr(state, "arrows", None)
-    undirected = [] if arrows is None else PartialGraph.of(rows.names, arrows).undirected
     parents = name_parents(rows.names, edges)
-    return LearntStructure(
-        rows.names, parents, value, undirected, outcome.history, outcome.converged, outcome.certificate
-    )
+    return LearntStructure(rows.names, parents, value, arrows, outcome.history, outcome.converged, outcome.certificate)
 
 
 def score_structure(

@@ -23,6 +23,9 @@ from mercer.errors import DataError
 
 __all__ = ["TableFit", "check_weights", "fit_tables", "read_structure"]
 
+# Codes of rows up to which an E step takes some milliseconds.
+_FEW = 2**14
+
 
 @dataclass(frozen=True, eq=False)
 class TableFit:
@@ -121,7 +124,8 @@ class _ExpectationModel:
         return self.fit.make_tables(counts)
 
     def expectation(self, parameters: list[Array]) -> Dense:
-        return Dense(partial(self.arranged.expect, parameters), heavy=True)
+        # A thread of its own keeps Ctrl-C alive; few rows take less time than starting it.
+        return Dense(partial(self.arranged.expect, parameters), heavy=self.fit.rows.columns.size > _FEW)
 
     def maximisation(self, expected: ExpectedCounts, parameters: list[Array]) -> list[Array]:
         return self.fit.make_tables(expected.counts)
