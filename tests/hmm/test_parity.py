@@ -13,10 +13,9 @@ LENGTHS = [120, 180]
 
 
 def _train(kind, source, arrays, X, **settings):
-    model = kind(n_components=3, n_iter=5, tol=0, init_params="", **settings)
-    if kind.__module__.startswith("hmmlearn"):
-        # It watches the likelihood without the prior, which may fall, and would stop there.
-        model.tol = -np.inf
+    # It watches the likelihood without the prior, which may fall, and would stop there.
+    tol = -np.inf if kind.__module__.startswith("hmmlearn") else 0
+    model = kind(n_components=3, n_iter=5, tol=tol, init_params="", **settings)
     for name in ("startprob_", "transmat_", *arrays):
         setattr(model, name, np.array(getattr(source, name)))
     if "n_jobs" not in model.get_params():
