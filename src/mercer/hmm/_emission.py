@@ -74,5 +74,7 @@ def normalise_counts(counts: Array, prior: Array, old: Array) -> Array:
 
 def take_log_prior(probabilities: Array, prior: Array) -> float:
     """Return the log density of a Dirichlet prior up to its constant; entries that must be zero do not count."""
+    if np.all(prior == 1.0):
+        return 0.0
     chosen = probabilities > 0
     return float(np.sum(xlogy(np.broadcast_to(prior, probabilities.shape)[chosen] - 1.0, probabilities[chosen])))

@@ -69,6 +69,8 @@ class ChainFitting(DensityMixin, Estimator):
     _letters: ClassVar[str] = "st"
     # The fitted arrays of the emissions; empty where they are not arrays.
     _emission_names: ClassVar[tuple[str, ...]] = ()
+    # Whether emissions have hidden variables of their own, besides the states.
+    _hides_more: ClassVar[bool] = False
     # Whether the M step is the exact maximum, so that the engine may assert that the likelihood does not fall.
     _exact: ClassVar[bool] = True
     n_components: int
@@ -267,12 +269,17 @@ class ChainFitting(DensityMixin, Estimator):
         begun = time.perf_counter()
 
         def solve() -> Any:
-            parameters = yield from start(training, seed)
-            counts = yield CountedStates(parameters, training.plan, states)
+            parameters, before = (yield from start(training, seed)), -np.inf
+            # Relative frequencies need one pass; the components of mixtures are hidden even where states are known.
+            for _ in range(max(1, self.n_iter) if self._hides_more else 1):
+                counts = yield CountedStates(parameters, training.plan, states)
+                parameters = training.maximisation(counts, parameters)
+                if counts.log_likelihood - before < self.tol:
+                    break
+                before = counts.log_likelihood
             return parameters, counts
 
         parameters, counts = answer_requests(solve(), source)
-        parameters = training.maximisation(counts, parameters)
         for name, value in self._attributes(parameters, source.host_dtype).items():
             setattr(self, name, value)
         expected = training.expectation(parameters).answer(source)
