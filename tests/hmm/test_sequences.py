@@ -111,7 +111,7 @@ def test_lists_must_have_the_same_columns():
         DataError, match=r"every sequence of a list must be an array of shape \(n_steps, 2\); sequence 1"
     ):
         _fit([X[:10], X[10:20, :1]])
-    with pytest.raises(DataError, match=r"sequence 1 has 0. Leave empty sequences out"):
+    with pytest.raises(DataError, match=r"sequence 1 has 0\. Leave empty sequences out"):
         _fit([X[:10], X[:0]])
     with pytest.raises(DataError, match="must be given in one way; got a list and lengths"):
         _fit([X[:10]], lengths=[10])
