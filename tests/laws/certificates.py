@@ -10,6 +10,7 @@ from scipy.special import logsumexp, softmax, xlogy
 from scipy.stats import multivariate_normal
 
 from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
+from tests.laws.state_space_ascent import state_space_ascent
 
 __all__ = ["RECOMPUTED"]
 
@@ -457,6 +458,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "SoftKMeans"): soft_fixed_point,
     ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
+    ("likelihood ascent", "LinearGaussianModel"): state_space_ascent,
     ("fixed point", "SelfOrganizingMap"): map_fixed_point,
     ("fixed point", "KernelKMeans"): share_moving,
     ("fixed point", "KernelSelfOrganizingMap"): map_share_moving,

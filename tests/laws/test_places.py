@@ -122,14 +122,20 @@ def test_the_order_of_rows_does_not_matter(subject):
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
 def test_predictions_do_not_depend_on_which_rows_come_along(subject):
+    reason = subject.exempt("rows alone")
     X, y = subject.data(300, 5)
     model = fit(subject, X, y)
     whole = outputs(model, X)
-    for name, found in outputs(model, X[7:8]).items():
-        if found.dtype.kind == "f":
-            np.testing.assert_allclose(found[0], whole[name][7], rtol=1e-10, atol=1e-12, err_msg=name)
-        else:
-            assert found[0] == whole[name][7]
+    differences = [
+        name
+        for name, found in outputs(model, X[7:8]).items()
+        if not (
+            np.allclose(found[0], whole[name][7], rtol=1e-10, atol=1e-12)
+            if found.dtype.kind == "f"
+            else found[0] == whole[name][7]
+        )
+    ]
+    assert bool(differences) == bool(reason), (differences, reason)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)

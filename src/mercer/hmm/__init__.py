@@ -1,3 +1,6 @@
 """Sequence models: hidden Markov models and linear-Gaussian state-space models."""
 
-__all__: list[str] = []
+from mercer.hmm._linear_gaussian.estimates import StateEstimates
+from mercer.hmm._linear_gaussian.model import LinearGaussianModel
+
+__all__ = ["LinearGaussianModel", "StateEstimates"]
