@@ -9,6 +9,7 @@ from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import logsumexp, softmax, xlogy
 from scipy.stats import multivariate_normal
 
+from tests.laws.chain_ascent import chain_ascent
 from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
 from tests.laws.state_space_ascent import state_space_ascent
 
@@ -457,6 +458,10 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("swap gain", "KMedoids"): medoid_swap_gain,
     ("fixed point", "SoftKMeans"): soft_fixed_point,
     ("likelihood ascent", "BernoulliMixture"): latent_class_ascent,
+    **{
+        ("likelihood ascent", name): chain_ascent
+        for name in ("CategoricalHMM", "GMMHMM", "GaussianHMM", "MultinomialHMM", "PoissonHMM")
+    },
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
     ("likelihood ascent", "LinearGaussianModel"): state_space_ascent,
     ("fixed point", "SelfOrganizingMap"): map_fixed_point,

@@ -50,6 +50,16 @@ SETTINGS = {
         {"n_components": 4, "covariance_type": "diag", "init_params": "k-means++"},
         {"n_components": 4, "covariance_type": "spherical", "assignment": "hard"},
     ],
+    "CategoricalHMM": [{"n_components": 3}],
+    "DensityHMM": [{"n_components": 3}],
+    "GMMHMM": [{"n_components": 3, "n_mix": 2}],
+    "GaussianHMM": [
+        {"n_components": 3},
+        {"n_components": 3, "covariance_type": "full", "training": "viterbi"},
+        {"n_components": 3, "covariance_type": "tied", "n_init": 2, "topology": "banded"},
+    ],
+    "MultinomialHMM": [{"n_components": 3}],
+    "PoissonHMM": [{"n_components": 3}],
     "GaussianProcessClassifier": [{"kernel": RBF(2.0)}],
     "GaussianProcessRegressor": [
         {"kernel": RBF(2.0), "alpha": 0.1, "normalize_y": True},

@@ -4,9 +4,9 @@ A filter is a chain of steps: the message that enters a chunk (a vector of proba
 the message that left the chunk before it. Most chains forget: messages that begin differently come together after some
 steps. So each chunk guesses the message that enters it by a warm-up over the last steps of the chunk before, and the
 guess is compared afterwards with the message that truly arrives. A chunk whose guess was wrong is repeated with a
-longer warm-up. What still disagrees belongs to a chain that does not forget (a periodic one, or one that moves from left to
-right); there the effect of each chunk on any message is computed exactly, and effects are combined along a fixed tree:
-an associative scan (Blelloch, 1990; Hassan, Sarkka and Garcia-Fernandez, 2021, for hidden Markov models).
+longer warm-up. What still disagrees belongs to a chain that does not forget (a periodic one, or one that moves from
+left to right); there the effect of each chunk on any message is computed exactly, and effects are combined along a
+fixed tree: an associative scan (Blelloch, 1990; Hassan, Sarkka and Garcia-Fernandez, 2021, for hidden Markov models).
 
 All decisions depend on the data and on the fixed chunks, never on the number of threads, and nor do the bits.
 """

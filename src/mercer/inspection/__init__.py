@@ -23,6 +23,7 @@ from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
+from mercer.inspection._sequences.states import StateSequenceDisplay, TransitionGraphDisplay
 from mercer.inspection._threshold_curve import ThresholdCurveDisplay
 from mercer.inspection._trajectory import TrajectoryDisplay
 from mercer.inspection._tree import LeafRegionsDisplay, StepRegressionDisplay, TreeDisplay
@@ -61,9 +62,11 @@ __all__ = [
     "ScreeDisplay",
     "SmoothnessFilterDisplay",
     "SpinLatticeDisplay",
+    "StateSequenceDisplay",
     "StepRegressionDisplay",
     "ThermodynamicsDisplay",
     "ThresholdCurveDisplay",
     "TrajectoryDisplay",
+    "TransitionGraphDisplay",
     "TreeDisplay",
 ]

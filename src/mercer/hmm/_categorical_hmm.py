@@ -1,0 +1,193 @@
+"""A hidden Markov model whose states emit symbols."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._types import Array
+from mercer.hmm._count_emissions import CategoricalEmission
+from mercer.hmm._fitting import COMMON, read_prior
+from mercer.hmm._hidden_markov_model import HiddenMarkovModel
+from mercer.hmm._starts import check_probabilities
+from mercer.hmm._symbols import check_codes, encode_symbols
+
+__all__ = ["CategoricalHMM"]
+
+
+class CategoricalHMM(HiddenMarkovModel):
+    r"""Hidden Markov model with symbols as emissions.
+
+    At each step the state k emits the symbol v with probability ``emissionprob_[k, v]``. ``fit`` maximises the
+    likelihood summed over all paths, times the priors, by expectation maximisation (Baum and Welch).
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=1
+        The number of states.
+    emissionprob_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the symbols; the excess over 1 counts as observed symbols.
+    n_features : an integer in [1, inf) or None, default=None
+        The number of symbols 0, 1, 2...; None takes one more than the largest. Not for strings.
+    startprob_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the first state; its excess over 1 counts as observed sequences.
+    transmat_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the transitions; the excess over 1 counts as observed transitions.
+    topology : one of 'ergodic', 'left-right', 'banded' or an array-like, default='ergodic'
+        The allowed transitions: all; to the same or the next state; to the same or a neighbouring state; or those where
+        an array of shape (n_components, n_components) is not zero. Other transitions stay zero.
+    training : one of 'baum-welch', 'viterbi', default='baum-welch'
+        Expected counts, or the counts of the best path (hard EM).
+    algorithm : one of 'viterbi', 'map', default='viterbi'
+        What ``predict`` and ``decode`` return: the best path, or the most probable state of each step.
+    n_iter : an integer in [0, inf), default=100
+        Most iterations of one run.
+    tol : a number in [0, inf), default=0.01
+        A run ends when the log-likelihood changes by less.
+    n_init : an integer in [1, inf), default=1
+        Runs from different first parameters; the likeliest is kept.
+    params : a string, default='ste'
+        What is learnt: s first states, t transitions, e symbols. The rest stays as it began.
+    init_params : a string, default='ste'
+        What begins by itself. The rest must be set before ``fit``.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of first parameters and of ``sample``.
+    verbose : an integer in [0, inf) or a boolean, default=False
+        Whether to print the log-likelihood.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
+    emissionprob_ : array of shape (n_components, n_symbols)
+        With several columns of shape (n_components, n_columns, n_symbols).
+    categories_ : ndarray
+        The symbols, where they are strings; codes are their places in it.
+    log_likelihood_ : float
+        Log-likelihood plus log prior of the fitted model.
+    dead_states_ : ndarray of int
+        States that explain no step.
+    n_features_in_, feature_names_in_, n_iter_, converged_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
+    certificate_ : Certificate
+        ``"likelihood ascent"``: what one more iteration is certain to add.
+
+    Notes
+    -----
+    Rows hold codes from 0, or strings. Several columns are independent given the state. NaN or None is a missing entry.
+    An iteration takes O(n k^2) operations.
+
+    References
+    ----------
+    L. Rabiner, A tutorial on hidden Markov models, 1989.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.hmm import CategoricalHMM
+    >>> rolls = np.array(["heads", "tails"])[[0, 0, 0, 0, 1, 0, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1]][:, None]
+    >>> model = CategoricalHMM(n_components=2, random_state=0).fit(rolls)
+    >>> model.categories_.tolist(), len(set(model.predict(rolls).tolist()))
+    (['heads', 'tails'], 2)
+    """
+
+    _letters: ClassVar[str] = "ste"
+    _emission_names: ClassVar[tuple[str, ...]] = ("emissionprob_",)
+    _parameters: ClassVar[dict[str, Rule]] = COMMON | {
+        "emissionprob_prior": Real(1) | ArrayRule(),
+        "n_features": Integer(1) | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        emissionprob_prior: Any = 1.0,
+        n_features: int | None = None,
+        startprob_prior: Any = 1.0,
+        transmat_prior: Any = 1.0,
+        topology: Any = "ergodic",
+        training: str = "baum-welch",
+        algorithm: str = "viterbi",
+        n_iter: int = 100,
+        tol: float = 1e-2,
+        n_init: int = 1,
+        params: str = "ste",
+        init_params: str = "ste",
+        random_state: Any = None,
+        verbose: int = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.emissionprob_prior = emissionprob_prior
+        self.n_features = n_features
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.topology = topology
+        self.training = training
+        self.algorithm = algorithm
+        self.n_iter = n_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.params = params
+        self.init_params = init_params
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _encode(self, X: Any, reset: bool) -> Any:
+        X, categories = encode_symbols(type(self).__name__, X, None if reset else vars(self).get("categories_"))
+        if reset:
+            self.__dict__.pop("categories_", None)
+            if categories is not None:
+                self.categories_ = categories
+        return X
+
+    def _emission(self) -> CategoricalEmission:
+        table = np.asarray(self.emissionprob_, dtype=np.float64)
+        table = table[:, None, :] if table.ndim == 2 else table
+        shape = (self.n_components, *table.shape[1:])
+        return CategoricalEmission(check_probabilities(type(self).__name__, "emissionprob_", table, shape))
+
+    def _first_emission(self, rows: Array, seed: np.random.SeedSequence) -> CategoricalEmission:
+        if "e" not in self.init_params:
+            self._get_given("emissionprob_", "e")
+            return self._emission()
+        check_codes(type(self).__name__, rows)
+        d, known = rows.shape[1], vars(self).get("categories_")
+        counts = [self.n_features or (len(known) if known is not None else int(rows[:, j].max()) + 1) for j in range(d)]
+        generator = np.random.default_rng(seed.generate_state(4))
+        table = np.zeros((self.n_components, d, max(counts)))
+        for column, count in enumerate(counts):
+            # Equal states would stay equal for ever: each begins with the frequencies of all symbols times noise.
+            codes = np.minimum(rows[:, column].astype(np.intp), count - 1)
+            frequencies = np.bincount(codes, minlength=count) + 1.0
+            noise = 0.2 + generator.dirichlet(np.ones(count), self.n_components)
+            table[:, column, :count] = frequencies * noise
+        return CategoricalEmission(table / table.sum(axis=2, keepdims=True))
+
+    def _emission_prior(self) -> Any:
+        prior = read_prior(type(self).__name__, "emissionprob_prior", self.emissionprob_prior, None)
+        return prior[:, None, :] if prior.ndim == 2 else prior
+
+    def _emission_attributes(self, emission: CategoricalEmission, dtype: Any) -> dict[str, Any]:
+        table = emission.probabilities
+        return {"emissionprob_": (table[:, 0] if table.shape[1] == 1 else table).astype(dtype)}
+
+    def _decode_symbols(self, X: Array) -> Array:
+        return self.categories_[X] if "categories_" in vars(self) else X

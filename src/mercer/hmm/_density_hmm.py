@@ -1,0 +1,167 @@
+"""A hidden Markov model whose states have densities of any kind."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base.parameter import HasFit, Nothing, Rule
+from mercer._types import Array
+from mercer.hmm._density_emission import DensityEmission, fit_density
+from mercer.hmm._fitting import COMMON
+from mercer.hmm._hidden_markov_model import HiddenMarkovModel
+from mercer.hmm._starts import assign_nearest, find_first_means
+
+__all__ = ["DensityHMM"]
+
+
+class DensityHMM(HiddenMarkovModel):
+    r"""Hidden Markov model with one density of any kind for each state.
+
+    The density is an object with ``fit(X, sample_weight=...)``, ``logpdf`` or ``score_samples``, and, for sampling,
+    ``sample``: a mixture, a kernel density, an object of your own. Each state has a copy of its own; the M step fits it
+    to all steps weighted by the probability of the state.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=1
+        The number of states.
+    density : an object with a method fit or None, default=None
+        The density to copy; None takes a Gaussian mixture of one component.
+    startprob_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the first state; its excess over 1 counts as observed sequences.
+    transmat_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the transitions; the excess over 1 counts as observed transitions.
+    topology : one of 'ergodic', 'left-right', 'banded' or an array-like, default='ergodic'
+        The allowed transitions: all; to the same or the next state; to the same or a neighbouring state; or those where
+        an array of shape (n_components, n_components) is not zero. Other transitions stay zero.
+    training : one of 'baum-welch', 'viterbi', default='baum-welch'
+        Expected counts, or the counts of the best path (hard EM).
+    algorithm : one of 'viterbi', 'map', default='viterbi'
+        What ``predict`` and ``decode`` return: the best path, or the most probable state of each step.
+    n_iter : an integer in [0, inf), default=100
+        Most iterations of one run.
+    tol : a number in [0, inf), default=0.01
+        A run ends when the log-likelihood changes by less.
+    n_init : an integer in [1, inf), default=1
+        Runs from different first parameters; the likeliest is kept.
+    params : a string, default='std'
+        What is learnt: s first states, t transitions, d densities. The rest stays as it began.
+    init_params : a string, default='std'
+        What begins by itself. The rest must be set before ``fit``.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of first parameters and of ``sample``.
+    verbose : an integer in [0, inf) or a boolean, default=False
+        Whether to print the log-likelihood.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
+    densities_ : list
+        The fitted density of each state.
+    log_likelihood_ : float
+        Log-likelihood plus log prior of the fitted model.
+    dead_states_ : ndarray of int
+        States that explain no step.
+    n_features_in_, feature_names_in_, n_iter_, converged_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
+    certificate_ : Certificate
+        ``"likelihood ascent"``: what one more iteration is certain to add.
+
+    Notes
+    -----
+    The M step holds all steps and the probabilities of all states in memory. It is a maximum only if the density's
+    ``fit`` is one; so the engine does not assert that the likelihood rises, and the certificate is empty. A row
+    with a NaN is a missing step.
+
+    References
+    ----------
+    L. Rabiner, A tutorial on hidden Markov models, 1989.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.hmm import DensityHMM
+    >>> from mercer.mixture import GaussianMixture
+    >>> X = np.repeat([0.0, 5.0, 0.0], 50)[:, None] + np.random.default_rng(0).normal(size=(150, 1))
+    >>> model = DensityHMM(n_components=2, density=GaussianMixture(1), random_state=0).fit(X)
+    >>> int((np.diff(model.predict(X)) != 0).sum())
+    2
+    """
+
+    _objective_moves: ClassVar[str | None] = None
+    _letters: ClassVar[str] = "std"
+    _exact: ClassVar[bool] = False
+    _law_exceptions: ClassVar[dict[str, str]] = HiddenMarkovModel._law_exceptions | {
+        "memory": "a density of any kind is fitted to all steps at once, with a weight for each"
+    }
+    _places: ClassVar[tuple[str, ...]] = ("memory",)
+    _parameters: ClassVar[dict[str, Rule]] = COMMON | {
+        "density": HasFit() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        density: Any = None,
+        startprob_prior: Any = 1.0,
+        transmat_prior: Any = 1.0,
+        topology: Any = "ergodic",
+        training: str = "baum-welch",
+        algorithm: str = "viterbi",
+        n_iter: int = 100,
+        tol: float = 1e-2,
+        n_init: int = 1,
+        params: str = "std",
+        init_params: str = "std",
+        random_state: Any = None,
+        verbose: int = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.density = density
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.topology = topology
+        self.training = training
+        self.algorithm = algorithm
+        self.n_iter = n_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.params = params
+        self.init_params = init_params
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _emission(self) -> DensityEmission:
+        return DensityEmission(tuple(self.densities_), self.n_features_in_)
+
+    def _first_emission(self, rows: Array, seed: np.random.SeedSequence) -> DensityEmission:
+        if "d" not in self.init_params:
+            return DensityEmission(tuple(self._get_given("densities_", "d")), self.n_features_in_)
+        density = self.density
+        if density is None:
+            from mercer.mixture import GaussianMixture
+
+            density = GaussianMixture(1)
+        centres = find_first_means(rows, self.n_components, seed)
+        nearest = assign_nearest(rows, centres)
+        # Every row counts a little everywhere, so that no first density is a single point.
+        weights = 0.05 + 0.95 * (nearest[:, None] == np.arange(self.n_components))
+        densities = [fit_density(density, rows, weights[:, state]) for state in range(self.n_components)]
+        return DensityEmission(tuple(densities), rows.shape[1])
+
+    def _emission_prior(self) -> None:
+        return None
+
+    def _emission_attributes(self, emission: DensityEmission, dtype: Any) -> dict[str, Any]:
+        return {"densities_": list(emission.densities)}

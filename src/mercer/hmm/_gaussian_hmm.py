@@ -1,0 +1,225 @@
+"""A hidden Markov model whose states emit Gaussian vectors."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Choice, Real, Rule
+from mercer._types import Array
+from mercer.errors import DataError, ParameterError
+from mercer.hmm._fitting import COMMON
+from mercer.hmm._gaussian_emission import GaussianEmission, GaussianPrior
+from mercer.hmm._hidden_markov_model import HiddenMarkovModel
+from mercer.hmm._starts import find_first_means
+
+__all__ = ["GaussianHMM", "read_gaussian_prior"]
+
+
+class GaussianHMM(HiddenMarkovModel):
+    r"""Hidden Markov model with Gaussian emissions.
+
+    A state :math:`z_t` is drawn from :math:`\pi` (``startprob_``) at the first step and from row :math:`z_{t-1}` of
+    :math:`A` (``transmat_``) afterwards; it emits :math:`x_t \sim \mathcal{N}(\mu_{z_t}, \Sigma_{z_t})` (``means_``,
+    ``covars_``). ``fit`` maximises the likelihood summed over all paths
+
+    .. math:: p(x) = \sum_z \pi_{z_1} \prod_{t > 1} A_{z_{t-1} z_t} \prod_t \mathcal{N}(x_t; \mu_{z_t}, \Sigma_{z_t})
+
+    times the priors, by expectation maximisation (Baum and Welch): it never falls.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=1
+        The number of states.
+    covariance_type : one of 'spherical', 'diag', 'full', 'tied', default='diag'
+        One variance for each state, a variance for each column, a covariance, or one covariance for all states.
+    min_covar : a number in [0, inf), default=0.001
+        Added to the variances of the first covariances.
+    startprob_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the first state; its excess over 1 counts as observed sequences.
+    transmat_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the transitions; the excess over 1 counts as observed transitions.
+    means_prior : a number in (-inf, inf) or an array-like, default=0
+        The mean of the prior of means.
+    means_weight : a number in [0, inf) or an array-like, default=0
+        Its weight, in steps.
+    covars_prior : a number in [0, inf) or an array-like, default=0.01
+        What is added to the scatter of each state: it keeps variances above zero.
+    covars_weight : a number in [0, inf), default=1
+        The weight of the prior of covariances; its excess over 1 (over the number of columns, with full covariances)
+        counts as steps.
+    topology : one of 'ergodic', 'left-right', 'banded' or an array-like, default='ergodic'
+        The allowed transitions: all; to the same or the next state; to the same or a neighbouring state; or those where
+        an array of shape (n_components, n_components) is not zero. Other transitions stay zero.
+    training : one of 'baum-welch', 'viterbi', default='baum-welch'
+        Expected counts, or the counts of the best path (hard EM).
+    algorithm : one of 'viterbi', 'map', default='viterbi'
+        What ``predict`` and ``decode`` return: the best path, or the most probable state of each step.
+    n_iter : an integer in [0, inf), default=100
+        Most iterations of one run.
+    tol : a number in [0, inf), default=0.01
+        A run ends when the log-likelihood changes by less.
+    n_init : an integer in [1, inf), default=1
+        Runs from different first parameters; the likeliest is kept.
+    params : a string, default='stmc'
+        What is learnt: s first states, t transitions, m means, c covariances. The rest stays as it began.
+    init_params : a string, default='stmc'
+        What begins by itself. The rest must be set before ``fit`` (``model.means_ = ...``).
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of first parameters and of ``sample``.
+    verbose : an integer in [0, inf) or a boolean, default=False
+        Whether to print the log-likelihood.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
+    means_ : array of shape (n_components, n_features)
+    covars_ : array
+        Of shape (k,), (k, d), (k, d, d) or (d, d) for the four covariance types.
+    log_likelihood_ : float
+        Log-likelihood plus log prior of the fitted model.
+    dead_states_ : ndarray of int
+        States that explain no step.
+    n_features_in_, feature_names_in_, n_iter_, converged_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
+    certificate_ : Certificate
+        ``"likelihood ascent"``: what one more iteration is certain to add.
+
+    Notes
+    -----
+    An iteration takes O(n (k^2 + k d)) operations (k d^2 with full covariances) in native code; memory is bounded: some
+    MiB per thread, however long the sequences. Threads work on many sequences at once, and on chunks of a long one. A
+    row of NaN is a missing step; single NaN are left out (diag, spherical) or their expectation is taken (full, tied).
+
+    References
+    ----------
+    L. Rabiner, A tutorial on hidden Markov models, 1989. L. Baum et al., A maximization technique occurring in the
+    statistical analysis of probabilistic functions of Markov chains, 1970.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.hmm import GaussianHMM
+    >>> X = np.repeat([0.0, 5.0, 0.0, 5.0], 25)[:, None] + np.random.default_rng(0).normal(size=(100, 1))
+    >>> model = GaussianHMM(n_components=2, random_state=0).fit(X)
+    >>> sorted(model.means_[:, 0].round(1).tolist())
+    [0.0, 5.2]
+    >>> int((np.diff(model.predict(X)) != 0).sum())
+    3
+    """
+
+    _letters: ClassVar[str] = "stmc"
+    _emission_names: ClassVar[tuple[str, ...]] = ("means_", "covars_")
+    _parameters: ClassVar[dict[str, Rule]] = COMMON | {
+        "covariance_type": Choice("spherical", "diag", "full", "tied"),
+        "min_covar": Real(0),
+        "means_prior": Real() | ArrayRule(),
+        "means_weight": Real(0) | ArrayRule(),
+        "covars_prior": Real(0) | ArrayRule(),
+        "covars_weight": Real(0),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        covariance_type: str = "diag",
+        *,
+        min_covar: float = 1e-3,
+        startprob_prior: Any = 1.0,
+        transmat_prior: Any = 1.0,
+        means_prior: Any = 0,
+        means_weight: Any = 0,
+        covars_prior: Any = 1e-2,
+        covars_weight: float = 1,
+        topology: Any = "ergodic",
+        training: str = "baum-welch",
+        algorithm: str = "viterbi",
+        n_iter: int = 100,
+        tol: float = 1e-2,
+        n_init: int = 1,
+        params: str = "stmc",
+        init_params: str = "stmc",
+        random_state: Any = None,
+        verbose: int = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.min_covar = min_covar
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.means_prior = means_prior
+        self.means_weight = means_weight
+        self.covars_prior = covars_prior
+        self.covars_weight = covars_weight
+        self.topology = topology
+        self.training = training
+        self.algorithm = algorithm
+        self.n_iter = n_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.params = params
+        self.init_params = init_params
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _emission(self) -> GaussianEmission:
+        means, covars = (np.asarray(part, dtype=np.float64) for part in (self.means_, self.covars_))
+        k = self.n_components
+        if means.ndim != 2 or len(means) != k:
+            message = f"GaussianHMM: means_ must have shape ({k}, n_features); got {means.shape}."
+            raise DataError(message)
+        return GaussianEmission(self.covariance_type, means, self._check_covariances(covars, means.shape[1]))
+
+    def _check_covariances(self, covars: Array, d: int) -> Array:
+        k, kind = self.n_components, self.covariance_type
+        shape = {"spherical": (k,), "diag": (k, d), "full": (k, d, d), "tied": (d, d)}[kind]
+        if covars.shape != shape:
+            message = f"GaussianHMM: covars_ of type {kind!r} must have shape {shape}; got {covars.shape}."
+            raise DataError(message)
+        return covars
+
+    def _first_emission(self, rows: Array, seed: np.random.SeedSequence) -> GaussianEmission:
+        k, kind = self.n_components, self.covariance_type
+        if "m" in self.init_params:
+            means = find_first_means(rows, k, seed)
+        else:
+            means = np.asarray(self._get_given("means_", "m"), dtype=np.float64)
+        if "c" not in self.init_params:
+            covars = np.asarray(self._get_given("covars_", "c"), dtype=np.float64)
+            return GaussianEmission(kind, means, self._check_covariances(covars, means.shape[1]))
+        variances = rows.var(axis=0) + max(self.min_covar, 1e-12)
+        if kind in ("spherical", "diag"):
+            covars = np.tile(variances, (k, 1)) if kind == "diag" else np.full(k, variances.mean())
+        else:
+            whole = np.atleast_2d(np.cov(rows.T, bias=True)) + max(self.min_covar, 1e-12) * np.eye(rows.shape[1])
+            covars = np.tile(whole, (k, 1, 1)) if kind == "full" else whole
+        return GaussianEmission(kind, means, covars)
+
+    def _emission_prior(self) -> GaussianPrior:
+        return read_gaussian_prior(self)
+
+    def _emission_attributes(self, emission: GaussianEmission, dtype: Any) -> dict[str, Any]:
+        return {"means_": emission.means.astype(dtype), "covars_": emission.covars.astype(dtype)}
+
+
+def read_gaussian_prior(estimator: Any) -> GaussianPrior:
+    """Return the priors of means and covariances of an estimator's parameters."""
+    values = {}
+    for name in ("means_prior", "means_weight", "covars_prior"):
+        values[name] = np.asarray(getattr(estimator, name), dtype=np.float64)
+        if name != "means_prior" and values[name].min() < 0:
+            message = f"{type(estimator).__name__}: {name} must not be negative; got {values[name].min():g}."
+            raise ParameterError(message)
+    return GaussianPrior(
+        values["means_prior"], values["means_weight"], values["covars_prior"], float(estimator.covars_weight)
+    )

@@ -1,0 +1,236 @@
+"""A hidden Markov model whose states emit Gaussian mixtures."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Choice, Integer, Real, Rule
+from mercer._types import Array
+from mercer.errors import DataError
+from mercer.hmm._fitting import COMMON, read_prior
+from mercer.hmm._gaussian_hmm import read_gaussian_prior
+from mercer.hmm._hidden_markov_model import HiddenMarkovModel
+from mercer.hmm._mixture_emission import MixtureEmission, MixturePrior, spread_components
+from mercer.hmm._starts import assign_nearest, check_probabilities, find_first_means
+
+__all__ = ["GMMHMM"]
+
+
+class GMMHMM(HiddenMarkovModel):
+    r"""Hidden Markov model with Gaussian mixtures as emissions.
+
+    The density of a step in state k is :math:`\sum_m w_{km} \mathcal{N}(x; \mu_{km}, \Sigma_{km})` (``weights_``,
+    ``means_``, ``covars_``). ``fit`` maximises the likelihood times the priors by expectation maximisation.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=1
+        The number of states.
+    n_mix : an integer in [1, inf), default=1
+        The number of components of each state.
+    covariance_type : one of 'spherical', 'diag', 'full', 'tied', default='diag'
+        One variance for each component, a variance for each column, a covariance, or one covariance for the components
+        of a state.
+    min_covar : a number in [0, inf), default=0.001
+        Added to the variances of the first covariances.
+    weights_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the shares of components.
+    means_prior : a number in (-inf, inf) or an array-like, default=0
+        The mean of the prior of means.
+    means_weight : a number in [0, inf) or an array-like, default=0
+        Its weight, in steps.
+    covars_prior : a number in [0, inf) or an array-like, default=0.01
+        What is added to the scatter of each state: it keeps variances above zero.
+    covars_weight : a number in [0, inf), default=1
+        The weight of the prior of covariances; its excess over 1 (over the number of columns, with full covariances)
+        counts as steps.
+    startprob_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the first state; its excess over 1 counts as observed sequences.
+    transmat_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the transitions; the excess over 1 counts as observed transitions.
+    topology : one of 'ergodic', 'left-right', 'banded' or an array-like, default='ergodic'
+        The allowed transitions: all; to the same or the next state; to the same or a neighbouring state; or those where
+        an array of shape (n_components, n_components) is not zero. Other transitions stay zero.
+    training : one of 'baum-welch', 'viterbi', default='baum-welch'
+        Expected counts, or the counts of the best path (hard EM).
+    algorithm : one of 'viterbi', 'map', default='viterbi'
+        What ``predict`` and ``decode`` return: the best path, or the most probable state of each step.
+    n_iter : an integer in [0, inf), default=100
+        Most iterations of one run.
+    tol : a number in [0, inf), default=0.01
+        A run ends when the log-likelihood changes by less.
+    n_init : an integer in [1, inf), default=1
+        Runs from different first parameters; the likeliest is kept.
+    params : a string, default='stmcw'
+        What is learnt: s first states, t transitions, m means, c covariances, w shares of components. The rest stays as
+        it began.
+    init_params : a string, default='stmcw'
+        What begins by itself. The rest must be set before ``fit``.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of first parameters and of ``sample``.
+    verbose : an integer in [0, inf) or a boolean, default=False
+        Whether to print the log-likelihood.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
+    weights_ : array of shape (n_components, n_mix)
+    means_ : array of shape (n_components, n_mix, n_features)
+    covars_ : array
+        Of shape (k, m), (k, m, d), (k, m, d, d) or (k, d, d) for the four covariance types.
+    log_likelihood_ : float
+        Log-likelihood plus log prior of the fitted model.
+    dead_states_ : ndarray of int
+        States that explain no step.
+    n_features_in_, feature_names_in_, n_iter_, converged_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
+    certificate_ : Certificate
+        ``"likelihood ascent"``: what one more iteration is certain to add.
+
+    Notes
+    -----
+    A row of NaN is a missing step; single NaN are treated as in ``GaussianHMM``. An iteration takes O(n (k^2 + k m d))
+    operations.
+
+    References
+    ----------
+    L. Rabiner, A tutorial on hidden Markov models, 1989.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.hmm import GMMHMM
+    >>> generator = np.random.default_rng(0)
+    >>> X = np.r_[generator.choice([-4.0, 4.0], 200), np.zeros(200)][:, None] + generator.normal(size=(400, 1))
+    >>> model = GMMHMM(n_components=2, n_mix=2, n_init=5, random_state=0).fit(X)
+    >>> int((np.diff(model.predict(X)) != 0).sum())
+    1
+    """
+
+    _letters: ClassVar[str] = "stmcw"
+    _emission_names: ClassVar[tuple[str, ...]] = ("weights_", "means_", "covars_")
+    _parameters: ClassVar[dict[str, Rule]] = COMMON | {
+        "n_mix": Integer(1),
+        "covariance_type": Choice("spherical", "diag", "full", "tied"),
+        "min_covar": Real(0),
+        "weights_prior": Real(1) | ArrayRule(),
+        "means_prior": Real() | ArrayRule(),
+        "means_weight": Real(0) | ArrayRule(),
+        "covars_prior": Real(0) | ArrayRule(),
+        "covars_weight": Real(0),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        n_mix: int = 1,
+        covariance_type: str = "diag",
+        min_covar: float = 1e-3,
+        weights_prior: Any = 1.0,
+        means_prior: Any = 0,
+        means_weight: Any = 0,
+        covars_prior: Any = 1e-2,
+        covars_weight: float = 1,
+        startprob_prior: Any = 1.0,
+        transmat_prior: Any = 1.0,
+        topology: Any = "ergodic",
+        training: str = "baum-welch",
+        algorithm: str = "viterbi",
+        n_iter: int = 100,
+        tol: float = 1e-2,
+        n_init: int = 1,
+        params: str = "stmcw",
+        init_params: str = "stmcw",
+        random_state: Any = None,
+        verbose: int = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_mix = n_mix
+        self.covariance_type = covariance_type
+        self.min_covar = min_covar
+        self.weights_prior = weights_prior
+        self.means_prior = means_prior
+        self.means_weight = means_weight
+        self.covars_prior = covars_prior
+        self.covars_weight = covars_weight
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.topology = topology
+        self.training = training
+        self.algorithm = algorithm
+        self.n_iter = n_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.params = params
+        self.init_params = init_params
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _emission(self) -> MixtureEmission:
+        parts = (self.weights_, self.means_, self.covars_)
+        return self._join(*(np.asarray(part, dtype=np.float64) for part in parts))
+
+    def _join(self, weights: Array, means: Array, covars: Array) -> MixtureEmission:
+        """Return the emission of given arrays, checked."""
+        k, m, kind = self.n_components, self.n_mix, self.covariance_type
+        weights = check_probabilities(type(self).__name__, "weights_", weights, (k, m))
+        if means.ndim != 3 or means.shape[:2] != (k, m):
+            message = f"GMMHMM: means_ must have shape ({k}, {m}, n_features); got {means.shape}."
+            raise DataError(message)
+        d = means.shape[2]
+        shape = {"spherical": (k, m), "diag": (k, m, d), "full": (k, m, d, d), "tied": (k, d, d)}[kind]
+        if covars.shape != shape:
+            message = f"GMMHMM: covars_ of type {kind!r} must have shape {shape}; got {covars.shape}."
+            raise DataError(message)
+        return MixtureEmission(kind, weights, means, covars)
+
+    def _first_emission(self, rows: Array, seed: np.random.SeedSequence) -> MixtureEmission:
+        k, m = self.n_components, self.n_mix
+        given = {"w": "weights_", "m": "means_", "c": "covars_"}
+        parts = {
+            letter: np.asarray(self._get_given(name, letter), dtype=np.float64)
+            for letter, name in given.items()
+            if letter not in self.init_params
+        }
+        if "w" not in parts:
+            parts["w"] = np.full((k, m), 1.0 / m)
+        if "m" not in parts:
+            parts["m"] = self._find_means(rows, seed)
+        if "c" not in parts:
+            variances = rows.var(axis=0) + max(self.min_covar, 1e-12)
+            parts["c"] = spread_components(self.covariance_type, k, m, variances)
+        return self._join(parts["w"], parts["m"], parts["c"])
+
+    def _find_means(self, rows: Array, seed: np.random.SeedSequence) -> Array:
+        """Return first means: the centres of states, and within the rows nearest to each those of its components."""
+        k, m = self.n_components, self.n_mix
+        centres = find_first_means(rows, k, seed)
+        nearest = assign_nearest(rows, centres)
+        means = np.empty((k, m, rows.shape[1]))
+        for state in range(k):
+            part = rows[nearest == state]
+            means[state] = find_first_means(part if len(part) else rows, m, seed)
+        return means
+
+    def _emission_prior(self) -> MixturePrior:
+        weights = read_prior(type(self).__name__, "weights_prior", self.weights_prior, None)
+        return MixturePrior(weights, read_gaussian_prior(self))
+
+    def _emission_attributes(self, emission: MixtureEmission, dtype: Any) -> dict[str, Any]:
+        return {
+            "weights_": emission.weights.astype(dtype),
+            "means_": emission.means.astype(dtype),
+            "covars_": emission.covars.astype(dtype),
+        }

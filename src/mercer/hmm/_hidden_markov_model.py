@@ -1,0 +1,248 @@
+"""What every fitted hidden Markov model can do: decode, score, smooth, filter, sample, and be compared with others."""
+
+from bisect import bisect_right
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import few_rows, seed_sequence
+from mercer._base.parameter import Integer
+from mercer._source.memory import require_memory
+from mercer._types import Array
+from mercer.errors import ParameterError
+from mercer.hmm._chain import Chain, ImpossibleSequenceError
+from mercer.hmm._fitting import ROWS_ARE_ORDERED, ChainFitting
+from mercer.hmm._online import StateFilter
+from mercer.hmm._passes import BestPaths, Probabilities, run_pass
+from mercer.hmm._sequences import Piece, Plan
+from mercer.hmm._starts import check_probabilities
+from mercer.hmm._topology import find_stationary
+from mercer.hmm._training import read_rows
+
+__all__ = ["HiddenMarkovModel"]
+
+_ONE_START = np.zeros(1, dtype=np.intp)
+# Most steps that skip the opening of a source, which takes longer than to decode them.
+_FEW_STEPS = 2048
+# The chains of fitted models, so that short sequences are decoded without preparing the arrays anew.
+_CHAINS: WeakKeyDictionary[Any, tuple[Any, Chain]] = WeakKeyDictionary()
+
+
+class HiddenMarkovModel(ChainFitting):
+    """A hidden Markov model with emissions of some kind."""
+
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": ROWS_ARE_ORDERED,
+        "rows alone": "a state is decoded from the whole sequence, not from its step alone",
+    }
+    algorithm: str
+
+    def _chain(self) -> Chain:
+        """Return the fitted chain, kept from the last call while no fitted array has changed."""
+        check_is_fitted(self, "transmat_")
+        values = [vars(self).get(name) for name in ("startprob_", "transmat_", *self._emission_names)]
+        key = (*(np.asarray(value).tobytes() for value in values), self.n_components, self._emission_form())
+        kept = _CHAINS.get(self)
+        if kept is not None and kept[0] == key and self._emission_names:
+            return kept[1]
+        k, subject = self.n_components, type(self).__name__
+        initial = check_probabilities(subject, "startprob_", self.startprob_, (k,))
+        transition = check_probabilities(subject, "transmat_", self.transmat_, (k, k))
+        chain = Chain(initial, transition, self._emission())
+        _CHAINS[self] = (key, chain)
+        return chain
+
+    def _emission_form(self) -> Any:
+        """Return the parameters besides the fitted arrays on which the emission depends."""
+        return getattr(self, "covariance_type", None)
+
+    def _read(self, X: Any, second: Any, lengths: Any, groups: Any) -> tuple[Plan, Any, int, Any]:
+        """Return the plan of new sequences, the function that reads their rows, the threads and the type of rows."""
+        if second is None and lengths is None and groups is None:
+            rows = few_rows(self, X)
+            if rows is not None and len(rows) <= _FEW_STEPS and "categories_" not in vars(self):
+                n = len(rows)
+                plan = Plan(np.array([n]), None, [Piece(0, n, _ONE_START, 0, n, slice(0, 1))], [])
+                return plan, lambda first, stop: rows[first:stop], 1, rows.dtype
+        check_is_fitted(self, "transmat_")
+        # A model whose parameters were set by hand has not seen columns yet.
+        source, plan = self._open_sequences(X, second, lengths, groups, None, reset="n_features_in_" not in vars(self))
+        self._check_rows(source)
+        return plan, read_rows(source), source.threads, source.host_dtype
+
+    def decode(
+        self, X: Any, lengths: Any = None, algorithm: str | None = None, *, groups: Any = None
+    ) -> tuple[float, Array]:
+        """Return the log probability of the decoded states and the states.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps, n_features), or a list of such arrays
+        lengths : array-like of int, default=None
+        algorithm : {"viterbi", "map"}, default=None
+            The best path as a whole, or the most probable state of each step; None takes the parameter of the model.
+        groups : array-like or str, default=None
+
+        Returns
+        -------
+        log_prob : float
+            With ``"viterbi"``, log p(steps, path); with ``"map"``, the sum over steps of the probability of the state,
+            as in hmmlearn.
+        states : array of int of shape (n_steps,)
+        """
+        algorithm = self.algorithm if algorithm is None else algorithm
+        if algorithm not in ("viterbi", "map"):
+            message = f"{type(self).__name__}: algorithm must be one of 'viterbi', 'map'; got {algorithm!r}."
+            raise ParameterError(message)
+        if algorithm == "map":
+            table = self.predict_proba(X, lengths, groups=groups)
+            return float(table.max(axis=1).sum()), table.argmax(axis=1)
+        chain = self._chain()
+        plan, read, threads, _ = self._read(X, None, lengths, groups)
+        path = np.empty(plan.n_rows, dtype=np.intp)
+        total = run_pass(BestPaths(chain, plan, read, type(self).__name__, "path", path), threads)
+        return float(total), path
+
+    def predict(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
+        """Return the decoded state of each step; see ``decode``."""
+        return self.decode(X, lengths, groups=groups)[1]
+
+    def _tabulate(self, X: Any, lengths: Any, groups: Any, want: str) -> Array:
+        """Return the filtered or smoothed probabilities, or the densities, of all steps."""
+        chain = self._chain()
+        plan, read, threads, dtype = self._read(X, None, lengths, groups)
+        size = plan.n_rows * chain.n_states * dtype.itemsize
+        purpose = f"the {plan.n_rows} x {chain.n_states} probabilities"
+        require_memory(type(self).__name__, size, purpose, "give fewer sequences at a time")
+        out = np.empty(plan.n_rows if want == "density" else (plan.n_rows, chain.n_states), dtype=dtype)
+        run_pass(Probabilities(chain, plan, read, type(self).__name__, want, out), threads)
+        return out
+
+    def predict_proba(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
+        """Return the probability of each state at each step given all steps of its sequence.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps, n_features), or a list of such arrays
+        lengths : array-like of int, default=None
+        groups : array-like or str, default=None
+
+        Returns
+        -------
+        probabilities : array of shape (n_steps, n_components)
+            Each row sums to one.
+        """
+        return self._tabulate(X, lengths, groups, "smooth")
+
+    def smooth(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
+        """Return the smoothed probabilities: another name of ``predict_proba``."""
+        return self.predict_proba(X, lengths, groups=groups)
+
+    def filter(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
+        """Return the probability of each state at each step given the steps up to it; see ``predict_proba``."""
+        return self._tabulate(X, lengths, groups, "filter")
+
+    def score_samples(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
+        """Return the log density of each step given the steps before it; over a sequence they sum to ``score``.
+
+        hmmlearn returns the log-likelihood and the smoothed probabilities here: ``score`` and ``predict_proba``.
+        """
+        return self._tabulate(X, lengths, groups, "density")
+
+    def score(self, X: Any, y: Any = None, lengths: Any = None, *, groups: Any = None) -> float:
+        """Return the log-likelihood of the sequences, summed over all steps; minus infinity if they are impossible.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps, n_features), or a list of such arrays
+        y : ignored
+            Except that integers which sum to the number of rows are read as `lengths`.
+        lengths : array-like of int, default=None
+        groups : array-like or str, default=None
+
+        Returns
+        -------
+        log_likelihood : float
+        """
+        chain = self._chain()
+        plan, read, threads, _ = self._read(X, y, lengths, groups)
+        try:
+            return float(run_pass(Probabilities(chain, plan, read, type(self).__name__, "score"), threads))
+        except ImpossibleSequenceError:
+            return -np.inf
+
+    def start_filter(self) -> StateFilter:
+        """Return a filter that takes one step at a time, for data that arrive one by one."""
+        return StateFilter(self._chain())
+
+    def sample(self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None) -> tuple[Array, Array]:
+        """Draw a sequence.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            The number of steps.
+        random_state : None, int, RandomState or Generator, default=None
+            None takes the parameter of the model.
+        currstate : int, default=None
+            The first state; None draws it.
+
+        Returns
+        -------
+        X : array of shape (n_samples, n_features)
+        states : array of int of shape (n_samples,)
+        """
+        chain = self._chain()
+        if not Integer(1).accepts(n_samples):
+            message = f"{type(self).__name__}: n_samples must be an integer in [1, inf); got {n_samples!r}."
+            raise ParameterError(message)
+        if currstate is not None and not Integer(0, chain.n_states - 1).accepts(currstate):
+            message = (
+                f"{type(self).__name__}: currstate must be an integer in [0, {chain.n_states - 1}]; got {currstate!r}."
+            )
+            raise ParameterError(message)
+        seed = self.random_state if random_state is None else random_state
+        generator = np.random.default_rng(seed_sequence(seed))
+        states = _draw_states(chain, int(n_samples), generator, currstate)
+        return self._decode_symbols(chain.emission.draw(states, generator)), states
+
+    def _decode_symbols(self, X: Array) -> Array:
+        """Return drawn rows in the terms of the user."""
+        return X
+
+    def get_stationary_distribution(self) -> Array:
+        """Return the share of time that the chain spends in each state in the long run."""
+        return find_stationary(type(self).__name__, self._chain().transition)
+
+    def count_parameters(self) -> int:
+        """Return the number of free parameters: those of first states, transitions that are not zero, emissions."""
+        chain = self._chain()
+        free = int((chain.initial > 0).sum() - 1 + (chain.transition > 0).sum() - chain.n_states)
+        return free + chain.emission.count_parameters()
+
+    def aic(self, X: Any, lengths: Any = None, *, groups: Any = None) -> float:
+        """Return Akaike's information criterion on `X`: minus twice the log-likelihood plus twice the parameters."""
+        return -2.0 * self.score(X, lengths=lengths, groups=groups) + 2.0 * self.count_parameters()
+
+    def bic(self, X: Any, lengths: Any = None, *, groups: Any = None) -> float:
+        """Return the Bayesian information criterion on `X`: the number of steps takes the place of that of rows."""
+        plan = self._read(X, None, lengths, groups)[0]
+        score = self.score(X, lengths=lengths, groups=groups)
+        return -2.0 * score + self.count_parameters() * float(np.log(plan.n_rows))
+
+
+def _draw_states(chain: Chain, n: int, generator: np.random.Generator, first: int | None) -> Array:
+    """Draw a path: the place of a uniform number among the cumulated probabilities of a row is the next state."""
+    rows = np.cumsum(chain.transition, axis=1)
+    rows /= rows[:, -1:]
+    cumulated, start = rows.tolist(), np.cumsum(chain.initial / chain.initial.sum()).tolist()
+    uniform = generator.random(n).tolist()
+    last = chain.n_states - 1
+    state = min(bisect_right(start, uniform[0]), last) if first is None else int(first)
+    states = [state]
+    for value in uniform[1:]:
+        state = min(bisect_right(cumulated[state], value), last)
+        states.append(state)
+    return np.array(states, dtype=np.intp)

@@ -1,0 +1,171 @@
+"""A hidden Markov model whose states emit counts of categories."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._types import Array
+from mercer.hmm._count_emissions import MultinomialEmission
+from mercer.hmm._fitting import COMMON, read_prior
+from mercer.hmm._hidden_markov_model import HiddenMarkovModel
+from mercer.hmm._starts import check_probabilities, find_first_means
+
+__all__ = ["MultinomialHMM"]
+
+
+class MultinomialHMM(HiddenMarkovModel):
+    r"""Hidden Markov model with counts of categories as emissions.
+
+    At each step the state k draws ``n_trials`` times among categories with probabilities ``emissionprob_[k]``, and the
+    row holds how often each came. ``fit`` maximises the likelihood by expectation maximisation (Baum and Welch).
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=1
+        The number of states.
+    n_trials : an integer in [1, inf) or None, default=None
+        How many draws ``sample`` makes in a step; None takes the mean of the rows that ``fit`` sees. Likelihoods take
+        the sum of each row.
+    emissionprob_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the categories; the excess over 1 counts as observed draws.
+    startprob_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the first state; its excess over 1 counts as observed sequences.
+    transmat_prior : a number in [1, inf) or an array-like, default=1.0
+        Dirichlet parameters of the transitions; the excess over 1 counts as observed transitions.
+    topology : one of 'ergodic', 'left-right', 'banded' or an array-like, default='ergodic'
+        The allowed transitions: all; to the same or the next state; to the same or a neighbouring state; or those where
+        an array of shape (n_components, n_components) is not zero. Other transitions stay zero.
+    training : one of 'baum-welch', 'viterbi', default='baum-welch'
+        Expected counts, or the counts of the best path (hard EM).
+    algorithm : one of 'viterbi', 'map', default='viterbi'
+        What ``predict`` and ``decode`` return: the best path, or the most probable state of each step.
+    n_iter : an integer in [0, inf), default=100
+        Most iterations of one run.
+    tol : a number in [0, inf), default=0.01
+        A run ends when the log-likelihood changes by less.
+    n_init : an integer in [1, inf), default=1
+        Runs from different first parameters; the likeliest is kept.
+    params : a string, default='ste'
+        What is learnt: s first states, t transitions, e categories. The rest stays as it began.
+    init_params : a string, default='ste'
+        What begins by itself. The rest must be set before ``fit``.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of first parameters and of ``sample``.
+    verbose : an integer in [0, inf) or a boolean, default=False
+        Whether to print the log-likelihood.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
+    emissionprob_ : array of shape (n_components, n_features)
+    n_trials_ : int
+        Draws in a step of ``sample``.
+    log_likelihood_ : float
+        Log-likelihood plus log prior of the fitted model.
+    dead_states_ : ndarray of int
+        States that explain no step.
+    n_features_in_, feature_names_in_, n_iter_, converged_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
+    certificate_ : Certificate
+        ``"likelihood ascent"``: what one more iteration is certain to add.
+
+    Notes
+    -----
+    A row of NaN is a missing step. An iteration takes O(n (k^2 + k d)) operations.
+
+    References
+    ----------
+    L. Rabiner, A tutorial on hidden Markov models, 1989.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.hmm import MultinomialHMM
+    >>> X = np.repeat([[9, 1], [2, 8]], 10, axis=0)
+    >>> model = MultinomialHMM(n_components=2, random_state=0).fit(X)
+    >>> sorted(model.emissionprob_[:, 0].round(2).tolist())
+    [0.2, 0.9]
+    """
+
+    _letters: ClassVar[str] = "ste"
+    _emission_names: ClassVar[tuple[str, ...]] = ("emissionprob_",)
+    _parameters: ClassVar[dict[str, Rule]] = COMMON | {
+        "n_trials": Integer(1) | Nothing(),
+        "emissionprob_prior": Real(1) | ArrayRule(),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        n_trials: int | None = None,
+        emissionprob_prior: Any = 1.0,
+        startprob_prior: Any = 1.0,
+        transmat_prior: Any = 1.0,
+        topology: Any = "ergodic",
+        training: str = "baum-welch",
+        algorithm: str = "viterbi",
+        n_iter: int = 100,
+        tol: float = 1e-2,
+        n_init: int = 1,
+        params: str = "ste",
+        init_params: str = "ste",
+        random_state: Any = None,
+        verbose: int = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_trials = n_trials
+        self.emissionprob_prior = emissionprob_prior
+        self.startprob_prior = startprob_prior
+        self.transmat_prior = transmat_prior
+        self.topology = topology
+        self.training = training
+        self.algorithm = algorithm
+        self.n_iter = n_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.params = params
+        self.init_params = init_params
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _emission(self) -> MultinomialEmission:
+        table = np.asarray(self.emissionprob_, dtype=np.float64)
+        shape = (self.n_components, table.shape[-1])
+        table = check_probabilities(type(self).__name__, "emissionprob_", table, shape)
+        return MultinomialEmission(table, int(self.n_trials or vars(self).get("n_trials_", 1)))
+
+    def _emission_form(self) -> Any:
+        return self.n_trials, vars(self).get("n_trials_")
+
+    def _first_emission(self, rows: Array, seed: np.random.SeedSequence) -> MultinomialEmission:
+        if "e" not in self.init_params:
+            self._get_given("emissionprob_", "e")
+            return self._emission()
+        trials = self.n_trials if self.n_trials is not None else max(1, round(float(rows.sum(axis=1).mean())))
+        shares = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
+        table = np.maximum(find_first_means(shares, self.n_components, seed), 0.0) + 1e-3
+        return MultinomialEmission(table / table.sum(axis=1, keepdims=True), trials)
+
+    def _emission_prior(self) -> Any:
+        return read_prior(type(self).__name__, "emissionprob_prior", self.emissionprob_prior, None)
+
+    def _emission_attributes(self, emission: MultinomialEmission, dtype: Any) -> dict[str, Any]:
+        return {"emissionprob_": emission.probabilities.astype(dtype), "n_trials_": emission.n_trials}

@@ -1,0 +1,89 @@
+"""Where training begins: rows drawn from the sequences, first means, and parameters that the user has set."""
+
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+
+from mercer._solver.request import Take
+from mercer._source import Source
+from mercer._types import Array
+from mercer.errors import DataError
+from mercer.hmm._emission import find_missing
+
+__all__ = ["assign_nearest", "check_probabilities", "draw_rows", "find_first_means"]
+
+# Most values of the rows in which first means are searched for: 2 MiB.
+_MOST_VALUES = 2**18
+# That many rows are taken however wide they are.
+_FEWEST_ROWS = 1024
+# Sums of given probabilities may differ from one by this much: what single precision loses.
+_ROUNDING = 1e-5
+
+
+def draw_rows(source: Source, generator: np.random.Generator, subject: str) -> Generator[Any, Any, Array]:
+    """Draw rows without missing entries, in float64; where there are none, missing entries are filled by means."""
+    n, most = source.n_rows, max(_FEWEST_ROWS, _MOST_VALUES // source.n_features)
+    indices = np.arange(n) if n <= most else np.sort(generator.choice(n, most, replace=False))
+    rows = np.asarray((yield Take(indices)), dtype=np.float64)
+    find_missing(rows, subject)
+    rows = rows[~np.isnan(rows).all(axis=1)]
+    gaps = np.isnan(rows)
+    if gaps.any():
+        whole = rows[~gaps.any(axis=1)]
+        if len(whole):
+            return whole
+        counts = np.maximum((~gaps).sum(axis=0), 1)
+        rows = np.where(gaps, np.nansum(rows, axis=0) / counts, rows)
+    if not len(rows):
+        message = f"{subject}: every step is missing (NaN). Give sequences with observed steps."
+        raise DataError(message)
+    return rows
+
+
+def find_first_means(rows: Array, count: int, seed: np.random.SeedSequence) -> Array:
+    """Return the centres of k-means; fewer different rows than centres give some centres twice, with noise."""
+    if count == 1:
+        return rows.mean(axis=0, keepdims=True)
+    from mercer.cluster import KMeans
+
+    different = np.unique(rows, axis=0) if len(rows) <= 4 * count else rows
+    if len(different) <= count:
+        generator = np.random.default_rng(seed)
+        scale = 1e-3 * (rows.std(axis=0) + 1e-3)
+        chosen = different[np.arange(count) % len(different)]
+        return chosen + scale * generator.standard_normal(chosen.shape)
+    number = int(seed.generate_state(1)[0] % 2**31)
+    return np.asarray(KMeans(count, n_init=1, random_state=number, n_jobs=1).fit(rows).cluster_centers_)
+
+
+def assign_nearest(rows: Array, centres: Array) -> Array:
+    """Return the nearest centre of each row."""
+    # |x - c|^2 less |x|^2, which no centre changes.
+    return np.argmin(np.einsum("ij,ij->i", centres, centres) - 2.0 * (rows @ centres.T), axis=1)
+
+
+def check_probabilities(subject: str, name: str, value: Any, shape: tuple[int, ...]) -> Array:
+    """Return given probabilities: of the right shape, not negative, with rows that sum to one."""
+    value = np.asarray(value, dtype=np.float64)
+    if value.shape != shape:
+        message = f"{subject}: {name} must have shape {shape}; got {value.shape}."
+        raise DataError(message)
+    if not np.isfinite(value).all() or value.min() < 0:
+        message = f"{subject}: {name} must hold probabilities; got a smallest entry of {value.min():g}."
+        raise DataError(message)
+    totals = value.reshape(-1, shape[-1]).sum(axis=1)
+    wrong = int(np.argmax(np.abs(totals - 1.0)))
+    if totals[wrong] == 0:
+        message = (
+            f"{subject}: row {wrong} of {name} holds zeros only: no state can follow state {wrong}. Give it at least "
+            f"the transition to itself."
+        )
+        raise DataError(message)
+    if abs(totals[wrong] - 1.0) > _ROUNDING:
+        message = (
+            f"{subject}: the rows of {name} must sum to one; row {wrong} sums to {totals[wrong]:.6g}. Divide it by its "
+            f"sum."
+        )
+        raise DataError(message)
+    return value / value.sum(axis=-1, keepdims=True)

@@ -1,0 +1,1 @@
+"""Pictures of sequences: decoded states over time, and the transitions between them."""
