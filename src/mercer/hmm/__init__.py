@@ -2,6 +2,7 @@
 
 from mercer.hmm._categorical_hmm import CategoricalHMM
 from mercer.hmm._density_hmm import DensityHMM
+from mercer.hmm._durations.model import Segment, SemiMarkovHMM
 from mercer.hmm._gaussian_hmm import GaussianHMM
 from mercer.hmm._gmm_hmm import GMMHMM
 from mercer.hmm._linear_gaussian.estimates import StateEstimates
@@ -19,6 +20,8 @@ __all__ = [
     "LinearGaussianModel",
     "MultinomialHMM",
     "PoissonHMM",
+    "Segment",
+    "SemiMarkovHMM",
     "StateEstimates",
     "StateFilter",
     "StateSelection",
