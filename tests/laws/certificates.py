@@ -12,6 +12,7 @@ from scipy.stats import multivariate_normal
 from tests.laws.chain_ascent import chain_ascent
 from tests.laws.edge_gains import classifier_edge_gain, learner_edge_gain
 from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
+from tests.laws.state_space_ascent import state_space_ascent
 
 __all__ = ["RECOMPUTED"]
 
@@ -465,6 +466,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
         for name in ("CategoricalHMM", "GMMHMM", "GaussianHMM", "MultinomialHMM", "PoissonHMM")
     },
     ("likelihood ascent", "GaussianMixture"): mixture_ascent,
+    ("likelihood ascent", "LinearGaussianModel"): state_space_ascent,
     ("fixed point", "SelfOrganizingMap"): map_fixed_point,
     ("fixed point", "KernelKMeans"): share_moving,
     ("fixed point", "KernelSelfOrganizingMap"): map_share_moving,

@@ -61,6 +61,7 @@ SETTINGS = {
         {"n_components": 3, "covariance_type": "tied", "n_init": 2, "topology": "banded"},
     ],
     "MultinomialHMM": [{"n_components": 3}],
+    "SemiMarkovHMM": [{"n_components": 3, "max_duration": 12}],
     "PoissonHMM": [{"n_components": 3}],
     "GaussianProcessClassifier": [{"kernel": RBF(2.0)}],
     "GaussianProcessRegressor": [

@@ -1,0 +1,341 @@
+"""The estimator: a hidden semi-Markov model."""
+
+import itertools
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import DensityMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed, check_parameters
+from mercer._solver.expectation_maximisation import ExpectationMaximisation
+from mercer._solver.relay import return_at_once
+from mercer._solver.restarts import Restarts, keep_history_of
+from mercer._solver.step import Step
+from mercer._source import Source
+from mercer._types import Array
+from mercer.errors import DataError
+from mercer.hmm._durations.distributions import KINDS, StateDurations, first_durations
+from mercer.hmm._durations.training import SegmentPasses, SemiMarkovParameters, SemiMarkovTraining
+from mercer.hmm._fitting import ROWS_ARE_ORDERED, ChainFitting
+from mercer.hmm._gaussian_hmm import GaussianHMM
+from mercer.hmm._sequences import join_sequences, read_lengths
+from mercer.hmm._starts import draw_rows
+
+__all__ = ["Segment", "SemiMarkovHMM"]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of steps in one state: from step `start` to before step `stop`, counted in the rows given."""
+
+    start: int
+    stop: int
+    state: int
+
+
+class SemiMarkovHMM(DensityMixin, Estimator):
+    """A hidden semi-Markov model: hidden states with explicit durations.
+
+    In a hidden Markov model the time that a state lasts has a geometric distribution, whatever the data say. Here a
+    segment of state i lasts d steps with probability p_i(d); then another state follows with probability a_ij, a_ii =
+    0. The steps of a segment are independent given its state. The last segment of a sequence may go on after its end.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=2
+        K, the number of states.
+    emission : an object with a method fit or None, default=None
+        What states emit: a model of this family, whose settings, priors and kind of emission are used (GaussianHMM,
+        PoissonHMM, CategoricalHMM, DensityHMM...). None means GaussianHMM().
+    durations : one of 'poisson', 'geometric', 'negative binomial', 'table', default='poisson'
+        The distribution of d - 1, or a free table of probabilities up to `max_duration`. With 'geometric' and no
+        `max_duration` the model is a hidden Markov model.
+    max_duration : an integer in [1, inf) or None, default=None
+        D, the longest duration; None means the longest sequence of the fit, and cuts nothing off. One state alone has
+        no longest duration, because no other can follow it.
+    n_iter : an integer in [0, inf), default=100
+        The most EM iterations of a run.
+    tol : a number in [0, inf), default=0.01
+        A run ends when the log-likelihood changes by less.
+    n_init : an integer in [1, inf), default=1
+        Runs from other first emissions; the best is kept.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+    verbose : an integer in [0, inf) or a boolean, default=0
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads over sequences. Results do not depend on it.
+
+    Attributes
+    ----------
+    startprob_, transmat_ : arrays of shape (K,), (K, K)
+        Of first segments, and from segment to segment; the diagonal is zero.
+    duration_parameters_ : array of shape (K, p)
+        The stay probability of 'geometric', the mean of d - 1 of 'poisson', mean and size of 'negative binomial', or
+        the table.
+    duration_means_ : array of shape (K,)
+        The mean number of steps that each state lasts.
+    emission_ : estimator
+        The model given as `emission` with its fitted emissions, such as ``emission_.means_``.
+    log_likelihood_ : float
+
+    Notes
+    -----
+    A pass costs O(n (K^2 + K D)) for n steps, in logarithms.
+
+    References
+    ----------
+    S.-Z. Yu, Hidden semi-Markov models, Artificial Intelligence 174, 2010.
+
+    Examples
+    --------
+    Two levels that last six steps each:
+
+    >>> import numpy as np
+    >>> from mercer.hmm import SemiMarkovHMM
+    >>> random = np.random.default_rng(0)
+    >>> X = (np.tile(np.repeat([0.0, 4.0], 6), 30) + random.normal(size=360))[:, None]
+    >>> model = SemiMarkovHMM(2, max_duration=20, random_state=0).fit(X)
+    >>> model.duration_means_.round(1)
+    array([6., 6.])
+    """
+
+    _objective_moves: ClassVar[str | None] = "up"
+    _lists_are_sequences: ClassVar[bool] = True
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": ROWS_ARE_ORDERED,
+        "rows alone": "a state is decoded from the whole sequence, not from its step alone",
+        "memory": "the passes keep several numbers for each step and state",
+    }
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1),
+        "emission": HasFit() | Nothing(),
+        "durations": Choice(*KINDS),
+        "max_duration": Integer(1) | Nothing(),
+        "n_iter": Integer(0),
+        "tol": Real(0),
+        "n_init": Integer(1),
+        "random_state": Seed(),
+        "verbose": Integer(0) | Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        emission: Any = None,
+        durations: str = "poisson",
+        max_duration: int | None = None,
+        n_iter: int = 100,
+        tol: float = 1e-2,
+        n_init: int = 1,
+        random_state: Any = None,
+        verbose: int = 0,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.emission = emission
+        self.durations = durations
+        self.max_duration = max_duration
+        self.n_iter = n_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        if self.emission is not None:
+            tags.input_tags = self.emission.__sklearn_tags__().input_tags
+        return tags
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, lengths: Any = None) -> "SemiMarkovHMM":
+        """Learn the parameters from sequences.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps, n_features), or a list of such arrays
+            Sequences, one after the other. A row of NaN is a missing step.
+        y : ignored
+        lengths : array-like of int, default=None
+            The length of each sequence; None means one.
+
+        Returns
+        -------
+        self
+        """
+        inner = self._make_inner()
+        source, sequences = self._open_steps(inner, X, lengths, reset=True)
+        longest = max(len(part) for part in sequences)
+        # After the only state none can follow: it lasts to the end of every sequence.
+        most = None if self.n_components == 1 else self.max_duration
+        size = longest if most is None else min(most, longest)
+        durations = first_durations(self.durations, self.n_components, size, size < longest)
+        training = SemiMarkovTraining(
+            sequences, inner._letters, inner._emission_prior(), type(self).__name__, inner._exact
+        )
+        engine = ExpectationMaximisation(
+            prepare=lambda: return_at_once(training),
+            start=partial(self._start, source, inner, durations),
+            n_init=self.n_init,
+            max_iter=self.n_iter,
+            tol=self.tol,
+            seed=seed_sequence(self.random_state),
+            subject=type(self).__name__,
+        )
+        fitted = partial(self._attributes_of_best, inner=inner, dtype=source.host_dtype)
+        outcome = self._drive(engine.solve, source, fitted=fitted, max_steps=self.n_init * self.n_iter)
+        run, restart = outcome.state.choose()
+        self.n_iter_ = run.iteration
+        self.history_ = keep_history_of(restart, self.history_)
+        self.log_likelihood_ = float(run.objective)
+        self._conclude(outcome, cure="raise n_iter or tol, or try n_init > 1")
+        return self
+
+    def _make_inner(self) -> ChainFitting:
+        """Return an unfitted copy of the model whose emissions are used."""
+        given = GaussianHMM() if self.emission is None else self.emission
+        if not isinstance(given, ChainFitting):
+            message = (
+                f"{type(self).__name__}: emission must be a hidden Markov model of mercer.hmm; got "
+                f"{type(given).__name__}. Wrap a density in DensityHMM."
+            )
+            raise DataError(message)
+        return clone(given).set_params(n_components=self.n_components)
+
+    def _open_steps(self, inner: ChainFitting, X: Any, lengths: Any, reset: bool) -> tuple[Source, list[Array]]:
+        """Open rows, and cut them into sequences."""
+        subject = type(self).__name__
+        X, joined = join_sequences(subject, X)
+        if joined is not None and lengths is not None:
+            message = f"{subject}: sequences must be given in one way; got a list and lengths. Leave one out."
+            raise DataError(message)
+        source = self._open(inner._encode(X, reset), None, None, reset=reset, ensure_all_finite=False)
+        source.allow_missing()
+        inner._check_rows(source)
+        counts = read_lengths(subject, joined if lengths is None else lengths, source.n_rows)
+        rows, stops = np.ascontiguousarray(source.whole(), dtype=np.float64), np.cumsum(counts)
+        return source, [rows[stop - count : stop] for count, stop in zip(counts, stops, strict=True)]
+
+    def _start(self, source: Source, inner: ChainFitting, durations: StateDurations, training: Any, seed: Any) -> Any:
+        """Return first parameters; a generator of requests."""
+        k = self.n_components
+        rows = yield from draw_rows(source, np.random.default_rng(seed), type(self).__name__)
+        transition = (1.0 - np.eye(k)) / max(1, k - 1)
+        return SemiMarkovParameters(np.full(k, 1.0 / k), transition, durations, inner._first_emission(rows, seed))
+
+    def _attributes_of_best(self, state: Restarts, inner: ChainFitting, dtype: Any) -> dict[str, Any]:
+        parameters = state.choose()[0].parameters
+        # Each state of the solver has a model of its own: what a watch was given must not change later.
+        model = clone(inner)
+        vars(model).update({name: value for name, value in vars(inner).items() if name.endswith("_")})
+        vars(model).update(inner._emission_attributes(parameters.emission, dtype))
+        model.n_features_in_ = self.n_features_in_
+        return {
+            "startprob_": parameters.initial.astype(dtype),
+            "transmat_": parameters.transition.astype(dtype),
+            "duration_parameters_": parameters.durations.parameters.astype(dtype),
+            "duration_means_": parameters.durations.means().astype(dtype),
+            "duration_size_": parameters.durations.size,
+            "duration_is_cut_": parameters.durations.truncated,
+            "emission_": model,
+        }
+
+    def _describe_step(self, number: int, step: Step) -> str:
+        return f"{type(self).__name__}: iteration {number + 1}, log-likelihood {step.objective:.9g}"
+
+    def _prepare_passes(self, longest: int) -> SegmentPasses:
+        """Return the passes of the fitted model, with tables for sequences of a length."""
+        size = self.duration_size_ if self.duration_is_cut_ else longest
+        parameters = np.asarray(self.duration_parameters_, dtype=np.float64)
+        durations = StateDurations(self.durations, parameters, size, self.duration_is_cut_)
+        initial, transition = (np.asarray(part, dtype=np.float64) for part in (self.startprob_, self.transmat_))
+        fitted = SemiMarkovParameters(initial, transition, durations, self.emission_._emission())
+        return SegmentPasses(fitted, type(self).__name__)
+
+    def _read(self, X: Any, lengths: Any) -> tuple[SegmentPasses, list[Array], Any]:
+        check_is_fitted(self, "transmat_")
+        source, sequences = self._open_steps(self.emission_, X, lengths, reset=False)
+        return self._prepare_passes(max(map(len, sequences))), sequences, source.host_dtype
+
+    def decode(self, X: Any, lengths: Any = None) -> tuple[float, Array]:
+        """Return the log probability of the best segmentation, and the state of each step.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps, n_features), or a list of such arrays
+        lengths : array-like of int, default=None
+
+        Returns
+        -------
+        log_prob : float
+        states : array of int of shape (n_steps,)
+        """
+        passes, sequences, _ = self._read(X, lengths)
+        parts = [passes.decode(part) for part in sequences]
+        return sum(best for best, _ in parts), np.concatenate([path for _, path in parts])
+
+    def predict(self, X: Any, lengths: Any = None) -> Array:
+        """Return the state of each step in the best segmentation; see :meth:`decode`."""
+        return self.decode(X, lengths)[1]
+
+    def find_segments(self, X: Any, lengths: Any = None) -> list[Segment]:
+        """Return the segments of the best segmentation of all sequences, in order."""
+        passes, sequences, _ = self._read(X, lengths)
+        segments, offset = [], 0
+        for part in sequences:
+            path = passes.decode(part)[1]
+            cuts = [0, *(np.flatnonzero(np.diff(path)) + 1).tolist(), len(path)]
+            segments += [Segment(offset + a, offset + b, int(path[a])) for a, b in itertools.pairwise(cuts)]
+            offset += len(part)
+        return segments
+
+    def predict_proba(self, X: Any, lengths: Any = None) -> Array:
+        """Return the probability of each state at each step given all steps of its sequence; rows sum to one."""
+        passes, sequences, dtype = self._read(X, lengths)
+        parts = [passes.smooth(part, number)[1] for number, part in enumerate(sequences)]
+        return np.concatenate(parts, dtype=dtype)
+
+    def score(self, X: Any, y: Any = None, lengths: Any = None) -> float:
+        """Compute the log-likelihood of sequences."""
+        passes, sequences, _ = self._read(X, lengths)
+        return float(sum(passes.smooth(part, number)[0].log_likelihood for number, part in enumerate(sequences)))
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Array, Array]:
+        """Draw a sequence.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            The number of steps.
+        random_state : int, Generator, RandomState or None, default=None
+            None takes the parameter of the model.
+
+        Returns
+        -------
+        X : array of shape (n_samples, n_features)
+        states : array of int of shape (n_samples,)
+        """
+        rules: dict[str, Rule] = {"n_samples": Integer(1), "random_state": Seed()}
+        check_parameters(type(self).__name__, rules, {"n_samples": n_samples, "random_state": random_state})
+        check_is_fitted(self, "transmat_")
+        random = np.random.default_rng(seed_sequence(self.random_state if random_state is None else random_state))
+        p, states = self._prepare_passes(n_samples).parameters, np.empty(n_samples, dtype=np.intp)
+        start, state = 0, int(random.choice(len(p.initial), p=p.initial / p.initial.sum()))
+        while start < n_samples:
+            stop = start + p.durations.draw(state, random)
+            states[start:stop] = state
+            start, row = stop, p.transition[state]
+            state = int(random.choice(len(row), p=row / row.sum())) if row.any() else state
+        return p.emission.draw(states, random), states
