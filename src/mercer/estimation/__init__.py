@@ -7,8 +7,10 @@ posteriors on grids, Fisher information, simulated risk, model comparison and av
 
 from mercer._base.density import Density, as_density
 from mercer._solver.quadrature import Integral, integrate_box
+from mercer.estimation._averaged import AveragedDensity
 from mercer.estimation._averaging import ModelAveragingClassifier, ModelAveragingRegressor
 from mercer.estimation._comparison import (
+    DensitySelection,
     ModelComparison,
     akaike_criterion,
     bayes_factor,
@@ -16,6 +18,7 @@ from mercer.estimation._comparison import (
     compare_models,
     description_length,
     model_probabilities,
+    select_density,
 )
 from mercer.estimation._conjugate import Conjugate, PredictiveDensity
 from mercer.estimation._conjugate_families import (
@@ -27,7 +30,8 @@ from mercer.estimation._conjugate_families import (
     GammaPoisson,
 )
 from mercer.estimation._continuous import ExponentialDensity, GaussianDensity, LaplaceDensity, UniformDensity
-from mercer.estimation._density import IndependentDensity, MixtureDensity, log_likelihood
+from mercer.estimation._data_likelihood import log_likelihood, log_likelihood_gradient
+from mercer.estimation._density import IndependentDensity, MixtureDensity
 from mercer.estimation._discrete import (
     BernoulliDensity,
     BinomialDensity,
@@ -65,6 +69,7 @@ from mercer.estimation._simulation import (
 from mercer.estimation._transformed import TransformedDensity
 
 __all__ = [
+    "AveragedDensity",
     "BernoulliDensity",
     "BetaBernoulli",
     "BetaBinomial",
@@ -74,6 +79,7 @@ __all__ = [
     "CategoricalDensity",
     "Conjugate",
     "Density",
+    "DensitySelection",
     "DirichletCategorical",
     "Estimate",
     "EstimatorRisk",
@@ -122,6 +128,7 @@ __all__ = [
     "kl_divergence",
     "laplace_evidence",
     "log_likelihood",
+    "log_likelihood_gradient",
     "maximum_a_posteriori",
     "maximum_entropy",
     "maximum_likelihood",
@@ -131,6 +138,7 @@ __all__ = [
     "optimal_prediction",
     "quadrature_evidence",
     "running_means",
+    "select_density",
     "simulate_large_samples",
     "simulate_risk",
     "standardised_sums",
