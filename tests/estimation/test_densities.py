@@ -285,3 +285,11 @@ def test_parameters_out_of_range_are_refused(make, words):
 def test_data_without_a_maximum_are_refused(fit, words):
     with pytest.raises(DataError, match=words):
         fit()
+
+
+def test_a_transformed_density_is_zero_where_the_function_does_not_reach():
+    log_normal = TransformedDensity(GaussianDensity(0.2, 0.5), np.exp, np.log, np.exp)
+    x = np.array([-3.0, 0.5, 2.0, np.nan])
+    wanted = stats.lognorm(np.sqrt(0.5), scale=np.exp(0.2)).logpdf(x)
+    np.testing.assert_allclose(log_normal.logpdf(x), wanted)
+    assert log_normal.logpdf(-3.0) == -np.inf

@@ -288,13 +288,13 @@ def select_density(
     splits = _make_splits(cv, X, random_state)
     held, trained, errors = [], [], []
     for name, candidate in candidates.items():
-        losses, shares, training = [], [], []
+        parts, weights, training = [], [], []
         for train, test in splits:
             fitted = _fit(name, candidate, X[train], weight[train])
-            losses.append(-_log_density(fitted, X[test]))
-            shares.append(weight[test])
+            parts.append(-_log_density(fitted, X[test]))
+            weights.append(weight[test])
             training.append(np.average(-_log_density(fitted, X[train]), weights=weight[train]))
-        losses, shares = np.concatenate(losses), np.concatenate(shares)
+        losses, shares = np.concatenate(parts), np.concatenate(weights)
         mean = np.average(losses, weights=shares) if np.isfinite(losses[shares > 0]).all() else np.inf
         held.append(mean)
         trained.append(np.mean(training))
