@@ -1,5 +1,7 @@
 """Densities: they integrate to one, are fitted by maximum likelihood, and say so where data do not fit."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -25,6 +27,7 @@ from mercer.estimation import (
     UniformDensity,
     data_log_likelihood,
     integrate_box,
+    log_likelihood_gradient,
 )
 
 CONTINUOUS = [
@@ -131,6 +134,72 @@ def test_log_likelihoods_add_up_and_do_not_underflow():
     assert data_log_likelihood(density, x[:3], [2, 0, 1]) == pytest.approx(data_log_likelihood(density, x[[0, 0, 2]]))
 
 
+@pytest.mark.catalogue("PE-01")
+@pytest.mark.parametrize("density", [one for one in FITTED if not isinstance(one, UniformDensity)])
+def test_gradients_of_the_log_likelihood_are_those_of_differences_and_vanish_at_the_fit(density):
+    x = density.sample(60, random_state=3)
+    weight = np.arange(60) % 4
+    names = list(density.parameters())
+
+    def value(theta, weight=weight):
+        moved = type(density)(**{**vars(density), **dict(zip(names, theta, strict=True))})
+        return data_log_likelihood(moved, x, weight)
+
+    here = np.array([float(value) for value in density.parameters().values()])
+    steps = 1e-5 * np.eye(len(here))
+    wanted = [(value(here + step) - value(here - step)) / 2e-5 for step in steps]
+    np.testing.assert_allclose(log_likelihood_gradient(density, x, sample_weight=weight), wanted, rtol=2e-4, atol=2e-4)
+    # The gradient of two data sets is the sum of theirs.
+    parts = log_likelihood_gradient(density, x[:25]) + log_likelihood_gradient(density, x[25:])
+    np.testing.assert_allclose(log_likelihood_gradient(density, x), parts, rtol=1e-9)
+    # Maximum likelihood: the gradient is zero, but for the median of a Laplace density, where it changes its sign.
+    slope = log_likelihood_gradient(density.fit(x, weight), x, sample_weight=weight)
+    if not isinstance(density, LaplaceDensity):
+        np.testing.assert_allclose(slope, 0.0, atol=1e-6 * weight.sum())
+
+
+@pytest.mark.catalogue("PE-01")
+def test_a_supplied_score_and_differences_give_one_gradient_at_any_size():
+    x = np.random.default_rng(0).normal(1.0, 2.0, 100_000)
+
+    def log_density(x, theta):
+        return -0.5 * ((x - theta[0]) / theta[1]) ** 2 - np.log(theta[1])
+
+    def score(x, theta):
+        z = (x - theta[0]) / theta[1]
+        return np.stack([z / theta[1], (z**2 - 1) / theta[1]], axis=1)
+
+    by_score = log_likelihood_gradient(log_density, x, [0.5, 1.5], score=score)
+    np.testing.assert_allclose(log_likelihood_gradient(log_density, x, [0.5, 1.5]), by_score, rtol=1e-6)
+    exact = [(x - 0.5).sum() / 1.5**2, (((x - 0.5) / 1.5) ** 2 - 1).sum() / 1.5]
+    np.testing.assert_allclose(by_score, exact, rtol=1e-10)
+    with pytest.raises(DataError, match="has no score by its parameters"):
+        log_likelihood_gradient(MixtureDensity([GaussianDensity()], [1.0]), x[:3])
+
+
+@pytest.mark.catalogue("PE-04")
+def test_the_unbiased_variance_is_right_on_average_over_all_samples_and_the_most_likely_one_is_not():
+    # All 4^3 samples of three draws from four equally likely values: an expectation without any simulation.
+    values = np.array([-1.0, 0.5, 2.0, 7.0])
+    samples = [np.array(s) for s in itertools.product(values, repeat=3) if len(set(s)) > 1]
+    count = 4**3  # samples of one value have variance zero and no density
+    truth = values.var()
+    for ddof, factor in ((0, 2 / 3), (1, 1.0)):
+        mean = sum(GaussianDensity(ddof=ddof).fit(sample).variance for sample in samples) / count
+        assert mean == pytest.approx(factor * truth)
+        rows = [np.column_stack([sample, -2 * sample]) for sample in samples]
+        density = MultivariateGaussianDensity.standard(2, ddof=ddof, regularization=1e-3)
+        matrices = sum(density.fit(row).covariance - 1e-3 * np.eye(2) for row in rows) / count
+        np.testing.assert_allclose(matrices, factor * truth * np.array([[1.0, -2.0], [-2.0, 4.0]]), atol=1e-9)
+    # Weights are repetitions, also in n - 1; the option stays with the density and is no parameter.
+    weighted = GaussianDensity(ddof=1).fit([1.0, 4.0], [2, 3])
+    assert weighted.variance == pytest.approx(np.var([1, 1, 4, 4, 4], ddof=1))
+    assert weighted.ddof == 1
+    assert list(weighted.parameters()) == ["mean", "variance"]
+    with pytest.raises(DataError, match="needs total weight above 1; got 1"):
+        GaussianDensity(ddof=1).fit([2.0])
+
+
 def test_parameters_broadcast_over_many_variables_and_samples_follow_the_density():
     many = PoissonDensity(np.array([1.0, 5.0, 20.0]))
     x = many.sample(20_000, random_state=0)
@@ -216,3 +285,11 @@ def test_parameters_out_of_range_are_refused(make, words):
 def test_data_without_a_maximum_are_refused(fit, words):
     with pytest.raises(DataError, match=words):
         fit()
+
+
+def test_a_transformed_density_is_zero_where_the_function_does_not_reach():
+    log_normal = TransformedDensity(GaussianDensity(0.2, 0.5), np.exp, np.log, np.exp)
+    x = np.array([-3.0, 0.5, 2.0, np.nan])
+    wanted = stats.lognorm(np.sqrt(0.5), scale=np.exp(0.2)).logpdf(x)
+    np.testing.assert_allclose(log_normal.logpdf(x), wanted)
+    assert log_normal.logpdf(-3.0) == -np.inf

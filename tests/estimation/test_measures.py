@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from mercer.estimation import (
     GaussianDensity,
     GenerativeRegression,
     LaplaceDensity,
+    MultivariateGaussianDensity,
     cross_entropy,
     entropy,
     gaussian_divergence,
@@ -60,6 +62,45 @@ def test_the_divergence_of_gaussians_is_the_integral():
         return np.exp(logs) * (logs - second.logpdf(x[:, 0]))
 
     assert gaussian_divergence(first, second) == pytest.approx(integrate_box(integrand, [-25.0], [25.0]).value)
+
+
+@pytest.mark.catalogue("PE-28")
+def test_measures_have_the_values_of_coding_theory():
+    # Dyadic probabilities: the entropy in bits is the mean length of their code words 0, 10, 110, 111.
+    dyadic = np.array([1 / 2, 1 / 4, 1 / 8, 1 / 8])
+    lengths = np.array([1, 2, 3, 3])
+    assert entropy(dyadic, base=2) == pytest.approx(dyadic @ lengths)
+    # Coding a source p by the words of q costs the cross-entropy, and the divergence is the waste.
+    p = np.array([0.1, 0.2, 0.3, 0.4])
+    assert cross_entropy(p, dyadic, base=2) == pytest.approx(p @ lengths)
+    assert kl_divergence(p, dyadic, base=2) == pytest.approx(p @ lengths - entropy(p, base=2))
+    # A binary symmetric channel that flips one bit in ten with fair input carries 1 - H(0.1) bits.
+    flip = 0.1
+    channel = 0.5 * np.array([[1 - flip, flip], [flip, 1 - flip]])
+    capacity = 1 + flip * np.log2(flip) + (1 - flip) * np.log2(1 - flip)
+    assert mutual_information(channel, base=2) == pytest.approx(capacity)
+    # A function of the other variable carries all its entropy; rows and columns of zeros change nothing.
+    assert mutual_information(np.diag(dyadic), base=2) == pytest.approx(1.75)
+    assert mutual_information(np.pad(channel, 1), base=2) == pytest.approx(capacity)
+    # SciPy's values, row by row of a table.
+    table, other = RANDOM.dirichlet(np.ones(5), 6), RANDOM.dirichlet(np.ones(5), 6)
+    np.testing.assert_allclose(entropy(table), scipy.stats.entropy(table, axis=1))
+    np.testing.assert_allclose(kl_divergence(table, other), scipy.stats.entropy(table, other, axis=1))
+
+
+@pytest.mark.catalogue("PE-28")
+def test_processing_loses_information_and_the_divergence_of_gaussian_rows_survives_a_change_of_coordinates():
+    joint = RANDOM.random((4, 5))
+    merged = np.column_stack([joint[:, :2].sum(axis=1), joint[:, 2:]])
+    assert mutual_information(merged) < mutual_information(joint)
+    first = MultivariateGaussianDensity([0.0, 1.0, 2.0], np.diag([1.0, 2.0, 0.5]) + 0.2)
+    second = MultivariateGaussianDensity([1.0, 0.0, 2.0], np.diag([2.0, 1.0, 1.5]) - 0.1)
+    A = RANDOM.normal(size=(3, 3))
+    moved = [MultivariateGaussianDensity(A @ g.mean + 1, A @ g.covariance @ A.T) for g in (first, second)]
+    assert gaussian_divergence(*moved) == pytest.approx(gaussian_divergence(first, second))
+    x = first.sample(200_000, random_state=0)
+    assert np.mean(first.logpdf(x) - second.logpdf(x)) == pytest.approx(gaussian_divergence(first, second), abs=0.02)
+    assert gaussian_divergence(first, second) != pytest.approx(gaussian_divergence(second, first))
 
 
 @pytest.mark.catalogue("PE-26", "PL-36")

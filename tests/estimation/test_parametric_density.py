@@ -2,8 +2,19 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 
-from mercer.estimation import GaussianDensity, maximum_likelihood
+from mercer.errors import DataError
+from mercer.estimation import (
+    GaussianDensity,
+    IndependentDensity,
+    LaplaceDensity,
+    PoissonDensity,
+    UniformDensity,
+    maximum_likelihood,
+    select_density,
+)
+from mercer.neighbors import KernelDensity
 from mercer.optim import check_gradient, minimize_stochastic
 
 
@@ -60,3 +71,42 @@ def test_a_few_observations_at_a_time_come_near_the_same(sample):
         random_state=0,
     )
     np.testing.assert_allclose(result.x, [sample.mean(), np.log(sample.std())], atol=0.1)
+
+
+@pytest.mark.catalogue("DE-04")
+@pytest.mark.parametrize("cv", [5, "one test set"])
+def test_the_choice_is_validated_by_observations_that_were_left_out(cv):
+    # Twelve bins fit the training rows better than the truth, a Gaussian; held-out rows say otherwise.
+    x = np.random.default_rng(4).normal(size=(60, 1))
+    candidates = {
+        "gaussian": IndependentDensity(GaussianDensity()),
+        "many bumps": KernelDensity(bandwidth=0.03),
+        "laplace": IndependentDensity(LaplaceDensity()),
+    }
+    splits = cv if cv == 5 else [(np.arange(40), np.arange(40, 60))]
+    chosen = select_density(candidates, x, cv=splits, random_state=0)
+    assert chosen.best_name == "gaussian"
+    assert chosen.names[int(np.argmin(chosen.training_cross_entropies))] == "many bumps"
+    fitted = chosen.best.density
+    assert (fitted.mean[0], fitted.variance[0]) == (pytest.approx(x.mean()), pytest.approx(x.var()))
+    if cv != 5:
+        train, test = x[:40], x[40:]
+        wanted = -scipy.stats.norm(train.mean(), train.std()).logpdf(test).mean()
+        assert chosen.cross_entropies[0] == pytest.approx(wanted)
+        losses = -scipy.stats.norm(train.mean(), train.std()).logpdf(test)
+        assert chosen.standard_errors[0] == pytest.approx(losses.std() / np.sqrt(20))
+
+
+@pytest.mark.catalogue("DE-04")
+def test_held_out_cross_entropy_weighs_rows_and_excludes_what_cannot_be():
+    x = np.arange(12.0) % 5
+    weight = np.array([1, 2, 1, 3, 1, 1, 2, 1, 1, 1, 2, 1])
+    split = [(np.arange(0, 12, 2), np.arange(1, 12, 2))]
+    train, test = x[::2].repeat(weight[::2]), x[1::2].repeat(weight[1::2])
+    candidates = {"poisson": PoissonDensity(), "uniform": UniformDensity()}
+    found = select_density(candidates, x, cv=split, sample_weight=weight)
+    assert found.cross_entropies[0] == pytest.approx(-scipy.stats.poisson(train.mean()).logpmf(test).mean())
+    outside = select_density(candidates, [0, 0, 1, 2, 9], cv=[([0, 1, 2, 3], [4])])
+    assert outside.cross_entropies[1] == np.inf
+    with pytest.raises(DataError, match="some candidate must give every held-out observation a density"):
+        select_density({"uniform": UniformDensity()}, [0.0, 1.0, 9.0], cv=[([0, 1], [2])])

@@ -91,6 +91,28 @@ def test_the_likelihood_never_falls_and_its_gradient_vanishes_at_the_end(blobs, 
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.catalogue("DE-06")
+def test_of_several_restarts_the_most_likely_is_kept():
+    # Six far clusters and six components: starts at random rows often end with two components in one cluster.
+    random = np.random.default_rng(0)
+    centres = 20.0 * np.array([[0, 0], [1, 0], [0, 1], [5, 5], [6, 5], [5, 6]])
+    X = (centres[:, None] + random.normal(size=(6, 30, 2))).reshape(-1, 2)
+    settings = {"init_params": "random_from_data", "random_state": 3, "max_iter": 300}
+    models = [GaussianMixture(6, n_init=count, **settings).fit(X) for count in (1, 2, 4, 8, 16)]
+    values = [model.lower_bound_ for model in models]
+    # A restart more never lowers the best, since restarts are those of fewer and one more; here it raises it.
+    assert (np.diff(values) >= -1e-12).all()
+    assert values[-1] > values[0] + 0.05
+    best = models[-1]
+    # The model that is kept is the one of that value: its record, its score, and all six clusters told apart.
+    assert best.score(X) == pytest.approx(best.lower_bound_, rel=1e-9)
+    assert best.history_["objective"][-1] == pytest.approx(best.lower_bound_, rel=1e-9)
+    assert len(best.history_["objective"]) == best.n_iter_
+    assert adjusted_rand_score(np.repeat(np.arange(6), 30), best.predict(X)) == 1.0
+    assert adjusted_rand_score(np.repeat(np.arange(6), 30), models[0].predict(X)) < 1.0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.catalogue("DE-09")
 def test_the_m_step_maximises_q_and_the_bound_is_q_plus_the_entropy(blobs):
     X = blobs[0][::10]

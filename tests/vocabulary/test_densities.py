@@ -34,9 +34,11 @@ from mercer.estimation import (
     fisher_information,
     grid_posterior,
     laplace_evidence,
+    log_likelihood_gradient,
     maximum_a_posteriori,
     monte_carlo_evidence,
     quadrature_evidence,
+    select_density,
     simulate_large_samples,
     simulate_risk,
     standardised_sums,
@@ -56,6 +58,9 @@ ARGUMENTS = {
     "mean": [0.0, 1.0],
     "covariance": [[2.0, 0.5], [0.5, 1.0]],
     "belief": BetaGeometric(2.0, 3.0),
+    "family": GaussianDensity,
+    "points": [[0.0, 1.0], [2.0, 0.5]],
+    "log_weights": [-0.5, -1.0],
     "function": np.exp,
     "inverse": np.log,
     "slope": np.exp,
@@ -250,6 +255,25 @@ def take_monte_carlo(density, x):
     assert np.isfinite(monte_carlo_evidence(gaussian_mean, density, [start], 50, random_state=0).log_value)
 
 
+def take_gradient(density, x):
+    slopes = log_likelihood_gradient(density, x)
+    assert slopes.shape[-1] == density.score(x).shape[-1]
+    # The sum of the scores of the observations, one by one.
+    np.testing.assert_allclose(slopes, sum(density.score(x[i : i + 1])[0] for i in range(len(x))), rtol=1e-9, atol=1e-9)
+
+
+def take_selection(density, x):
+    class Known(GaussianDensity):
+        def fit(self, X, sample_weight=None):
+            return self
+
+    broad = Known(0.0, 100.0)
+    found = select_density({"it": density, "broad": broad}, x, cv=3, random_state=0)
+    # A known density is judged by all observations, whatever the folds.
+    assert found.cross_entropies[1] == pytest.approx(-log_of(broad, x.reshape(len(x), -1)).mean())
+    assert found.best_name == found.names[int(np.argmin(found.cross_entropies))]
+
+
 def take_as_density(density, x):
     assert isinstance(as_density(density), Density)
 
@@ -301,6 +325,7 @@ CONTINUOUS = NUMBERS - WHOLE
 ON_THE_LINE = {name for name in CONTINUOUS if finite_far_away(as_density(DENSITIES[name]))}
 INFORMATIVE = having(lambda one: hasattr(one, "fisher_information") and getattr(one, "_fixed_support", True))
 SINGLE = INFORMATIVE & NUMBERS & having(lambda one: not any(map(np.ndim, as_density(one).parameters().values())))
+SCORED = INFORMATIVE & NUMBERS & having(lambda density: hasattr(density, "score"))
 WITH_MOMENTS = NUMBERS & having(lambda density: hasattr(as_density(density), "variance"))
 GAUSSIAN_ROWS = having(lambda density: hasattr(density, "means_")) | (
     having(lambda density: getattr(density, "is_gaussian", False)) - NUMBERS
@@ -317,6 +342,8 @@ RECIPES = {
     "estimation.MixtureDensity": (take_mixture, ALL),
     "estimation.data_log_likelihood": (take_log_likelihood, ALL),
     "estimation.simulate_risk": (take_simulated_risk, ALL),
+    "estimation.select_density": (take_selection, ALL),
+    "estimation.log_likelihood_gradient": (take_gradient, SCORED),
     "estimation.IndependentDensity": (take_independent, NUMBERS),
     "estimation.TransformedDensity": (take_transformed, NUMBERS),
     "estimation.GenerativeRegression": (take_generative, CONTINUOUS),

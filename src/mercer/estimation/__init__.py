@@ -8,8 +8,10 @@ posteriors on grids, Fisher information, simulated risk, model comparison and av
 from mercer._base.density import Density, as_density
 from mercer._renaming import forward_old_names
 from mercer._solver.quadrature import Integral, integrate_box
+from mercer.estimation._averaged import AveragedDensity
 from mercer.estimation._averaging import ModelAveragingClassifier, ModelAveragingRegressor
 from mercer.estimation._comparison import (
+    DensitySelection,
     ModelComparison,
     akaike_criterion,
     bayes_factor,
@@ -17,6 +19,7 @@ from mercer.estimation._comparison import (
     compare_models,
     description_length,
     model_probabilities,
+    select_density,
 )
 from mercer.estimation._conjugate import Conjugate, PredictiveDensity
 from mercer.estimation._conjugate_families import (
@@ -33,7 +36,8 @@ from mercer.estimation._continuous import (
     LaplaceDensity,
     UniformDensity,
 )
-from mercer.estimation._density import IndependentDensity, MixtureDensity, data_log_likelihood
+from mercer.estimation._data_likelihood import data_log_likelihood, log_likelihood_gradient
+from mercer.estimation._density import IndependentDensity, MixtureDensity
 from mercer.estimation._discrete import (
     BernoulliDensity,
     BinomialDensity,
@@ -72,6 +76,7 @@ from mercer.estimation._simulation import (
 from mercer.estimation._transformed import TransformedDensity
 
 __all__ = [
+    "AveragedDensity",
     "BernoulliDensity",
     "BetaBernoulli",
     "BetaBinomial",
@@ -81,6 +86,7 @@ __all__ = [
     "CategoricalDensity",
     "Conjugate",
     "Density",
+    "DensitySelection",
     "DirichletCategorical",
     "Estimate",
     "EstimatorRisk",
@@ -130,6 +136,7 @@ __all__ = [
     "james_stein_risk",
     "kl_divergence",
     "laplace_evidence",
+    "log_likelihood_gradient",
     "maximum_a_posteriori",
     "maximum_entropy",
     "maximum_likelihood",
@@ -139,6 +146,7 @@ __all__ = [
     "optimal_prediction",
     "quadrature_evidence",
     "running_means",
+    "select_density",
     "simulate_large_samples",
     "simulate_risk",
     "standardised_sums",

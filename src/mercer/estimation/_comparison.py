@@ -5,11 +5,16 @@ from typing import Any
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import check_cv
 
-from mercer._base.reading import read_numbers, read_probabilities
-from mercer.errors import DataError
+from mercer._base.density import as_density
+from mercer._base.randomness import seed_sequence
+from mercer._base.reading import read_numbers, read_probabilities, read_weight
+from mercer.errors import DataError, ParameterError
 
 __all__ = [
+    "DensitySelection",
     "ModelComparison",
     "akaike_criterion",
     "bayes_factor",
@@ -17,6 +22,7 @@ __all__ = [
     "compare_models",
     "description_length",
     "model_probabilities",
+    "select_density",
 ]
 
 
@@ -213,3 +219,120 @@ def description_length(log_likelihood: Any, n_parameters: Any, n_samples: Any) -
     105.868
     """
     return bayesian_criterion(log_likelihood, n_parameters, n_samples) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class DensitySelection:
+    """What held-out observations say of several densities.
+
+    Attributes
+    ----------
+    names : list of str
+        The candidates.
+    cross_entropies : ndarray of shape (n_candidates,)
+        Minus the mean log-density of observations that were left out; the least is best.
+    standard_errors : ndarray of shape (n_candidates,)
+        Of these means, over observations.
+    training_cross_entropies : ndarray of shape (n_candidates,)
+        The same of the observations that each was fitted to, which favours the flexible.
+    best : density
+        The candidate of least held-out cross-entropy, fitted to all observations.
+    best_name : str
+        Its name.
+    """
+
+    names: list[str]
+    cross_entropies: np.ndarray
+    standard_errors: np.ndarray
+    training_cross_entropies: np.ndarray
+    best: Any
+    best_name: str
+
+
+def select_density(
+    candidates: Any, X: Any, *, cv: Any = 5, sample_weight: Any = None, random_state: Any = None
+) -> DensitySelection:
+    """Fit densities to parts of the observations and judge each by the rest: cross-entropy that is validated.
+
+    Parameters
+    ----------
+    candidates : dict of str to density
+        Of any kind; each is fitted anew for each part.
+    X : array-like of shape (n,) or (n, d)
+        Observations.
+    cv : int, splitter or iterable of splits, default=5
+        The parts, as scikit-learn's cross-validation has them; a number of folds shuffles the observations. A single
+        split is a test set.
+    sample_weight : array-like of shape (n,) or None, default=None
+        Weights; a weight of two is the observation twice.
+    random_state : None, int, RandomState or Generator, default=None
+        The seed of the shuffle.
+
+    Returns
+    -------
+    DensitySelection
+
+    Examples
+    --------
+    >>> from mercer.estimation import ExponentialDensity, GammaDensity, GaussianDensity, select_density
+    >>> x = GammaDensity(3.0, 1.0).sample(400, random_state=0)
+    >>> candidates = {"gaussian": GaussianDensity(), "gamma": GammaDensity(), "exponential": ExponentialDensity()}
+    >>> select_density(candidates, x, random_state=0).best_name
+    'gamma'
+    """
+    if not isinstance(candidates, dict) or not candidates:
+        message = f"select_density: candidates must be a dict of names and densities; got {type(candidates).__name__}."
+        raise ParameterError(message)
+    X = np.asarray(X, dtype=np.float64)
+    weight = read_weight("select_density", sample_weight, len(X))
+    splits = _make_splits(cv, X, random_state)
+    held, trained, errors = [], [], []
+    for name, candidate in candidates.items():
+        parts, weights, training = [], [], []
+        for train, test in splits:
+            fitted = _fit(name, candidate, X[train], weight[train])
+            parts.append(-_log_density(fitted, X[test]))
+            weights.append(weight[test])
+            training.append(np.average(-_log_density(fitted, X[train]), weights=weight[train]))
+        losses, shares = np.concatenate(parts), np.concatenate(weights)
+        mean = np.average(losses, weights=shares) if np.isfinite(losses[shares > 0]).all() else np.inf
+        held.append(mean)
+        trained.append(np.mean(training))
+        spread = np.average((losses - mean) ** 2, weights=shares) if np.isfinite(mean) else np.nan
+        errors.append(np.sqrt(spread / shares.sum()))
+    if not np.isfinite(held).any():
+        message = "select_density: some candidate must give every held-out observation a density; got none. Add one."
+        raise DataError(message)
+    best = list(candidates)[int(np.argmin(held))]
+    return DensitySelection(
+        list(candidates),
+        np.array(held),
+        np.array(errors),
+        np.array(trained),
+        _fit(best, candidates[best], X, weight),
+        best,
+    )
+
+
+def _make_splits(cv: Any, X: np.ndarray, random_state: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    if isinstance(cv, int) and not isinstance(cv, bool):
+        if not 2 <= cv <= len(X):
+            message = f"select_density: cv must be an integer in [2, {len(X)}], the observations; got {cv}."
+            raise DataError(message)
+        order = np.random.default_rng(seed_sequence(random_state)).permutation(len(X))
+        folds = np.array_split(order, cv)
+        return [(np.setdiff1d(order, fold), np.sort(fold)) for fold in folds]
+    return list(check_cv(cv).split(X))
+
+
+def _fit(name: str, candidate: Any, X: np.ndarray, weight: np.ndarray) -> Any:
+    # An estimator returns itself from fit: each part needs its own.
+    density = clone(candidate) if isinstance(candidate, BaseEstimator) else candidate
+    if (weight == 1).all():
+        return as_density(density, f"select_density: {name}").fit(X)
+    return as_density(density, f"select_density: {name}").fit(X[weight > 0], sample_weight=weight[weight > 0])
+
+
+def _log_density(density: Any, X: np.ndarray) -> np.ndarray:
+    logs = np.asarray(as_density(density, "select_density").logpdf(X), dtype=np.float64)
+    return logs.reshape(len(X), -1).sum(axis=1)

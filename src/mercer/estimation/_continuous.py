@@ -1,6 +1,6 @@
 """Densities of one real number: Gaussian, Laplace, uniform and exponential."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +27,8 @@ class GaussianDensity(NumberDensity):
         m.
     variance : float or array, default=1.0
         v; maximum likelihood divides the squared distances from the mean by n. As a prior of strength l, v = 1 / l.
+    ddof : {0, 1}, default=0
+        `fit` divides by n - ddof: 0 for maximum likelihood, 1 for an unbiased variance.
 
     Examples
     --------
@@ -37,19 +39,31 @@ class GaussianDensity(NumberDensity):
 
     mean: Any = 0.0
     variance: Any = 1.0
+    ddof: int = field(default=0, repr=False, kw_only=True)
     is_gaussian: ClassVar[bool] = True
+    _known: ClassVar[tuple[str, ...]] = ("ddof",)
     _ranges: ClassVar[dict[str, tuple[float, float, str]]] = {"mean": _LINE, "variance": _POSITIVE}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ddof not in (0, 1):
+            message = f"GaussianDensity: ddof must be 0 or 1; got {self.ddof!r}."
+            raise ParameterError(message)
 
     def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "GaussianDensity":
         mean = (weight * x).sum(axis=0) / weight.sum()
-        variance = (weight * (x - mean) ** 2).sum(axis=0) / weight.sum()
+        divisor = weight.sum() - self.ddof
+        if divisor <= 0:
+            message = f"GaussianDensity: the unbiased variance needs total weight above 1; got {weight.sum():g}."
+            raise DataError(message)
+        variance = (weight * (x - mean) ** 2).sum(axis=0) / divisor
         if not np.all(variance > 0):
             message = (
                 "GaussianDensity: the variance of constant observations is zero, and the density has no bound. "
                 "Give more rows, or drop the constant column."
             )
             raise DataError(message)
-        return GaussianDensity(mean, variance)
+        return GaussianDensity(mean, variance, ddof=self.ddof)
 
     def _logpdf(self, x: np.ndarray) -> np.ndarray:
         return -0.5 * (_LOG_TWO_PI + np.log(self.variance) + (x - self.mean) ** 2 / self.variance)

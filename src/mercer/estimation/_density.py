@@ -18,10 +18,10 @@ from mercer._base.density import as_density, stack_draws, stack_logs
 from mercer._base.randomness import generators, seed_sequence
 from mercer._base.reading import read_probabilities, read_weight
 from mercer._plain import plain
-from mercer.errors import DataError
+from mercer.errors import DataError, UnsupportedError
 from mercer.estimation._family import Family, read_rows
 
-__all__ = ["IndependentDensity", "MixtureDensity", "NumberDensity", "data_log_likelihood"]
+__all__ = ["IndependentDensity", "MixtureDensity", "NumberDensity"]
 
 Own = TypeVar("Own", bound="NumberDensity")
 
@@ -151,11 +151,11 @@ class NumberDensity(Family):
 
     def _score(self, x: np.ndarray) -> tuple[Any, ...]:
         message = f"{type(self).__name__}: has no score in closed form; use numerical_gradient of mercer.optim."
-        raise NotImplementedError(message)
+        raise UnsupportedError(message)
 
     def _information(self) -> list[list[Any]]:
         message = f"{type(self).__name__}: has no Fisher information in closed form; use fisher_information."
-        raise NotImplementedError(message)
+        raise UnsupportedError(message)
 
 
 @plain
@@ -334,37 +334,3 @@ class MixtureDensity:
 
     def _members(self) -> list[Any]:
         return [as_density(density, "MixtureDensity") for density in self.densities]
-
-
-def data_log_likelihood(density: Any, X: Any, sample_weight: Any = None) -> float:
-    """Return the log-likelihood of a data set: the sum of the log-densities of its observations.
-
-    Sums of logarithms do not underflow, however many observations there are.
-
-    Parameters
-    ----------
-    density : density, or callable
-        Of any kind (see :class:`Density`), or a function from observations to their log-densities.
-    X : array-like
-        Observations.
-    sample_weight : array-like of shape (n,) or None, default=None
-        Weights; a weight of two is the observation twice.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from mercer.estimation import GeometricDensity, data_log_likelihood
-    >>> float(np.exp(data_log_likelihood(GeometricDensity(0.5), [0, 2])))
-    0.0625
-    """
-    named = any(hasattr(density, name) for name in ("logpdf", "logpmf", "score_samples"))
-    formula = density if callable(density) and not named else as_density(density, "data_log_likelihood").logpdf
-    logs = np.asarray(formula(X), dtype=np.float64)
-    weight = read_weight("data_log_likelihood", sample_weight, logs.shape[0]) if sample_weight is not None else None
-    if weight is None:
-        return float(logs.sum())
-    # A row of weight zero is absent, even where its density is zero.
-    return float(np.where(weight > 0, weight * np.where(weight > 0, logs, 0.0), 0.0).sum())

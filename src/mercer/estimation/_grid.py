@@ -11,7 +11,7 @@ from mercer._base.reading import read_numbers, read_weight
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._likelihood import log_prior
 
-__all__ = ["GridPosterior", "grid_posterior"]
+__all__ = ["GridPosterior", "grid_posterior", "measure_cells"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class GridPosterior:
     @property
     def probabilities(self) -> np.ndarray:
         """The share of each point of the grid; they sum to one."""
-        mass = np.exp(self.log_density) * _cell_sizes(self.axes)
+        mass = np.exp(self.log_density) * measure_cells(self.axes)
         return mass / mass.sum()
 
     @property
@@ -68,7 +68,7 @@ class GridPosterior:
         ndarray
         """
         other = tuple(i for i in range(len(self.axes)) if i != number)
-        return self.probabilities.sum(axis=other) / _cell_sizes((self.axes[number],))
+        return self.probabilities.sum(axis=other) / measure_cells((self.axes[number],))
 
     def credible_interval(self, level: float = 0.95, number: int = 0) -> tuple[float, float]:
         """Return the interval that leaves equal shares on both sides.
@@ -173,7 +173,7 @@ def grid_posterior(
     for at in np.ndindex(logs.shape):
         logs[at] = _log_joint(log_density, prior, X, weight, points[at])
     # The integral of likelihood times prior by trapezoids, in log space: with many observations it underflows.
-    total = float(logsumexp(logs, b=_cell_sizes(grid)))
+    total = float(logsumexp(logs, b=measure_cells(grid)))
     if not np.isfinite(total):
         message = "grid_posterior: likelihood times prior is zero, or not a number, on all of the grid. Widen it."
         raise DataError(message)
@@ -205,7 +205,7 @@ def _check_axis(axis: Any) -> np.ndarray:
     return values
 
 
-def _cell_sizes(axes: tuple[np.ndarray, ...]) -> np.ndarray:
+def measure_cells(axes: tuple[np.ndarray, ...]) -> np.ndarray:
     """Return the trapezoid weights of the points of a grid."""
     sizes = np.ones(())
     for axis in axes:

@@ -49,9 +49,13 @@ class TransformedDensity:
         return replace(self, density=self._inner().fit(x, sample_weight=sample_weight))
 
     def logpdf(self, X: Any) -> np.ndarray:
-        """Return the log-density of each number."""
-        x = self.inverse(np.asarray(X, dtype=np.float64))
-        return self._inner().logpdf(x) - np.log(np.abs(self.slope(x)))
+        """Return the log-density of each number; minus infinity where f does not reach."""
+        y = np.asarray(X, dtype=np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            x = np.asarray(self.inverse(y), dtype=np.float64)
+            logs = self._inner().logpdf(x) - np.log(np.abs(self.slope(x)))
+        # An inverse that is no number, as the logarithm of a negative one is not, says that f never gives that value.
+        return np.where(np.isnan(logs) & ~np.isnan(y), -np.inf, logs)
 
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         """Draw `n` independent values."""

@@ -14,11 +14,14 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import CURE, KERNEL_RULES
-from mercer.svm._opening import open_kernel_rows
+from mercer.svm._opening import call_kernel, is_function, open_kernel_rows
 from mercer.svm._single_machine import SingleMachine
 from mercer.svm._starts import fill_bounds
 
 __all__ = ["SVDD"]
+
+# Rows whose pairs a kernel function is asked for at once: 64 x 64 values for 64 that are needed.
+_FEW_PAIRS = 64
 
 
 class SVDD(OutlierMixin, SingleMachine):
@@ -171,6 +174,10 @@ class SVDD(OutlierMixin, SingleMachine):
 
     def _compute_diagonal(self, X: Any) -> Array:
         """Return k(x, x) of each row."""
+        if self._values_given and is_function(self.kernel):
+            # The user's function gives all pairs, and only the diagonal is kept: few rows at a time.
+            parts = (X[start : start + _FEW_PAIRS] for start in range(0, len(X), _FEW_PAIRS))
+            return np.concatenate([np.diag(call_kernel(self, part, part)) for part in parts])
         if self._values_given:
             message = (
                 "SVDD: scores need k(x, x), which kernel values of shape (m, n) do not hold; use a kernel by name, or "

@@ -13,6 +13,7 @@ from mercer.tree._conditions import Condition, list_conditions, list_feature_lab
 __all__ = ["Rule", "RuleSet", "leaf_regions", "parse_rules", "rules"]
 
 _OPERATOR = re.compile(r" (is missing|<=|>|is|in|not in)(?: |$)")
+_NUMBER = re.compile(r"\S+")
 _DECODER = json.JSONDecoder()
 
 
@@ -180,13 +181,15 @@ def _parse_condition(text: str, names: list[str]) -> tuple[Condition, str]:
         rest = text[end + 1 + len(operator) :]
         if operator == "is missing":
             return Condition(feature, name, "missing"), rest
-        value, end = _DECODER.raw_decode(rest.removeprefix(" "))
+        rest = rest.removeprefix(" ")
+        # Thresholds are printed as Python writes floats: a split by missing values alone has an infinite one.
+        number = _NUMBER.match(rest) if operator in ("<=", ">") else None
+        value, end = _DECODER.raw_decode(rest) if number is None else (float(number[0]), number.end())
     except (ValueError, TypeError):
         message = f"parse_rules: a condition must compare a quoted column; got {text[:60]!r}. Print a RuleSet."
         raise DataError(message) from None
-    rest = rest.removeprefix(" ")[end:]
+    rest = rest[end:]
     with_missing = rest.startswith(" or missing")
-    value = float(value) if operator in ("<=", ">") else value
     return Condition(feature, name, operator, value, with_missing), rest.removeprefix(" or missing")
 
 
@@ -222,8 +225,11 @@ def leaf_regions(model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if condition is None or condition.operator not in ("<=", ">"):
             message = "leaf_regions: every split must be numeric; got one by category. Use rules(model)."
             raise DataError(message)
-        side = high if condition.operator == "<=" else low
-        side[node, condition.feature] = condition.value
+        # A split by missing values alone has an infinite threshold, which must not widen the box of its parent.
+        if condition.operator == "<=":
+            high[node, condition.feature] = min(high[node, condition.feature], condition.value)
+        else:
+            low[node, condition.feature] = max(low[node, condition.feature], condition.value)
     return low[nodes.leaves], high[nodes.leaves], nodes.value[nodes.leaves]
 
 
