@@ -15,7 +15,7 @@ WEIGHT = RANDOM.uniform(0.5, 2.0, size=60)
 
 
 def find_split(rows, y, weight, criterion, least_rows, least_weight):
-    """The best split of a node: its gain as a share of all weight, and the rows on either side; None without one."""
+    """Return the best split of a node: its gain as a share of all weight, and the rows on either side; else None."""
     best = None
     for column in X.T:
         for threshold in np.unique(column[rows])[:-1]:

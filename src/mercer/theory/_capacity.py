@@ -4,6 +4,8 @@ import math
 from typing import Any
 
 from mercer.errors import ParameterError
+from mercer.kernels import Cosine, Linear, Polynomial
+from mercer.svm import SVDD, margin_width
 
 __all__ = ["margin_bound", "vc_dimension"]
 
@@ -80,10 +82,6 @@ def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
     >>> margin_bound(model, X)
     3.0
     """
-    # Bounds are formulas: those that need no machine should not pay for its import, some tenths of a second.
-    from mercer.kernels import Linear
-    from mercer.svm import SVDD, margin_width
-
     width = margin_width(model)
     # A machine without kernel, such as LinearSVC, works on the columns themselves.
     kernel = getattr(model, "_kernel", Linear())
@@ -96,8 +94,6 @@ def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
 
 def _count_dimensions(kernel: Any, n_features: int) -> float:
     """Return the dimension of a kernel's feature space; infinity where it is not known."""
-    from mercer.kernels import Cosine, Linear, Polynomial
-
     if isinstance(kernel, Linear) and not isinstance(kernel, Cosine):
         return float(n_features)
     if isinstance(kernel, Polynomial) and kernel.positive_definite:
