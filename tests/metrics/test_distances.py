@@ -6,6 +6,7 @@ import sklearn.metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_array
 
 from mercer import kernels
 from mercer.errors import DataError, ParameterError
@@ -53,12 +54,16 @@ def test_mahalanobis_distances_are_those_of_the_inverse_covariance():
     expected = np.sqrt([[(x - y) @ inverse @ (x - y) for y in Y] for x in X])
     np.testing.assert_allclose(pairwise_distances(X, Y, "mahalanobis", covariance=S), expected, rtol=1e-10)
     own = pairwise_distances(X, metric="mahalanobis")
-    theirs = sklearn.metrics.pairwise_distances(X, metric="mahalanobis", VI=np.linalg.inv(np.cov(X.T, ddof=0)))
-    np.testing.assert_allclose(own, theirs, rtol=1e-8, atol=1e-10)
+    inverse = np.linalg.inv(np.cov(X.T))
+    np.testing.assert_allclose(own, pairwise_distances(X, metric="mahalanobis", VI=inverse), rtol=1e-8, atol=1e-7)
+    np.testing.assert_allclose(own, sklearn.metrics.pairwise_distances(X, metric="mahalanobis"), rtol=1e-8, atol=1e-7)
+    both = np.cov(np.concatenate([X, Y]).T)
+    expected = pairwise_distances(X, Y, "mahalanobis", covariance=both)
+    np.testing.assert_allclose(pairwise_distances(X, Y, "mahalanobis"), expected, rtol=1e-12)
     # No invertible map of the columns changes it; the mean square over all pairs is twice the number of columns.
     turned = X @ RANDOM.normal(size=(3, 3)) + 100.0
     np.testing.assert_allclose(pairwise_distances(turned, metric="mahalanobis"), own, rtol=1e-6)
-    assert (own**2).mean() == pytest.approx(2 * 3)
+    assert (own**2).sum() / (12 * 11) == pytest.approx(2 * 3)
     np.testing.assert_allclose(pairwise_distances(X, Y, "mahalanobis", covariance=np.eye(3)), pairwise_distances(X, Y))
     assert check_metric(own).is_metric
 
@@ -85,6 +90,13 @@ def test_names_mean_what_they_mean_in_scikit_learn(metric):
     np.testing.assert_allclose(own, sklearn.metrics.pairwise_distances(X, metric=metric), rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("metric", ["canberra", "braycurtis", "correlation", lambda x, y: float(np.abs(x - y).max())])
+def test_other_names_functions_and_sparse_rows_are_passed_on(metric):
+    expected = sklearn.metrics.pairwise_distances(X, Y, metric=metric)
+    np.testing.assert_allclose(pairwise_distances(X, Y, metric, n_jobs=1), expected, rtol=1e-12)
+    np.testing.assert_allclose(pairwise_distances(csr_array(X)), pairwise_distances(X), rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.catalogue("CL-19")
 def test_the_axioms_are_told_apart():
     points = np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
@@ -107,7 +119,7 @@ def test_the_axioms_are_told_apart():
     [
         (lambda: lp_norm(X, 0.5), ParameterError, r"lp_norm: p must be a number in \[1, inf\]; got 0.5"),
         (lambda: pairwise_distances(X, metric="minkowski", p=0), ParameterError, "the triangle inequality fails"),
-        (lambda: pairwise_distances(X, metric="hamming"), ParameterError, "metric must be a kernel object or one of"),
+        (lambda: pairwise_distances(X, metric="long"), ParameterError, "metric must be a kernel, a function or one of"),
         (lambda: pairwise_distances(X, Y[:, :2]), DataError, "Y must have 3 columns, as X has; got 2"),
         (lambda: pairwise_distances([[0.0, 0.0]], metric="cosine"), DataError, "got a row of zeros"),
         (lambda: pairwise_distances(-np.eye(2), metric="precomputed"), DataError, "must be non-negative"),

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances as sklearn_distances
 from sklearn.utils import check_array
 
 from mercer._base.reading import read_covariance
@@ -27,6 +29,11 @@ _EXPONENTS = {
     "chebyshev": math.inf,
 }
 _OTHERS = ("sqeuclidean", "minkowski", "mahalanobis", "cosine", "precomputed")
+# Names that scikit-learn answers.
+_PASSED_ON = (
+    *("braycurtis", "canberra", "correlation", "dice", "hamming", "haversine", "jaccard", "nan_euclidean"),
+    *("rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "yule"),
+)
 
 
 def lp_norm(X: Any, p: float = 2.0) -> Array:
@@ -60,27 +67,42 @@ def lp_norm(X: Any, p: float = 2.0) -> Array:
 
 
 def pairwise_distances(
-    X: Any, Y: Any = None, metric: Any = "euclidean", *, p: float = 2.0, covariance: Any = None
+    X: Any,
+    Y: Any = None,
+    metric: Any = "euclidean",
+    *,
+    n_jobs: int | None = None,
+    ensure_all_finite: Any = True,
+    p: float = 2.0,
+    covariance: Any = None,
+    **kwds: Any,
 ) -> Array:
     r"""Compute the distances between rows.
 
     Parameters
     ----------
-    X : array-like of shape (n, d), or (n, m) with ``metric="precomputed"``
+    X : {array-like, sparse matrix} of shape (n, d), or (n, m) with ``metric="precomputed"``
     Y : array-like of shape (m, d) or None, default=None
         None means `X`.
-    metric : str or Kernel, default="euclidean"
+    metric : str, Kernel or callable, default="euclidean"
         - "euclidean", "manhattan", "chebyshev": :math:`\|x - y\|_p` with p = 2, 1, infinity;
         - "minkowski": :math:`\|x - y\|_p` with `p`;
         - "sqeuclidean": :math:`\|x - y\|^2`, which is no metric: the triangle inequality fails;
         - "mahalanobis": :math:`\sqrt{(x - y)^T S^{-1} (x - y)}`;
         - "cosine": 1 less the cosine of the angle, no metric either;
         - a kernel of :mod:`mercer.kernels`: :math:`\sqrt{k(x, x) - 2 k(x, y) + k(y, y)}`, the distance of features;
-        - "precomputed": `X` holds the distances, which are checked to be non-negative, and zero from a row to itself.
+        - "precomputed": `X` holds the distances, which are checked to be non-negative, and zero from a row to itself;
+        - another name that scikit-learn knows, or a function of two rows: these, sparse rows and `kwds` are passed on
+          to its function of the same name.
+    n_jobs : int or None, default=None
+    ensure_all_finite : bool or "allow-nan", default=True
+        For what is passed on to scikit-learn.
     p : float in [1, inf], default=2.0
         The exponent of "minkowski".
     covariance : array-like of shape (d, d) or None, default=None
-        S of "mahalanobis". None means the covariance of the rows of `X` and `Y`, divided by their number.
+        S of "mahalanobis". None means the covariance of the rows of `X` and `Y`, divided by their number less one.
+    **kwds : dict
+        Further arguments of a metric that is passed on.
 
     Returns
     -------
@@ -97,6 +119,10 @@ def pairwise_distances(
     """
     if isinstance(metric, str) and metric == "precomputed":
         return _read_distances(X, Y)
+    named = isinstance(metric, str) and metric in _PASSED_ON
+    if named or kwds or issparse(X) or (callable(metric) and not isinstance(metric, Kernel)):
+        options = kwds | ({"p": p} if metric == "minkowski" else {})
+        return sklearn_distances(X, Y, metric, n_jobs=n_jobs, ensure_all_finite=ensure_all_finite, **options)
     rows = check_array(X, dtype=np.float64, input_name="X")
     others = rows if Y is None else check_array(Y, dtype=np.float64, input_name="Y")
     if rows.shape[1] != others.shape[1]:
@@ -123,8 +149,8 @@ def _choose_exponent(metric: Any, p: float) -> float:
     if metric == "minkowski":
         return _read_exponent("pairwise_distances", p)
     if not isinstance(metric, str) or metric not in _EXPONENTS:
-        known = ", ".join(repr(name) for name in (*_EXPONENTS, *_OTHERS))
-        message = f"pairwise_distances: metric must be a kernel object or one of {known}; got {metric!r}."
+        known = ", ".join(repr(name) for name in (*_EXPONENTS, *_OTHERS, *_PASSED_ON))
+        message = f"pairwise_distances: metric must be a kernel, a function or one of {known}; got {metric!r}."
         raise ParameterError(message)
     return _EXPONENTS[metric]
 
@@ -149,7 +175,7 @@ def _compute_lp(rows: Array, others: Array, exponent: float) -> Array:
 def _compute_mahalanobis(rows: Array, others: Array, covariance: Any, same: bool) -> Array:
     """Return Euclidean distances after whitening: with S = L L', |L^-1 (x - y)|."""
     if covariance is None:
-        covariance = np.cov(rows if same else np.concatenate([rows, others]), rowvar=False, ddof=0).reshape(
+        covariance = np.cov(rows if same else np.concatenate([rows, others]), rowvar=False).reshape(
             rows.shape[1], rows.shape[1]
         )
     _, factor = read_covariance("pairwise_distances", "covariance", covariance, rows.shape[1])
