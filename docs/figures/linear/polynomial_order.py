@@ -3,8 +3,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
+from mercer.inspection import FittedCurvesDisplay
 from mercer.linear_model import LinearRegression
 from mercer.preprocessing import PolynomialBasis
 
@@ -18,20 +19,23 @@ def truth(x: np.ndarray) -> np.ndarray:
 def fitted(order: int, n_points: int, random: np.random.Generator) -> tuple:
     x = random.uniform(0.0, 0.95, size=(n_points, 1))
     y = truth(x[:, 0]) + random.normal(size=n_points)
-    return make_pipeline(PolynomialBasis(order, basis="legendre"), LinearRegression(tol=1e-12)).fit(x, y), x, y
+    return _polynomial(order).fit(x, y), x, y
+
+
+def _polynomial(order: int) -> Pipeline:
+    return make_pipeline(PolynomialBasis(order, basis="legendre"), LinearRegression(tol=1e-12))
 
 
 def draw() -> Figure:
     figure, axes = plt.subplots(1, 3, figsize=(10.0, 3.2))
-    grid = np.linspace(0.0, 1.05, 200)
     for place, n_points in zip(axes[:2], (15, 5000), strict=True):
-        for order in ORDERS:
-            model, x, y = fitted(order, n_points, np.random.default_rng(3))
-            place.plot(grid, model.predict(grid[:, None]), label=f"order {order}")
-        place.plot(x[:300], y[:300], ".", markersize=2, color="0.7", zorder=0)
-        place.plot(grid, truth(grid), color="black", linestyle=":")
-        place.set(ylim=(-4, 6), xlabel="x", title=f"{n_points} points")
-    axes[0].legend()
+        _, x, y = fitted(1, n_points, np.random.default_rng(3))
+        models = {f"order {order}": _polynomial(order) for order in ORDERS}
+        display = FittedCurvesDisplay.compute(models, x, y, truth=lambda x: truth(x[:, 0]), margin=0.1)
+        # Of many rows some are enough to see, and the errors on training rows are another panel's subject.
+        display.rows, display.targets, display.errors = display.rows[:300], display.targets[:300], None
+        display.plot(ax=place)
+        place.set(ylim=(-4, 6), title=f"{n_points} points")
     numbers, inside = np.unique(np.logspace(1.1, 3.7, 12).astype(int)), np.linspace(0.02, 0.93, 100)
     for order in ORDERS:
         errors = []

@@ -148,7 +148,7 @@ class FittedCurvesDisplay:
             The display itself.
         """
         ax = make_axes(ax)
-        self.points_ = ax.scatter(self.rows, self.targets, s=10, color="0.6", zorder=0)
+        self.points_ = ax.scatter(self.rows, self.targets, s=8, color="0.7", zorder=0)
         self.lines_ = []
         for name, values in self.curves.items():
             label = name if self.errors is None else f"{name}: {self.errors[name]:.2g}"
