@@ -56,7 +56,7 @@ def find_keys(table: Table, roles: Roles) -> list[str]:
     scores: dict[str, int] = {}
     for column in roles.columns:
         values = table.frame[column.name]
-        if column.role not in ("id", "category", "number") or values.dtype.kind in "Mb":
+        if column.role not in ("id", "category", "number", "leak") or values.dtype.kind in "Mb":
             continue
         distinct = column.distinct
         if distinct < _FEWEST_KEYS or not _FEWEST_ROWS <= n_rows / distinct <= _MOST_ROWS or column.missing:
