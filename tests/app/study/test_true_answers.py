@@ -90,6 +90,7 @@ def _compare_fakes(scores):
     ]
     selection = SimpleNamespace(
         trials=list(trials.values()),
+        distrusted=[],
         offers=offers,
         plan=SimpleNamespace(test_share=0.25),
         result=SimpleNamespace(trial=trials.__getitem__, winner="none of them"),
