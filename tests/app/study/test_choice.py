@@ -32,9 +32,9 @@ def _gather(frame, target="y"):
 
 
 def test_a_model_with_worse_probabilities_than_the_constant_is_not_chosen():
-    """Twenty copies of one column make naive Bayes certain of what it does not know."""
+    """Ten copies of one column make naive Bayes certain of what it does not know."""
     frame = _draw(200)
-    for copy in range(20):
+    for copy in range(10):
         frame[f"x{copy}"] = frame["x"] + 1e-3 * np.random.default_rng(copy).normal(size=len(frame))
     frame["y"] = np.where(np.random.default_rng(9).random(200) < 0.4, frame["y"].iloc[::-1], frame["y"])
     options = {"quick": True, "folds": 3, "inner": 2}
@@ -66,7 +66,7 @@ def test_the_record_says_what_simplicity_costs():
     chosen = next(candidate for candidate in record.candidates if candidate.status == "chosen")
     assert chosen.lag <= chosen.lag_error + 1e-12
     if chosen is not best:
-        assert record.findings[0].startswith("A simpler model was chosen: its score is")
+        assert any(sentence.startswith("A simpler model was chosen: its score is") for sentence in record.findings)
 
 
 def test_candidates_that_lag_beyond_chance_drop_out_of_the_race():

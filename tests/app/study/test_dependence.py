@@ -91,6 +91,8 @@ def test_keys_and_times_are_told_from_properties_of_rows():
     assert find_keys(table, roles)[0] == "patient_id"
     assert not {"age", "age_group", "city"} & set(find_keys(table, roles))
     assert find_times(table, roles) == ["year"]
+    until = read_table(pandas.DataFrame({"time": np.sort(random.exponential(size=60) ** 2), "y": ["u", "v"] * 30}))
+    assert find_times(until, guess_roles(until, target="y")[0]) == [], "a time until an event"
 
 
 def test_a_follow_up_time_is_named_as_a_possible_leak():

@@ -126,7 +126,7 @@ def test_a_rare_class_is_decided_for_where_it_is_likelier_than_usual():
     record = _study(_flowers(600, share=0.08)).record
     counts = np.array(record.confusion.counts)
     assert counts[1, 1] / counts[1].sum() > 0.6
-    assert any("unbalanced" in one.text and "of the rows" in one.text for one in record.data.notices)
+    assert any("unbalanced" in one.text and "rows (" in one.text for one in record.data.notices)
 
 
 def test_probabilities_that_are_off_are_calibrated_inside_the_folds():

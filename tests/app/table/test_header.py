@@ -59,6 +59,16 @@ def test_row_names_are_ids_and_not_used(tmp_path):
     assert {column.name: column.role for column in roles.columns} == {"column_1": "id", "x": "number", "y": "target"}
 
 
+def test_years_that_count_up_are_no_row_numbers():
+    frame = pandas.DataFrame({"year": range(1950, 1990), "row": range(40), "x": [0.5, 1.5] * 20, "y": ["u", "v"] * 20})
+    roles, _ = guess_roles(read_table(frame), target="y")
+    assert {column.name: column.role for column in roles.columns if column.name != "x"} == {
+        "year": "number",
+        "row": "id",
+        "y": "target",
+    }
+
+
 def test_titles_and_empty_columns_of_a_sheet_are_skipped(tmp_path):
     cells = [[None, "Sales of 2020", None, None], [None] * 4, [None, "a", "b", "y"]]
     cells += [[None, k, k * 0.5, "x"] for k in range(30)]

@@ -127,7 +127,10 @@ def test_a_model_reads_new_rows_as_it_read_the_table(tmp_path, monkeypatch, caps
     assert study.record.question.classes == ["cheap", "dear"]
     study.save("report")
     # Alone, "€8.900" might be 8.9; the model knows that the point separates thousands.
-    (tmp_path / "new.csv").write_text('price,z\n"€8.900",0.5\n"€1.100",0.5\n', encoding="utf-8")
+    (tmp_path / "new.csv").write_text('price,z,fee\n"€8.900",0.5,$10\n"€1.100",0.5,$20\n', encoding="utf-8")
+    assert main(["predict", "report", "new.csv", "--with", "fee"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split(",")[0].strip('"') for line in said[1:]] == ["$10", "$20"], "copied as they are"
     assert main(["predict", "report", "new.csv"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert [line.split(",")[0].strip('"') for line in said[1:]] == ["dear", "cheap"]

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,6 @@ def _list_candidates() -> str:
 
 def execute(options: Any) -> int:
     """Study the table, write the report and say what was found."""
-    import shlex
     import webbrowser
 
     from mercer.app.job import make_options, study_table
@@ -108,12 +108,14 @@ def _summarise(record: Any, folder: Path) -> dict[str, Any]:
 
 
 def _print_answer(record: Any, report: Path) -> None:
-    """Print the answer, the warnings about the data, and where the report is."""
-    lines = [record.answer]
+    """Print the answer, what it means, the warnings about the data, and what to do next."""
+    lines = [record.answer, *record.findings]
     if record.fit is not None and record.fit.threshold is not None and record.fit.threshold != 0.5:
         lines.append(f"`{record.question.positive}` is predicted from a probability of {record.fit.threshold:.3g} on.")
     for notice in record.data.notices:
         if notice.level != "note" or notice.told:
             lines.append(f"{notice.level}: {notice.subject}: {notice.text} {notice.advice}".rstrip())
     lines.append(f"report: {report}")
+    if (report.parent / "model.mercer").exists():
+        lines.append(f"to predict new rows: mercer predict {shlex.quote(str(report.parent))} NEW.csv")
     sys.stdout.write("\n".join(lines) + "\n")

@@ -66,37 +66,71 @@ def _capitalise(name: str) -> str:
 
 
 def write_findings(record: Record) -> list[str]:
-    """Return further sentences about a study, the most important first."""
-    sentences = []
-    chosen = next((candidate for candidate in record.candidates if candidate.status == "chosen"), None)
-    best = next((candidate for candidate in record.candidates if candidate.status == "best"), None)
-    if chosen is not None and best is not None and chosen.lag is not None and chosen.lag_error is not None:
-        if "worse than those of the constant" in best.text:
-            sentences.append(
-                f"{_capitalise(best.name)} has the best score, {best.score:.3g}, but its probabilities are worse than "
-                f"those of the constant guess. {_capitalise(chosen.name)} was chosen."
-            )
-        else:
-            sentences.append(
-                f"A simpler model was chosen: its score is {chosen.lag:.2g} worse than that of {best.name}, the best "
-                f"one. Fold by fold, the difference is not larger than its standard error ({chosen.lag_error:.2g})."
-            )
+    """Return further sentences: how good the model is, what drives it, what to worry about, and what to do next."""
+    sentences = [*_say_how_good(record), *_say_why_chosen(record)]
     if record.decision is not None:
         sentences.append(record.decision.text)
+    return [*sentences, *_say_drivers(record), *_say_worries(record), *_say_next(record)]
+
+
+def _say_how_good(record: Record) -> list[str]:
+    """Return what the score means for single rows."""
+    measured = record.sureness.other_metrics if record.sureness is not None else {}
+    chosen = next((candidate for candidate in record.candidates if candidate.status == "chosen"), None)
+    if chosen is None or chosen.family == "baseline":
+        return []
+    if "mean absolute error" in measured:
+        return [f"A prediction is off by {measured['mean absolute error'][0]:.3g} on average."]
+    if "accuracy" in measured:
+        return [f"It predicts the right class for {100 * measured['accuracy'][0]:.0f} of 100 new rows."]
+    return []
+
+
+def _say_why_chosen(record: Record) -> list[str]:
+    """Return why the chosen model is not the one with the best score, if it is not."""
+    chosen = next((candidate for candidate in record.candidates if candidate.status == "chosen"), None)
+    best = next((candidate for candidate in record.candidates if candidate.status == "best"), None)
+    if chosen is None or best is None or chosen.lag is None or chosen.lag_error is None:
+        return []
+    if "worse than those of the constant" in best.text:
+        return [
+            f"{_capitalise(best.name)} has the best score, {best.score:.3g}, but its probabilities are worse than "
+            f"those of the constant guess. {_capitalise(chosen.name)} was chosen."
+        ]
+    return [
+        f"A simpler model was chosen: its score is {chosen.lag:.2g} worse than that of {best.name}, the best one. Fold "
+        f"by fold, the difference is not larger than its standard error ({chosen.lag_error:.2g})."
+    ]
+
+
+def _say_drivers(record: Record) -> list[str]:
+    """Return which columns matter most."""
     moved = [driver for driver in record.drivers if driver.low > 0][:3]
-    if moved:
-        names = " and ".join(
-            filter(None, [", ".join(f"`{driver.column}`" for driver in moved[:-1]), f"`{moved[-1].column}`"])
-        )
-        verb = "matters" if len(moved) == 1 else "matter"
-        sentences.append(
-            f"{names} {verb} most: the {record.question.metric} gets worse if their values are shuffled, and the "
-            "interval of that loss does not include 0."
-        )
-    elif record.drivers:
-        sentences.append("No single column is shown to matter: shuffling any one of them hardly changes the score.")
-    if record.learning is not None:
-        sentences.append(record.learning.text)
+    if not moved and record.drivers:
+        return ["No single column is shown to matter: shuffling any one of them hardly changes the score."]
+    if not moved:
+        return []
+    names = [f"`{driver.column}`" for driver in moved]
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    verb, whose = ("matters", "its") if len(moved) == 1 else ("matter", "their")
+    return [f"{listed} {verb} most: without {whose} values the {record.question.metric} is clearly worse."]
+
+
+def _say_worries(record: Record) -> list[str]:
+    """Return what to read before the model is used."""
+    sentences = []
     if record.calibration is not None and record.calibration.error > 0.05:
         sentences.append(record.calibration.text)
+    grave = [notice for notice in record.data.notices if notice.level != "note"]
+    subjects = list(dict.fromkeys(notice.subject for notice in grave))
+    if grave:
+        words = ", ".join(f"`{subject}`" if not subject.startswith("the ") else subject for subject in subjects[:4])
+        more = " and others" if len(subjects) > 4 else ""
+        count = "1 warning" if len(grave) == 1 else f"{len(grave)} warnings"
+        sentences.append(f"Before you use the model, read {count} about {words}{more} in the section on the data.")
     return sentences
+
+
+def _say_next(record: Record) -> list[str]:
+    """Return whether more rows would help."""
+    return [] if record.learning is None else [record.learning.text]

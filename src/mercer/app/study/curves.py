@@ -15,6 +15,8 @@ __all__ = ["make_learning_curve", "split_error"]
 # Shares of the training rows at which the learning curve is measured; no point has fewer than `_FEWEST` rows.
 _SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 _FEWEST = 20
+# Rows of each class that a calibrated model needs.
+_FEWEST_OF_A_CLASS = 4
 # Points at the end of the curve to which the line is fitted.
 _LAST = 3
 # Gains from doubling the rows below this share of the distance to guessing are called little.
@@ -36,6 +38,12 @@ def make_learning_curve(selection: Selection, material: Material, options: Optio
         order_growing(train, labels, options.seed + fold, material.time is not None)
         for fold, (train, _) in enumerate(splits)
     ]
+    if selection.calibrated and labels is not None:
+        # Calibration splits the training rows into folds, and each fold needs a row of every class.
+        fits = [min(_count_rarest(labels[order[:size]]) for order in orders) >= _FEWEST_OF_A_CLASS for size in sizes]
+        sizes = sizes[np.array(fits)]
+        if len(sizes) < 2:
+            return None
     estimator = selection.contenders[selection.result.winner].estimator
     threads = selection.threads(options.n_jobs)
     train, test = score_sizes(estimator, plan.rows, splits, orders, sizes, threads, selection.result.setting)
@@ -49,6 +57,11 @@ def make_learning_curve(selection: Selection, material: Material, options: Optio
         test.std(axis=1).tolist(),
         text=_describe_curve(test, sizes, selection, options.level),
     )
+
+
+def _count_rarest(labels: np.ndarray) -> int:
+    """Return the number of rows of the rarest class that occurs."""
+    return int(np.unique(labels, return_counts=True)[1].min())
 
 
 def _describe_curve(test: np.ndarray, sizes: np.ndarray, selection: Selection, level: float) -> str:

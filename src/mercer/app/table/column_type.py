@@ -35,6 +35,7 @@ class Typing:
     missing: list[str] = field(default_factory=list)  # further spellings of a missing value
     decimal: str | None = None  # the decimal mark of written numbers; None guesses it
     day_first: bool = False
+    copied: list[str] = field(default_factory=list)  # columns that are only copied: written numbers stay as they are
     notices: list[Notice] = field(default_factory=list)
     forms: dict[str, str] = field(default_factory=dict)
 
@@ -51,7 +52,7 @@ class Typing:
 
     def _inspect_numbers(self, name: str, column: Any) -> None:
         """Add notices about numbers that may be dates or may mean missing values."""
-        if name in self.kinds:
+        if name in self.kinds or name in self.copied:
             return
         numbers = column.to_numpy(dtype=float)
         if is_compact_date(numbers):
@@ -119,7 +120,7 @@ class Typing:
         numbers = pandas.to_numeric(pandas.Series(values, dtype=object), errors="coerce").to_numpy(dtype=float)
         share = counts.to_numpy()[~np.isnan(numbers)].sum() / n_known
         plain = given == "number" or (given is None and share >= _MOSTLY)
-        if given in (None, "number") and share < 1.0:
+        if given in (None, "number") and share < 1.0 and name not in self.copied:
             forms = tuple(form for form in FORMS if self.decimal is None or form[-2] == self.decimal)
             written = read_written_numbers(values, counts.to_numpy(), forms, share + 1e-9 if plain else _MOSTLY)
             if written is not None:

@@ -24,6 +24,8 @@ _MOST_COLUMNS = 40
 _FEWEST_TIMES = 20
 # Share of the rows that must not be earlier than the row before, or not later.
 _ORDERED = 0.98
+# Largest standard deviation of the steps of a time that is a number, over their mean.
+_REGULAR = 0.5
 _KEY_NAME = re.compile(
     r"(.*[_\W])?(id|key|subject|subj|patient|person|participant|respondent|student|customer|client|user|player|animal|"
     r"machine|device|sensor|household|family)s?([_\W]?(id|no|nr|number|code|name))?",
@@ -36,7 +38,7 @@ _FOLLOW_UP = re.compile(
     re.IGNORECASE,
 )
 _EVENT = re.compile(
-    r"(.*[_\W])?(status|event|death|dead|died|deceased|mortality|cens(or|ored|oring)?|fail(ed|ure)?|relapse(d)?|"
+    r"(.*[_\W])?(status|event|death|dead|died|deceased|mortality|cens(or|ored|oring)?\d*|delta|fail(ed|ure)?|relapse(d)?|"
     r"recur(rence|red)?|churn(ed)?|default(ed)?|survived|vital_?status)",
     re.IGNORECASE,
 )
@@ -54,7 +56,7 @@ def find_keys(table: Table, roles: Roles) -> list[str]:
     scores: dict[str, int] = {}
     for column in roles.columns:
         values = table.frame[column.name]
-        if column.role not in ("id", "category", "number") or values.dtype.kind in "Mb":
+        if column.role not in ("id", "category", "number", "leak") or values.dtype.kind in "Mb":
             continue
         distinct = column.distinct
         if distinct < _FEWEST_KEYS or not _FEWEST_ROWS <= n_rows / distinct <= _MOST_ROWS or column.missing:
@@ -98,7 +100,11 @@ def find_times(table: Table, roles: Roles) -> list[str]:
         if values.dtype.kind != "M" and _TIME_NAME.fullmatch(column.name) is None:
             continue
         steps = values.diff().iloc[1:] if values.dtype.kind != "M" else values.diff().dt.total_seconds().iloc[1:]
-        if max(float((steps >= 0).mean()), float((steps <= 0).mean())) >= _ORDERED:
+        if max(float((steps >= 0).mean()), float((steps <= 0).mean())) < _ORDERED:
+            continue
+        moved = steps[steps != 0].abs()
+        # Times of observation are regular. Times until an event, by which tables are sorted too, are not.
+        if values.dtype.kind == "M" or float(moved.std()) <= _REGULAR * float(moved.mean()):
             names.append(column.name)
     return names
 

@@ -19,6 +19,8 @@ __all__ = ["KINDS", "Roles", "guess_roles"]
 KINDS = ("number", "category", "date", "text")
 _LEFT_OUT = ("id", "constant", "leak", "ignored")
 _ID_NAME = re.compile(r"(.*[_\W])?([iI][dD]s?|uuid|UUID|guid|GUID|index|rowid|row_?number)|.*[a-z]I[dD]|Unnamed.*")
+# Years and days may count up by one from row to row without being row numbers.
+_TIME_NAME = re.compile(r"(.*[_\W])?(year|yr|date|time|day|week|month|quarter|age)s?", re.IGNORECASE)
 # A column with a larger share of missing values is left out.
 _MOSTLY_MISSING = 0.95
 # Texts with at least this many words on average are sentences, others are names.
@@ -245,7 +247,7 @@ def _guess_id(name: str, known: Any, distinct: int) -> _Guess | None:
     called = _ID_NAME.fullmatch(name) is not None
     if known.dtype.kind in "if":
         whole = known.dtype.kind == "i" or np.array_equal(known, np.floor(known))
-        if not whole or not (called or own == 1.0):
+        if not whole or not (called or own == 1.0) or _TIME_NAME.fullmatch(name):
             return None
         counting = own == 1.0 and float(known.max()) - float(known.min()) < 1.1 * len(known)
         if own == 1.0 and (called or counting) and len(known) >= FEWEST_ROWS:

@@ -107,7 +107,8 @@ class Stream:
     def select(self, kinds: dict[str, str], others: list[str]) -> "Stream":
         """Return the stream with the columns of known `kinds`, and `others` as they are."""
         wanted = [*kinds, *(name for name in others if name not in kinds)]
-        return replace(self, kinds=kinds, columns=wanted, notices=[])
+        typing = self.typing | {"copied": [name for name in others if name not in kinds]}
+        return replace(self, kinds=kinds, columns=wanted, notices=[], typing=typing)
 
     def __iter__(self) -> Iterator[Any]:
         """Yield frames of plain columns."""

@@ -28,6 +28,9 @@ __all__ = ["Finding", "find_dependence"]
 # Rows on which the two kinds of split are compared, and the least number of rows for it.
 _MOST_ROWS = 2000
 _FEWEST_ROWS = 60
+# With a budget below this many seconds, fewer rows are used.
+_AMPLE = 60.0
+_FEW_ROWS = 800
 # Trees of the forest: enough to recognise a row's neighbours.
 _TREES = 40
 _FOLDS = 5
@@ -122,7 +125,8 @@ def _probe(table: Table, material: Material, kind: str, name: str, options: Opti
     frame = table.frame.loc[material.rows]
     known = read_groups(frame, name) if kind == "group" else None
     times = read_times(frame, name) if kind == "time" else None
-    sample = draw_rows(replace(material, groups=known, time=times), _MOST_ROWS, options.seed)
+    n_rows = _MOST_ROWS if options.budget is None or options.budget >= _AMPLE else _FEW_ROWS
+    sample = draw_rows(replace(material, groups=known, time=times), n_rows, options.seed)
     labels = sample.y if sample.classes else None
     folds = _FOLDS if sample.groups is None else min(_FOLDS, len(np.unique(sample.groups)))
     if folds < 3:

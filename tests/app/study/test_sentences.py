@@ -1,0 +1,71 @@
+"""The sentences of a study: first the answer, then how good, what drives it, what to worry about, what to do next."""
+
+from dataclasses import replace
+
+from mercer.app.commands.run import _print_answer
+from mercer.app.study.answer import write_answer, write_findings
+from mercer.app.study.metrics import METRICS
+from mercer.app.study.record import Candidate, Curve, Driver, Notice, Sureness
+from tests.app.report.records import RECORDS
+
+SURE = Sureness(0.743, 0.64, 0.85, 0.95, "By folds.", 0.5, other_metrics={"accuracy": [0.81, 0.7, 0.9]})
+CHOSEN = Candidate("linear discriminant", "discriminants", 3.0, "", "chosen", "", 0.74, lag=0.012, lag_error=0.02)
+BEST = Candidate("random forest", "ensembles", 9.0, "", "best", "", 0.752, lag=0.0, lag_error=0.0)
+
+
+def _make_record():
+    warning = Notice("warning", "day", "Rows that are near in time resemble each other.")
+    record = RECORDS["classification"]()
+    return replace(
+        record,
+        sureness=SURE,
+        candidates=[CHOSEN, BEST],
+        drivers=[Driver("heat", 0.1, 0.05, 0.15), Driver("load", 0.02, 0.01, 0.03), Driver("site", 0.0, -0.1, 0.1)],
+        learning=Curve("training rows", [1.0], [1.0], [1.0], text="More rows would help."),
+        calibration=None,
+        decision=None,
+        data=replace(record.data, notices=[warning, Notice("note", "x", "A note.")]),
+    )
+
+
+def test_the_answer_names_model_score_interval_and_guess():
+    metric = METRICS["classification"]["balanced_accuracy"]
+    assert write_answer("failure", CHOSEN, SURE, metric, [], 3) == (
+        "A linear discriminant predicts `failure` with 74 % balanced accuracy on new rows (95 % interval 64 to 85; "
+        "guessing: 50)."
+    )
+    weak = replace(SURE, low=0.45)
+    assert write_answer("failure", CHOSEN, weak, metric, [], 3).startswith(
+        "No model is shown to predict `failure` better than guessing: the best one has 74 % balanced accuracy"
+    )
+
+
+def test_the_findings_come_in_the_order_of_their_use():
+    assert write_findings(_make_record()) == [
+        "It predicts the right class for 81 of 100 new rows.",
+        "A simpler model was chosen: its score is 0.012 worse than that of random forest, the best one. Fold by fold, "
+        "the difference is not larger than its standard error (0.02).",
+        "`heat` and `load` matter most: without their values the balanced accuracy is clearly worse.",
+        "Before you use the model, read 1 warning about `day` in the section on the data.",
+        "More rows would help.",
+    ]
+
+
+def test_one_column_has_its_values_and_none_is_said_to_be_none():
+    record = _make_record()
+    alone = write_findings(replace(record, drivers=record.drivers[:1]))
+    assert "`heat` matters most: without its values the balanced accuracy is clearly worse." in alone
+    nothing = write_findings(replace(record, drivers=record.drivers[2:]))
+    assert "No single column is shown to matter: shuffling any one of them hardly changes the score." in nothing
+
+
+def test_the_terminal_says_answer_findings_warnings_and_what_to_do_next(tmp_path, capsys):
+    record = _make_record()
+    record = replace(record, findings=write_findings(record), fit=None)
+    (tmp_path / "model.mercer").write_text("", encoding="utf-8")
+    _print_answer(record, tmp_path / "report.html")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == record.answer
+    assert lines[1] == "It predicts the right class for 81 of 100 new rows."
+    assert lines[-3] == "warning: day: Rows that are near in time resemble each other."
+    assert lines[-1] == f"to predict new rows: mercer predict {tmp_path} NEW.csv"
