@@ -26,8 +26,9 @@ _AGREEMENT = 1e-13
 _SCORE_AGREEMENT = 1e-9
 # Probabilities below this have lost their relative precision.
 _NEGLIGIBLE = 1e-290
-# Most states for which the exact effect of a chunk, a matrix, is computed; with more it costs too much.
-_MOST_SCANNED = 32
+# Most states for which the exact effect of a chunk, a matrix, is computed. It takes as long as one and a half E steps
+# with 10 states, three with 16; with more, walking through the chunks is better.
+_MOST_SCANNED = 16
 _NOWHERE = np.empty(0, dtype=np.intp)
 
 
@@ -74,8 +75,8 @@ class _Work:
     """A pass over the pieces of a plan; `read` gives rows from one number to another."""
 
     two_ways = True
-    # Steps of the first warm-up and of its repetitions.
-    warm_ups = WARM_UPS
+    # Steps of the first warm-up and of its repetition. A third one would take longer than the exact effect of a chunk.
+    warm_ups = WARM_UPS[:2]
 
     def __init__(self, chain: Chain, plan: Plan, read: Callable[[int, int], Array], subject: str) -> None:
         self.chain, self.plan, self.read, self.subject = chain, plan, read, subject
@@ -132,6 +133,7 @@ class Probabilities(_Work):
         super().__init__(chain, plan, read, subject)
         self.want, self.out = want, out
         self.two_ways = want in ("smooth", "expect")
+        self.products: dict[int, Array] = {}
 
     def fill(
         self, piece: Piece, X: Array, bounds: tuple[int, int], starts: Array, messages: tuple[Any, Any], tables: Tables
@@ -195,11 +197,13 @@ class Probabilities(_Work):
     def effect(self, number: int, backward: bool) -> Any:
         if self.chain.n_states > _MOST_SCANNED:
             return None
-        piece = self.plan.pieces[number]
-        tables = self._take(piece.size)
-        product = self.chain.multiply(self.read(piece.first, piece.stop), tables)
-        self.spare.append(tables)
-        return product.T if backward else product
+        if number not in self.products:
+            # One matrix serves both directions of time.
+            piece = self.plan.pieces[number]
+            tables = self._take(piece.size)
+            self.products[number] = self.chain.multiply(self.read(piece.first, piece.stop), tables)
+            self.spare.append(tables)
+        return self.products[number].T if backward else self.products[number]
 
     def combine(self, first: Array, second: Array) -> Array:
         """Return the product of two effects, scaled."""
