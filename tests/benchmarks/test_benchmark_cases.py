@@ -34,6 +34,8 @@ PEERS = {
 PEERS["logistic_unscaled"] = "sklearn_newton"
 # Nobody else predicts from a file: reading it and writing as much is the bar.
 PEERS["table_predict"] = "pyarrow"
+# Nor has scikit-learn hidden Markov models; hmmlearn is no dependency of the tests.
+PEERS = {name: peer for name, peer in PEERS.items() if not name.startswith("hmm_")}
 
 
 # Truth: the objectives that everyone is judged by, against hand-computed values.
@@ -53,6 +55,22 @@ def test_the_log_likelihood_is_that_of_the_mixture():
         heights = [0.25 + 0.75 * np.exp(-0.5), 0.25 * np.exp(-2.5) + 0.75 * np.exp(-2.0)]
         assert found["log_likelihood"] == pytest.approx(np.mean(np.log(heights)) - np.log(2 * np.pi))
         assert found["iterations"] == 7.0
+
+
+@pytest.mark.parametrize("name", ["hmm_fit_many", "hmm_viterbi_long"])
+def test_a_hidden_markov_model_is_judged_by_its_own_likelihood(name):
+    case = CASES[name]
+    data = case.make(0.01)
+    contestant = case.contestant("mercer")
+    found = contestant.fit(contestant.load(), data, 1)
+    quality = case.quality(contestant.solution(found), data)
+    if name == "hmm_fit_many":
+        expected = found.score(data["X"], lengths=data["lengths"]) / len(data["X"])
+        assert quality["log_likelihood"] == pytest.approx(expected, rel=1e-12)
+    else:
+        expected = found[0].decode(data["X"], data["lengths"])[0] / len(data["X"])
+        assert quality["log_probability"] == pytest.approx(expected, rel=1e-12)
+        assert quality["right"] > 0.9
 
 
 def test_the_density_is_judged_by_the_sum_over_all_rows():

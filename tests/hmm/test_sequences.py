@@ -111,7 +111,7 @@ def test_lists_must_have_the_same_columns():
         DataError, match=r"every sequence of a list must be an array of shape \(n_steps, 2\); sequence 1"
     ):
         _fit([X[:10], X[10:20, :1]])
-    with pytest.raises(DataError, match=r"sequence 1 has 0. Leave empty sequences out"):
+    with pytest.raises(DataError, match=r"sequence 1 has 0\. Leave empty sequences out"):
         _fit([X[:10], X[:0]])
     with pytest.raises(DataError, match="must be given in one way; got a list and lengths"):
         _fit([X[:10]], lengths=[10])
@@ -182,6 +182,34 @@ def test_rows_of_another_kind_are_refused():
         GaussianHMM(2).fit(np.full((5, 2), np.nan))
     with pytest.raises(ValueError, match="3 features"):
         _fit(X).score(np.zeros((4, 3)))
+
+
+def test_columns_that_do_not_fit_the_states_are_refused():
+    with pytest.raises(DataError, match="X has 3 features, but the parameters of the states are for 2 features"):
+        gaussian().score(np.zeros((4, 3)))
+    with pytest.raises(DataError, match="X has 1 features, but the parameters of the states are for 2 features"):
+        gaussian(init_params="").fit(np.zeros((4, 1)))
+    with pytest.raises(DataError, match="X has 1 features, but the parameters of the states are for 2 features"):
+        gaussian().start_filter().update([1.0])
+    stuck = categorical()
+    stuck.startprob_, stuck.transmat_ = np.array([1.0, 0.0, 0.0]), np.eye(3)
+    with pytest.raises(DataError, match="sequence 0 has probability zero"):
+        stuck.start_filter().update([3])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GaussianHMM(2, means_prior=np.ones(7)),
+        GaussianHMM(2, "full", covars_prior=np.ones(7)),
+        GMMHMM(2, n_mix=2, weights_prior=np.ones(5)),
+    ],
+)
+def test_a_prior_of_another_shape_is_refused(model):
+    with pytest.raises(ParameterError, match="a prior of the emissions does not have the shape of the parameters"):
+        model.fit(X)
+    with pytest.raises(ParameterError, match="does not have the shape"):
+        CategoricalHMM(2, emissionprob_prior=np.ones((5, 5))).fit([[0], [1], [2]])
 
 
 def test_strings_are_symbols():

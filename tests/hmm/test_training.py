@@ -73,6 +73,17 @@ def test_counting_fits_gaussians_to_the_rows_of_each_state():
         np.testing.assert_allclose(model.covars_[state], np.cov(X[states == state].T, bias=True), rtol=1e-10)
 
 
+def test_known_states_leave_the_components_of_mixtures_to_em():
+    generator = np.random.default_rng(0)
+    states = np.repeat([0, 1, 0], [100, 100, 100])
+    X = np.where(states == 0, generator.choice([-5.0, 5.0], 300), 0.0)[:, None] + generator.normal(size=(300, 1))
+    model = GMMHMM(2, n_mix=2, covars_prior=0, random_state=0, tol=1e-8, n_iter=500).fit(X, states=states)
+    mixture = GaussianMixture(2, covariance_type="diag", reg_covar=0, tol=1e-10, max_iter=500, random_state=0)
+    mixture.fit(X[states == 0])
+    np.testing.assert_allclose(np.sort(model.means_[0, :, 0]), np.sort(mixture.means_[:, 0]), atol=1e-3)
+    np.testing.assert_allclose(model.transmat_, [[198 / 199, 1 / 199], [1 / 100, 99 / 100]])
+
+
 @pytest.mark.catalogue("GM-15")
 def test_one_state_is_maximum_likelihood_of_independent_rows():
     X = np.random.default_rng(0).normal(size=(50, 2)) * 3 + 1

@@ -38,6 +38,11 @@ class CategoricalEmission:
 
     subject = "CategoricalHMM"
 
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.probabilities.shape[1]
+
     @cached_property
     def logs(self) -> Array:
         """Log probabilities by column and symbol, (d, symbols + 1, lanes); the last row stands for a missing entry."""
@@ -113,6 +118,11 @@ class MultinomialEmission:
 
     subject = "MultinomialHMM"
 
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.probabilities.shape[1]
+
     def scores(self, X: Array, out: Array) -> None:
         missing, k = find_missing(X, self.subject), len(self.probabilities)
         check_counts(self.subject, X)
@@ -160,6 +170,11 @@ class PoissonEmission:
     rates: Array
 
     subject = "PoissonHMM"
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.rates.shape[1]
 
     def scores(self, X: Array, out: Array) -> None:
         missing, k = find_missing(X, self.subject), len(self.rates)

@@ -9,11 +9,15 @@ from scipy.special import xlogy
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["AddedSums", "Emission", "find_missing", "normalise_counts", "take_log_prior"]
+__all__ = ["AddedSums", "Emission", "check_columns", "find_missing", "normalise_counts", "take_log_prior"]
 
 
 class Emission(Protocol):
     """The densities of the steps in each state. Tables have a lane per state; see ``mercer.hmm._chain``."""
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of a row."""
 
     def scores(self, X: Array, out: Array) -> None:
         """Write the log density of each row in each state to `out`: zeros where a row is missing (NaN throughout), and
@@ -62,6 +66,16 @@ def find_missing(X: Array, subject: str) -> Array:
     return np.isnan(X).all(axis=1)
 
 
+def check_columns(subject: str, emission: Any, n_features: int) -> None:
+    """Raise if rows have other columns than the states emit."""
+    if emission.n_columns != n_features:
+        message = (
+            f"{subject}: X has {n_features} features, but the parameters of the states are for {emission.n_columns} "
+            f"features. Give rows with those columns, or set parameters that fit the rows."
+        )
+        raise DataError(message)
+
+
 def normalise_counts(counts: Array, prior: Array, old: Array) -> Array:
     """Return rows of probabilities that maximise sum (counts + prior - 1) log p; zeros of `old` stay zero.
 
@@ -74,5 +88,8 @@ def normalise_counts(counts: Array, prior: Array, old: Array) -> Array:
 
 def take_log_prior(probabilities: Array, prior: Array) -> float:
     """Return the log density of a Dirichlet prior up to its constant; entries that must be zero do not count."""
+    prior = np.broadcast_to(prior, probabilities.shape)
+    if np.all(prior == 1.0):
+        return 0.0
     chosen = probabilities > 0
-    return float(np.sum(xlogy(np.broadcast_to(prior, probabilities.shape)[chosen] - 1.0, probabilities[chosen])))
+    return float(np.sum(xlogy(prior[chosen] - 1.0, probabilities[chosen])))

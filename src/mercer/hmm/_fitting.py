@@ -20,6 +20,7 @@ from mercer._source import Source
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.hmm._chain import count_lanes
+from mercer.hmm._emission import check_columns
 from mercer.hmm._sequences import (
     Plan,
     find_group_lengths,
@@ -69,6 +70,8 @@ class ChainFitting(DensityMixin, Estimator):
     _letters: ClassVar[str] = "st"
     # The fitted arrays of the emissions; empty where they are not arrays.
     _emission_names: ClassVar[tuple[str, ...]] = ()
+    # Whether emissions have hidden variables of their own, besides the states.
+    _hides_more: ClassVar[bool] = False
     # Whether the M step is the exact maximum, so that the engine may assert that the likelihood does not fall.
     _exact: ClassVar[bool] = True
     n_components: int
@@ -106,9 +109,6 @@ class ChainFitting(DensityMixin, Estimator):
         """Return rows as numbers."""
         return X
 
-    def _check_rows(self, source: Source) -> None:
-        """Raise if rows cannot be what the states emit."""
-
     @fitting
     def fit(
         self,
@@ -145,7 +145,6 @@ class ChainFitting(DensityMixin, Estimator):
         """
         source, plan = self._open_sequences(X, y, lengths, groups, sequence_weight, reset=True)
         self._check_letters()
-        self._check_rows(source)
         seed, mask = seed_sequence(self.random_state), make_mask(type(self).__name__, self.topology, self.n_components)
         training = self._prepare_training(plan, mask)
         fitted = partial(self._attributes_of_best, dtype=source.host_dtype)
@@ -236,7 +235,17 @@ class ChainFitting(DensityMixin, Estimator):
         rows = None
         if set(self.init_params) & set(self._letters) - set("st"):
             rows = yield from draw_rows(source, generator, subject)
-        return ChainParameters(initial, transition, self._first_emission(rows, seed))
+        emission = self._first_emission(rows, seed)
+        check_columns(subject, emission, source.n_features)
+        try:
+            emission.log_prior(training.priors.emission)
+        except ValueError as error:
+            message = (
+                f"{subject}: a prior of the emissions does not have the shape of the parameters that it belongs to "
+                f"({error}). Give a number, or an array of the shape of the fitted attribute."
+            )
+            raise ParameterError(message) from error
+        return ChainParameters(initial, transition, emission)
 
     def _get_given(self, name: str, letter: str) -> Any:
         """Return a fitted attribute that the user has set before ``fit``."""
@@ -267,12 +276,17 @@ class ChainFitting(DensityMixin, Estimator):
         begun = time.perf_counter()
 
         def solve() -> Any:
-            parameters = yield from start(training, seed)
-            counts = yield CountedStates(parameters, training.plan, states)
+            parameters, before = (yield from start(training, seed)), -np.inf
+            # Relative frequencies need one pass; the components of mixtures are hidden even where states are known.
+            for _ in range(max(1, self.n_iter) if self._hides_more else 1):
+                counts = yield CountedStates(parameters, training.plan, states)
+                parameters = training.maximisation(counts, parameters)
+                if counts.log_likelihood - before < self.tol:
+                    break
+                before = counts.log_likelihood
             return parameters, counts
 
         parameters, counts = answer_requests(solve(), source)
-        parameters = training.maximisation(counts, parameters)
         for name, value in self._attributes(parameters, source.host_dtype).items():
             setattr(self, name, value)
         expected = training.expectation(parameters).answer(source)

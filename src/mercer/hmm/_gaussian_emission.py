@@ -63,6 +63,11 @@ class GaussianEmission:
     subject = "GaussianHMM"
 
     @property
+    def n_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.means.shape[1]
+
+    @property
     def is_square(self) -> bool:
         """Whether columns depend on each other within a state."""
         return self.kind in ("full", "tied")

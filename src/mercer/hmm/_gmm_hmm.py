@@ -50,8 +50,9 @@ class GMMHMM(HiddenMarkovModel):
     transmat_prior : a number in [1, inf) or an array-like, default=1.0
         Dirichlet parameters of the transitions; the excess over 1 counts as observed transitions.
     topology : one of 'ergodic', 'left-right', 'banded' or an array-like, default='ergodic'
-        The allowed transitions: all; to the same or the next state; to the same or a neighbouring state; or those where
-        an array of shape (n_components, n_components) is not zero. Other transitions stay zero.
+        The allowed transitions: all; to the same or the next state, beginning with the first; to the same or a
+        neighbouring state; or those where an array of shape (n_components, n_components) is not zero. Other transitions
+        stay zero.
     training : one of 'baum-welch', 'viterbi', default='baum-welch'
         Expected counts, or the counts of the best path (hard EM).
     algorithm : one of 'viterbi', 'map', default='viterbi'
@@ -115,6 +116,7 @@ class GMMHMM(HiddenMarkovModel):
     """
 
     _letters: ClassVar[str] = "stmcw"
+    _hides_more: ClassVar[bool] = True
     _emission_names: ClassVar[tuple[str, ...]] = ("weights_", "means_", "covars_")
     _parameters: ClassVar[dict[str, Rule]] = COMMON | {
         "n_mix": Integer(1),

@@ -13,6 +13,7 @@ from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.hmm._chain import Chain, ImpossibleSequenceError
+from mercer.hmm._emission import check_columns
 from mercer.hmm._fitting import ROWS_ARE_ORDERED, ChainFitting
 from mercer.hmm._online import StateFilter
 from mercer.hmm._passes import BestPaths, Probabilities, run_pass
@@ -58,18 +59,18 @@ class HiddenMarkovModel(ChainFitting):
         """Return the parameters besides the fitted arrays on which the emission depends."""
         return getattr(self, "covariance_type", None)
 
-    def _read(self, X: Any, second: Any, lengths: Any, groups: Any) -> tuple[Plan, Any, int, Any]:
+    def _read(self, chain: Chain, X: Any, second: Any, lengths: Any, groups: Any) -> tuple[Plan, Any, int, Any]:
         """Return the plan of new sequences, the function that reads their rows, the threads and the type of rows."""
         if second is None and lengths is None and groups is None:
             rows = few_rows(self, X)
             if rows is not None and len(rows) <= _FEW_STEPS and "categories_" not in vars(self):
                 n = len(rows)
+                check_columns(type(self).__name__, chain.emission, rows.shape[1])
                 plan = Plan(np.array([n]), None, [Piece(0, n, _ONE_START, 0, n, slice(0, 1))], [])
                 return plan, lambda first, stop: rows[first:stop], 1, rows.dtype
-        check_is_fitted(self, "transmat_")
         # A model whose parameters were set by hand has not seen columns yet.
         source, plan = self._open_sequences(X, second, lengths, groups, None, reset="n_features_in_" not in vars(self))
-        self._check_rows(source)
+        check_columns(type(self).__name__, chain.emission, source.n_features)
         return plan, read_rows(source), source.threads, source.host_dtype
 
     def decode(
@@ -100,7 +101,7 @@ class HiddenMarkovModel(ChainFitting):
             table = self.predict_proba(X, lengths, groups=groups)
             return float(table.max(axis=1).sum()), table.argmax(axis=1)
         chain = self._chain()
-        plan, read, threads, _ = self._read(X, None, lengths, groups)
+        plan, read, threads, _ = self._read(chain, X, None, lengths, groups)
         path = np.empty(plan.n_rows, dtype=np.intp)
         total = run_pass(BestPaths(chain, plan, read, type(self).__name__, "path", path), threads)
         return float(total), path
@@ -112,7 +113,7 @@ class HiddenMarkovModel(ChainFitting):
     def _tabulate(self, X: Any, lengths: Any, groups: Any, want: str) -> Array:
         """Return the filtered or smoothed probabilities, or the densities, of all steps."""
         chain = self._chain()
-        plan, read, threads, dtype = self._read(X, None, lengths, groups)
+        plan, read, threads, dtype = self._read(chain, X, None, lengths, groups)
         size = plan.n_rows * chain.n_states * dtype.itemsize
         purpose = f"the {plan.n_rows} x {chain.n_states} probabilities"
         require_memory(type(self).__name__, size, purpose, "give fewer sequences at a time")
@@ -167,7 +168,7 @@ class HiddenMarkovModel(ChainFitting):
         log_likelihood : float
         """
         chain = self._chain()
-        plan, read, threads, _ = self._read(X, y, lengths, groups)
+        plan, read, threads, _ = self._read(chain, X, y, lengths, groups)
         try:
             return float(run_pass(Probabilities(chain, plan, read, type(self).__name__, "score"), threads))
         except ImpossibleSequenceError:
@@ -175,7 +176,7 @@ class HiddenMarkovModel(ChainFitting):
 
     def start_filter(self) -> StateFilter:
         """Return a filter that takes one step at a time, for data that arrive one by one."""
-        return StateFilter(self._chain())
+        return StateFilter(self._chain(), type(self).__name__)
 
     def sample(self, n_samples: int = 1, random_state: Any = None, currstate: int | None = None) -> tuple[Array, Array]:
         """Draw a sequence.
@@ -228,7 +229,7 @@ class HiddenMarkovModel(ChainFitting):
 
     def bic(self, X: Any, lengths: Any = None, *, groups: Any = None) -> float:
         """Return the Bayesian information criterion on `X`: the number of steps takes the place of that of rows."""
-        plan = self._read(X, None, lengths, groups)[0]
+        plan = self._read(self._chain(), X, None, lengths, groups)[0]
         score = self.score(X, lengths=lengths, groups=groups)
         return -2.0 * score + self.count_parameters() * float(np.log(plan.n_rows))
 

@@ -46,6 +46,11 @@ class MixtureEmission:
     means: Array
     covars: Array
 
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.means.shape[2]
+
     @cached_property
     def gaussian(self) -> GaussianEmission:
         """All components as if they were states, one state's after the other's."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._types import Array
 from mercer.hmm._chain import Chain, ImpossibleSequenceError
+from mercer.hmm._emission import check_columns
 
 __all__ = ["StateFilter"]
 
@@ -25,8 +26,8 @@ class StateFilter:
         Observations so far.
     """
 
-    def __init__(self, chain: Chain) -> None:
-        self._chain = chain
+    def __init__(self, chain: Chain, subject: str = "StateFilter") -> None:
+        self._chain, self._subject = chain, subject
         self._scores = np.empty((1, chain.lanes))
         self.reset()
 
@@ -53,6 +54,8 @@ class StateFilter:
         """
         chain = self._chain
         row = np.asarray(x, dtype=np.float64).reshape(1, -1)
+        if row.shape[1] != chain.emission.n_columns:
+            check_columns(self._subject, chain.emission, row.shape[1])
         chain.emission.scores(row, self._scores)
         scores = self._scores[0, : chain.n_states]
         ahead = self.predict_next()
@@ -60,7 +63,7 @@ class StateFilter:
         reachable = ahead > 0
         top = scores[reachable].max()
         if top == -np.inf:
-            raise ImpossibleSequenceError(type(self).__name__, 0, self.n_steps)
+            raise ImpossibleSequenceError(self._subject, 0, self.n_steps)
         joint = ahead * np.exp(np.where(reachable, scores, -np.inf) - top)
         total = joint.sum()
         self.probabilities = joint / total

@@ -81,7 +81,7 @@ class ExpectedCounts:
 
 @dataclass(frozen=True, eq=False)
 class CountedStates:
-    """The request of supervised training: counts of known states."""
+    """The request of supervised training: counts of known states, and the log density of all steps in theirs."""
 
     parameters: ChainParameters
     plan: Plan
@@ -94,7 +94,11 @@ class CountedStates:
             earlier = -1 if piece.first == piece.begin else int(self.states[piece.first - 1])
             weights = self.plan.step_weights(piece)
             rows = read(piece.first, piece.stop)
-            tree.add(count_path(chain, rows, path, piece.starts, weights, earlier))
+            scores = np.empty((piece.size, chain.lanes))
+            chain.emission.scores(rows, scores)
+            seen = scores[np.arange(piece.size), path]
+            total = float(seen.sum() if weights is None else seen @ weights)
+            tree.add(count_path(chain, rows, path, piece.starts, weights, earlier, total))
         return tree.total()
 
 

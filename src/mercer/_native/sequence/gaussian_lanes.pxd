@@ -2,7 +2,6 @@
 
 cdef extern from *:
     """
-    #include <string.h>
     #include "gaussian_lanes.h"
     """
     void mercer_score_columns(const double *X, Py_ssize_t rows, Py_ssize_t d, const double *means, const double *factors,

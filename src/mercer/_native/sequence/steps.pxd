@@ -2,7 +2,6 @@
 
 cdef extern from *:
     """
-    #include <string.h>
     #include "steps.h"
     """
     void mercer_advance(const double *x, const double *matrix, Py_ssize_t states, Py_ssize_t lanes, double *out) noexcept nogil
