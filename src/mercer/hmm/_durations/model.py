@@ -20,6 +20,7 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._durations.distributions import KINDS, StateDurations, first_durations
 from mercer.hmm._durations.training import SegmentPasses, SemiMarkovParameters, SemiMarkovTraining
+from mercer.hmm._emission import check_columns
 from mercer.hmm._fitting import ROWS_ARE_ORDERED, ChainFitting
 from mercer.hmm._gaussian_hmm import GaussianHMM
 from mercer.hmm._sequences import join_sequences, read_lengths
@@ -223,7 +224,6 @@ class SemiMarkovHMM(DensityMixin, Estimator):
             raise DataError(message)
         source = self._open(inner._encode(X, reset), None, None, reset=reset, ensure_all_finite=False)
         source.allow_missing()
-        inner._check_rows(source)
         counts = read_lengths(subject, joined if lengths is None else lengths, source.n_rows)
         rows, stops = np.ascontiguousarray(source.whole(), dtype=np.float64), np.cumsum(counts)
         return source, [rows[stop - count : stop] for count, stop in zip(counts, stops, strict=True)]
@@ -233,7 +233,9 @@ class SemiMarkovHMM(DensityMixin, Estimator):
         k = self.n_components
         rows = yield from draw_rows(source, np.random.default_rng(seed), type(self).__name__)
         transition = (1.0 - np.eye(k)) / max(1, k - 1)
-        return SemiMarkovParameters(np.full(k, 1.0 / k), transition, durations, inner._first_emission(rows, seed))
+        emission = inner._first_emission(rows, seed)
+        check_columns(type(self).__name__, emission, source.n_features)
+        return SemiMarkovParameters(np.full(k, 1.0 / k), transition, durations, emission)
 
     def _attributes_of_best(self, state: Restarts, inner: ChainFitting, dtype: Any) -> dict[str, Any]:
         parameters = state.choose()[0].parameters

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
-from mercer._base import Estimator, seed_sequence
+from mercer._base import Estimator, few_rows, seed_sequence
 from mercer._base.parameter import Boolean, Integer, Nothing, Rule, Seed, check_parameters
 from mercer._source import Source
 from mercer._types import Array
@@ -47,6 +47,11 @@ class StateSpaceInference(DensityMixin, Estimator):
         """Return new sequences with their controls, and the type of their numbers."""
         check_is_fitted(self, "transition_")
         subject = type(self).__name__
+        # A few rows without gaps skip the opening of a source, which takes longer than to filter them.
+        few = few_rows(self, X) if lengths is None else None
+        if few is not None:
+            rows = few.astype(np.float64)
+            return cut_sequences(subject, rows, None, controls, self.control_.shape[1]), few.dtype
         X, lengths = read_sequences(subject, X, lengths)
         source = self._open(X, None, None, reset=False, ensure_all_finite=False)
         rows = self._take_rows(source)
