@@ -8,7 +8,6 @@ posteriors on grids, Fisher information, simulated risk, model comparison and av
 from mercer._base.density import Density, as_density
 from mercer._renaming import forward_old_names
 from mercer._solver.quadrature import Integral, integrate_box
-from mercer.estimation._averaged import AveragedDensity
 from mercer.estimation._averaging import ModelAveragingClassifier, ModelAveragingRegressor
 from mercer.estimation._comparison import (
     DensitySelection,
@@ -30,24 +29,28 @@ from mercer.estimation._conjugate_families import (
     GammaExponential,
     GammaPoisson,
 )
-from mercer.estimation._continuous import (
+from mercer.estimation._data_likelihood import data_log_likelihood, log_likelihood_gradient
+from mercer.estimation._densities.averaged import AveragedDensity
+from mercer.estimation._densities.continuous import (
     ExponentialDensity,
     GaussianDensity,
     LaplaceDensity,
     UniformDensity,
 )
-from mercer.estimation._data_likelihood import data_log_likelihood, log_likelihood_gradient
-from mercer.estimation._density import IndependentDensity, MixtureDensity
-from mercer.estimation._discrete import (
+from mercer.estimation._densities.density import IndependentDensity, MixtureDensity
+from mercer.estimation._densities.discrete import (
     BernoulliDensity,
     BinomialDensity,
     CategoricalDensity,
     GeometricDensity,
     PoissonDensity,
 )
+from mercer.estimation._densities.gamma_beta import BetaDensity, GammaDensity
+from mercer.estimation._densities.multivariate import MultivariateGaussianDensity
+from mercer.estimation._densities.running import RunningDensity
+from mercer.estimation._densities.transformed import TransformedDensity
 from mercer.estimation._evidence import Evidence, laplace_evidence, monte_carlo_evidence, quadrature_evidence
 from mercer.estimation._fisher import JeffreysPrior, cramer_rao_bound, fisher_information
-from mercer.estimation._gamma_beta import BetaDensity, GammaDensity
 from mercer.estimation._gaussian_mean import GaussianMean, GaussianVectorMean
 from mercer.estimation._generative import GenerativeRegression
 from mercer.estimation._grid import GridPosterior, grid_posterior
@@ -61,9 +64,7 @@ from mercer.estimation._information import (
 from mercer.estimation._james_stein import james_stein, james_stein_risk
 from mercer.estimation._likelihood import Estimate, maximum_a_posteriori, maximum_likelihood
 from mercer.estimation._maximum_entropy import MaximumEntropy, maximum_entropy
-from mercer.estimation._multivariate import MultivariateGaussianDensity
 from mercer.estimation._prediction import optimal_prediction
-from mercer.estimation._running import RunningDensity
 from mercer.estimation._simulation import (
     EstimatorRisk,
     LargeSamples,
@@ -73,7 +74,6 @@ from mercer.estimation._simulation import (
     simulate_risk,
     standardised_sums,
 )
-from mercer.estimation._transformed import TransformedDensity
 
 __all__ = [
     "AveragedDensity",

@@ -13,7 +13,7 @@ from mercer._base.randomness import generators
 from mercer._base.reading import read_weight
 from mercer._plain import plain
 from mercer.errors import DataError
-from mercer.estimation._family import Family
+from mercer.estimation._densities.family import Family
 
 __all__ = ["Conjugate", "PredictiveDensity"]
 

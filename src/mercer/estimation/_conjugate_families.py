@@ -11,8 +11,8 @@ from mercer._base.reading import read_numbers, read_weight
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._conjugate import Conjugate
-from mercer.estimation._continuous import ExponentialDensity
-from mercer.estimation._discrete import (
+from mercer.estimation._densities.continuous import ExponentialDensity
+from mercer.estimation._densities.discrete import (
     BernoulliDensity,
     BinomialDensity,
     CategoricalDensity,
@@ -20,7 +20,7 @@ from mercer.estimation._discrete import (
     PoissonDensity,
     check_trials,
 )
-from mercer.estimation._gamma_beta import BetaDensity, GammaDensity
+from mercer.estimation._densities.gamma_beta import BetaDensity, GammaDensity
 
 __all__ = ["BetaBernoulli", "BetaBinomial", "BetaGeometric", "DirichletCategorical", "GammaExponential", "GammaPoisson"]
 

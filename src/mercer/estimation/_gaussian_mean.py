@@ -9,9 +9,9 @@ from mercer._base.reading import read_covariance, read_numbers, read_weight
 from mercer._plain import plain
 from mercer.errors import ParameterError
 from mercer.estimation._conjugate import Conjugate, PredictiveDensity
-from mercer.estimation._continuous import GaussianDensity
-from mercer.estimation._family import read_rows
-from mercer.estimation._multivariate import MultivariateGaussianDensity
+from mercer.estimation._densities.continuous import GaussianDensity
+from mercer.estimation._densities.family import read_rows
+from mercer.estimation._densities.multivariate import MultivariateGaussianDensity
 
 __all__ = ["GaussianMean", "GaussianVectorMean"]
 

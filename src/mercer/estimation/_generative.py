@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._base.density import as_density
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._continuous import GaussianDensity, LaplaceDensity
+from mercer.estimation._densities.continuous import GaussianDensity, LaplaceDensity
 
 __all__ = ["GenerativeRegression"]
 

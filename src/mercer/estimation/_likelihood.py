@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._base.density import as_density
 from mercer._base.reading import read_weight
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._continuous import LaplaceDensity
-from mercer.estimation._density import IndependentDensity, MixtureDensity
-from mercer.estimation._multivariate import MultivariateGaussianDensity
+from mercer.estimation._densities.continuous import LaplaceDensity
+from mercer.estimation._densities.density import IndependentDensity, MixtureDensity
+from mercer.estimation._densities.multivariate import MultivariateGaussianDensity
 from mercer.optim import Result, minimize, numerical_gradient, numerical_hessian
 
 __all__ = ["Estimate", "maximum_a_posteriori", "maximum_likelihood"]

@@ -8,7 +8,7 @@ from scipy.special import betaln, gammaln, polygamma, psi, xlog1py, xlogy
 
 from mercer._plain import plain
 from mercer.errors import DataError
-from mercer.estimation._density import NumberDensity
+from mercer.estimation._densities.density import NumberDensity
 
 __all__ = ["BetaDensity", "GammaDensity"]
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from mercer._base.reading import read_numbers, read_weight
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._continuous import ExponentialDensity, GaussianDensity, UniformDensity
-from mercer.estimation._density import NumberDensity
-from mercer.estimation._family import read_rows
-from mercer.estimation._multivariate import MultivariateGaussianDensity
+from mercer.estimation._densities.continuous import ExponentialDensity, GaussianDensity, UniformDensity
+from mercer.estimation._densities.density import NumberDensity
+from mercer.estimation._densities.family import read_rows
+from mercer.estimation._densities.multivariate import MultivariateGaussianDensity
 
 __all__ = ["RunningDensity"]
 

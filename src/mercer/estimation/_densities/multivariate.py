@@ -11,7 +11,7 @@ from mercer._base.randomness import seed_sequence
 from mercer._base.reading import read_covariance, read_numbers, read_weight
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._family import read_rows
+from mercer.estimation._densities.family import read_rows
 
 __all__ = ["MultivariateGaussianDensity"]
 

@@ -9,7 +9,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 from mercer._base.reading import read_probabilities
 from mercer._plain import plain
 from mercer.errors import ParameterError
-from mercer.estimation._density import NumberDensity
+from mercer.estimation._densities.density import NumberDensity
 
 __all__ = ["BernoulliDensity", "BinomialDensity", "CategoricalDensity", "GeometricDensity", "PoissonDensity"]
 

@@ -19,7 +19,7 @@ from mercer._base.randomness import generators, seed_sequence
 from mercer._base.reading import read_probabilities, read_weight
 from mercer._plain import plain
 from mercer.errors import DataError, UnsupportedError
-from mercer.estimation._family import Family, read_rows
+from mercer.estimation._densities.family import Family, read_rows
 
 __all__ = ["IndependentDensity", "MixtureDensity", "NumberDensity"]
 

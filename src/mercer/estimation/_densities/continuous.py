@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer.errors import DataError, ParameterError
-from mercer.estimation._density import NumberDensity
+from mercer.estimation._densities.density import NumberDensity
 
 __all__ = ["ExponentialDensity", "GaussianDensity", "LaplaceDensity", "UniformDensity"]
 

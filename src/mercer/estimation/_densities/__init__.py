@@ -1,0 +1,1 @@
+"""Densities as frozen objects: families of numbers and rows, and densities made of densities."""
