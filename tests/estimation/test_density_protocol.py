@@ -133,6 +133,19 @@ def test_estimators_of_scikit_learn(theirs):
     np.testing.assert_allclose(np.exp(mixed.logpdf(ROWS)), np.exp(logs).T @ [0.2, 0.3, 0.5], rtol=1e-6)
 
 
+def test_numbers_and_rows_of_one_column_are_drawn_into_one_matrix():
+    column = ROWS[:, :1]
+    mixed = MixtureDensity([GaussianDensity(100.0, 1.0), GaussianMixture(1).fit(column)], [0.5, 0.5])
+    draws = mixed.sample(200, random_state=0)
+    assert draws.shape == (200, 1)
+    assert 60 < (draws[:, 0] > 50).sum() < 140
+    worlds = ClassDensities([GaussianDensity(100.0, 1.0), GaussianMixture(1).fit(column)], [0.5, 0.5])
+    X, labels = worlds.sample(100, 0)
+    np.testing.assert_array_equal(X[:, 0] > 50, labels == 0)
+    with pytest.raises(DataError, match="all densities must draw observations of one shape"):
+        MixtureDensity([GaussianMixture(1).fit(column), GaussianMixture(1).fit(ROWS)], [0.5, 0.5]).sample(9, 0)
+
+
 def test_weights_reach_the_estimator_inside_another_density():
     # The second argument of an estimator's fit is y: weights that are passed by position would be dropped.
     weight = np.arange(150) % 3

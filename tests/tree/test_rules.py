@@ -112,6 +112,19 @@ def test_categories_that_are_numbers_keep_their_meaning_in_rules():
     np.testing.assert_array_equal(parse_rules(text).predict(holes), model.predict(holes))
 
 
+@pytest.mark.parametrize("side", ["heavy", "light"])
+def test_rules_of_categories_send_missing_values_where_the_tree_does(side):
+    # No missing value is in the fit: it goes with the heavier side, which is left or right by the classes.
+    words = ["a"] * 6 + ["b"] * 3 if side == "heavy" else ["a"] * 3 + ["b"] * 6
+    X = np.array([[word] for word in words], dtype=object)
+    for labels in (("x", "y"), ("y", "x")):
+        y = np.where(X[:, 0] == "a", *labels)
+        model = DecisionTreeClassifier(categorical_features=[0]).fit(X, y)
+        strange = np.array([["a"], ["b"], [None], ["c"], [np.nan]], dtype=object)
+        for found in (rules(model), parse_rules(str(rules(model)))):
+            np.testing.assert_array_equal(found.predict(strange), model.predict(strange))
+
+
 def test_rules_tell_where_missing_values_go():
     rows = np.array([[0.0], [1.0], [2.0], [np.nan], [np.nan]])
     model = DecisionStump().fit(rows, [0, 0, 1, 1, 1])
