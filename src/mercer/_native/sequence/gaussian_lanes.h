@@ -2,7 +2,7 @@
 
    Each lane has its own sums, added row by row, so that the bits do not depend on the width of the registers. */
 
-#include "lanes.h"
+#include "packs.h"
 
 /* out[row] = offset - half the sum over columns of ((x - mean) factor)^2; a missing entry adds its row of `gaps`. */
 static inline void mercer_score_columns(const double *X, Py_ssize_t rows, Py_ssize_t d, const double *means,

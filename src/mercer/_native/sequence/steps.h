@@ -4,7 +4,7 @@
    minus infinity in log space). Every lane is summed over the states in one fixed order: two sums, over even and odd
    states, shorten the chain of dependent additions. */
 
-#include "lanes.h"
+#include "packs.h"
 
 /* out = x^T matrix for `packs` registers of lanes, where rows of the matrix are `lanes` apart. */
 ALWAYS_INLINE void mercer_columns(const double *x, const double *matrix, Py_ssize_t states, Py_ssize_t lanes,

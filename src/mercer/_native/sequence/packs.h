@@ -1,8 +1,8 @@
 /* Registers of doubles, as wide as this CPU level has them. Eight lanes make a block, of one, two or four registers;
    every lane is worked on alone, so that the bits do not depend on the width. */
 
-#ifndef MERCER_LANES_H
-#define MERCER_LANES_H
+#ifndef MERCER_PACKS_H
+#define MERCER_PACKS_H
 
 #include <string.h>
 #if defined(__GNUC__) && defined(__SSE2__)
