@@ -1,5 +1,6 @@
 """Model files: every kind of plain data comes back with its type and its bits."""
 
+import dataclasses
 import json
 import os
 import stat
@@ -142,6 +143,20 @@ def test_registered_records_come_back_and_others_are_refused(path, monkeypatch):
         ModelFileError, match=r"save: value\[1\] is of class .*\.Pair; model files hold plain data only"
     ):
         save_plain(value, path)
+
+
+def test_a_field_that_a_record_got_later_has_its_default(path, monkeypatch):
+    shorter = dataclasses.make_dataclass("Grown", [("first", int)], frozen=True)
+    monkeypatch.setitem(PLAIN, "Grown", shorter)
+    save_plain(shorter(3), path)
+    longer = dataclasses.make_dataclass("Grown", [("first", int), ("second", str, "later")], frozen=True)
+    monkeypatch.setitem(PLAIN, "Grown", longer)
+    assert load_plain(path) == longer(3, "later")
+    # A field without a default cannot be guessed, and one that is not known is not dropped.
+    for fields in ([("first", int), ("second", str)], [("other", int)]):
+        monkeypatch.setitem(PLAIN, "Grown", dataclasses.make_dataclass("Grown", fields, frozen=True))
+        with pytest.raises(ModelFileError, match="the file has others"):
+            load_plain(path)
 
 
 def test_a_record_name_belongs_to_one_module(monkeypatch):

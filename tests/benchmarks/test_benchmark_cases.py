@@ -36,8 +36,8 @@ PEERS = {
 PEERS["logistic_unscaled"] = "sklearn_newton"
 # Nobody else predicts from a file: reading it and writing as much is the bar.
 PEERS["table_predict"] = "pyarrow"
-# Nor has scikit-learn hidden Markov models; hmmlearn is no dependency of the tests.
-PEERS = {name: peer for name, peer in PEERS.items() if not name.startswith("hmm_")}
+# Nor has scikit-learn hidden Markov or state-space models; hmmlearn and statsmodels are no dependencies of the tests.
+PEERS = {name: peer for name, peer in PEERS.items() if not name.startswith(("hmm_", "state_space_"))}
 
 
 # Truth: the objectives that everyone is judged by, against hand-computed values.
@@ -73,6 +73,16 @@ def test_a_hidden_markov_model_is_judged_by_its_own_likelihood(name):
         expected = found[0].decode(data["X"], data["lengths"])[0] / len(data["X"])
         assert quality["log_probability"] == pytest.approx(expected, rel=1e-12)
         assert quality["right"] > 0.9
+
+
+@pytest.mark.parametrize("name", ["state_space_smooth", "state_space_smooth_gaps"])
+def test_a_state_space_model_is_judged_by_its_own_likelihood(name):
+    case = CASES[name]
+    data = case.make(0.01)
+    contestant = case.contestant("mercer")
+    model, smoothed = contestant.fit(contestant.load(), data, 1)
+    quality = case.quality(contestant.solution((model, smoothed)), data)
+    assert quality["log_likelihood"] == pytest.approx(float(smoothed.log_likelihood) / len(data["X"]))
 
 
 def test_the_density_is_judged_by_the_sum_over_all_rows():

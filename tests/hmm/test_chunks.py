@@ -38,7 +38,7 @@ def chunks(request, monkeypatch):
     chunk, warm_ups = request.param
 
     def use():
-        monkeypatch.setattr(_sequences, "count_steps", lambda lanes, n_features: chunk)
+        monkeypatch.setattr(_sequences, "count_steps", lambda lanes, n_features, n_steps: chunk)
         monkeypatch.setattr(_passes._Work, "warm_ups", warm_ups)
 
     return use
@@ -100,7 +100,7 @@ def test_the_number_of_threads_changes_no_bit(name, chunks):
 
 
 def test_a_chain_that_forgets_is_passed_once(monkeypatch):
-    monkeypatch.setattr(_sequences, "count_steps", lambda lanes, n_features: 500)
+    monkeypatch.setattr(_sequences, "count_steps", lambda lanes, n_features, n_steps: 500)
     calls = []
     compute = _passes._Work.compute
 
@@ -120,7 +120,7 @@ def test_a_chain_that_forgets_is_passed_once(monkeypatch):
 
 @pytest.mark.parametrize("name", ["periodic", "left-right"])
 def test_a_chain_that_does_not_forget_is_settled_by_exact_effects(name, monkeypatch):
-    monkeypatch.setattr(_sequences, "count_steps", lambda lanes, n_features: 20)
+    monkeypatch.setattr(_sequences, "count_steps", lambda lanes, n_features, n_steps: 20)
     monkeypatch.setattr(_passes._Work, "warm_ups", (4,))
     effects = []
     for kind in (_passes.Probabilities, _passes.BestPaths):
@@ -148,7 +148,7 @@ def test_a_long_sequence_beyond_the_range_of_doubles_is_passed_in_logarithms(mon
     model.means_, model.covars_ = np.array([[0.0], [100.0], [0.0]]), np.ones((3, 1))
     X = np.concatenate([np.zeros((60, 1)), np.full((40, 1), 100.0), np.zeros((1, 1))])
     whole = model.score(X), model.predict_proba(X), model.decode(X)
-    monkeypatch.setattr(_sequences, "count_steps", lambda lanes, n_features: 30)
+    monkeypatch.setattr(_sequences, "count_steps", lambda lanes, n_features, n_steps: 30)
     monkeypatch.setattr(_passes._Work, "warm_ups", (4,))
     assert model.score(X, lengths=[101]) == pytest.approx(whole[0], rel=1e-12)
     np.testing.assert_allclose(model.predict_proba(X, [101]), whole[1], atol=1e-12)

@@ -15,6 +15,7 @@ from mercer.decision import (
     posterior,
 )
 from mercer.estimation import GaussianDensity
+from mercer.metrics import cost_weighted_error
 from tests.vocabulary.public_names import list_consumers
 
 RANDOM = np.random.default_rng(0)
@@ -32,7 +33,10 @@ WORLD = ClassDensities([GaussianDensity(m, 1.0) for m in (0.0, 1.5, 3.0)], [0.2,
 
 def test_the_grid_knows_every_place_that_takes_costs():
     known = {"decision.DecisionClassifier", "decision.add_reject", "decision.expected_cost", "decision.optimal_action"}
-    assert set(list_consumers(r"^$", names=("costs",))) == known
+    known |= {"metrics.cost_weighted_error"}
+    # A display of annealing draws the costs of its levels, which are numbers of another kind.
+    found = set(list_consumers(r"^$", names=("costs",))) - {"inspection.AnnealedCentresDisplay"}
+    assert found == known
 
 
 @pytest.mark.parametrize("name", COSTS)
@@ -43,6 +47,15 @@ def test_all_deciders_take_the_action_of_least_expected_cost(name):
     np.testing.assert_array_equal(optimal_action(SHARES, costs)[0], wanted.argmin(axis=1))
     # A matrix for each row says the same as one for all.
     np.testing.assert_allclose(expected_cost(SHARES, np.tile(costs, (40, 1, 1))), wanted)
+
+
+@pytest.mark.parametrize("name", COSTS)
+def test_the_mean_cost_of_decisions_is_that_of_their_entries(name):
+    costs, true = COSTS[name], np.arange(40) % 3
+    actions = optimal_action(SHARES, costs)[0]
+    classes, names = np.arange(3), np.arange(len(costs))
+    mean = cost_weighted_error(true, actions, costs, classes=classes, actions=names)
+    assert mean == pytest.approx(np.mean([costs[action, label] for action, label in zip(actions, true, strict=True)]))
 
 
 @pytest.mark.parametrize("name", COSTS)

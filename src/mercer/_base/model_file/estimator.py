@@ -176,16 +176,26 @@ def _fields(cls: type) -> tuple[str, ...]:
     return tuple(getattr(cls, "_fields", ()))
 
 
+def _find_defaults(cls: type) -> dict[str, Any]:
+    """Return the fields of a record class that have a default, with their defaults."""
+    if not dataclasses.is_dataclass(cls):
+        return {}
+    fields = dataclasses.fields(cls)
+    return {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+
+
 @decodes("record", "class", "fields")
 def _read_record(node: dict[str, Any], decoder: Decoder) -> Any:
     key, nodes = node["class"], node["fields"]
     cls: Any = PLAIN[key] if isinstance(key, str) and key in PLAIN else class_of(key)
     names = _fields(cls)
     known = names or dataclasses.is_dataclass(cls)
-    if not known or not isinstance(nodes, dict) or nodes.keys() != set(names):
+    defaults = _find_defaults(cls)
+    if not known or not isinstance(nodes, dict) or not set(names) - defaults.keys() <= nodes.keys() <= set(names):
         message = f"the record {str(key)[:40]} has the fields {', '.join(names)}; the file has others."
         raise ModelFileError(message)
-    values = {name: decoder.decode(nodes[name]) for name in names}
+    # A field that was added to the class after the file was written has its default.
+    values = {name: decoder.decode(nodes[name]) if name in nodes else defaults[name] for name in names}
     if issubclass(cls, tuple):
         return cls._make(values[name] for name in names)
     instance = cls.__new__(cls)
