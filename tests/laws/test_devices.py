@@ -45,6 +45,7 @@ LEARNT = {
     "dual_coef_",
     "X_train_",
     "random_weights_",
+    "transmat_",
 }
 
 

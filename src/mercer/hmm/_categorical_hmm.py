@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.hmm._count_emissions import CategoricalEmission
 from mercer.hmm._fitting import COMMON, read_prior
@@ -98,6 +99,7 @@ class CategoricalHMM(HiddenMarkovModel):
     (['heads', 'tails'], 3)
     """
 
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "device")
     _letters: ClassVar[str] = "ste"
     _emission_names: ClassVar[tuple[str, ...]] = ("emissionprob_",)
     _parameters: ClassVar[dict[str, Rule]] = COMMON | {
@@ -160,7 +162,7 @@ class CategoricalHMM(HiddenMarkovModel):
         return X
 
     def _emission(self) -> CategoricalEmission:
-        table = np.asarray(self.emissionprob_, dtype=np.float64)
+        table = np.asarray(to_numpy(self.emissionprob_), dtype=np.float64)
         table = table[:, None, :] if table.ndim == 2 else table
         shape = (self.n_components, *table.shape[1:])
         return CategoricalEmission(check_probabilities(type(self).__name__, "emissionprob_", table, shape))

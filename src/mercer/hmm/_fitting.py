@@ -17,6 +17,7 @@ from mercer._solver.relay import answer_requests, return_at_once
 from mercer._solver.restarts import Restarts, keep_history_of
 from mercer._solver.step import Certificate, Step
 from mercer._source import Source
+from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.hmm._chain import count_lanes
@@ -124,8 +125,9 @@ class ChainFitting(DensityMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_steps, n_features), a list of such arrays, or a NumPy file
-            Sequences, one after the other. A row of NaN is a missing step.
+        X : array-like of shape (n_steps, n_features), a list of such arrays, a file, or an array on a device
+            Sequences, one after the other. Gaussian, categorical and Poisson states take torch and CuPy arrays. A row
+            of NaN is a missing step.
         y : ignored
             Except that integers which sum to the number of rows are read as `lengths`, which hmmlearn has in second
             place.
@@ -146,7 +148,7 @@ class ChainFitting(DensityMixin, Estimator):
         source, plan = self._open_sequences(X, y, lengths, groups, sequence_weight, reset=True)
         self._check_letters()
         seed, mask = seed_sequence(self.random_state), make_mask(type(self).__name__, self.topology, self.n_components)
-        training = self._prepare_training(plan, mask)
+        training = self._prepare_training(plan, source)
         fitted = partial(self._attributes_of_best, dtype=source.host_dtype)
         start = partial(self._start, source, mask)
         if states is not None:
@@ -185,14 +187,15 @@ class ChainFitting(DensityMixin, Estimator):
             message = f"{subject}: sequences must be given in one way; got {' and '.join(given)}. Leave one out."
             raise DataError(message)
         source = self._open(self._encode(X, reset), None, None, reset=reset, ensure_all_finite=False)
-        source.allow_missing()
+        source.keep_missing()
         lengths = joined if lengths is None else lengths
+        lengths, groups, second = map(to_numpy, (lengths, groups, second))
         if groups is not None:
             lengths = find_group_lengths(subject, groups)
         if lengths is None and not given and _are_lengths(second, source.n_rows):
             lengths = second
         lengths = read_lengths(subject, lengths, source.n_rows)
-        weight = read_weights(subject, sequence_weight, lengths)
+        weight = read_weights(subject, to_numpy(sequence_weight), lengths)
         return source, plan_pieces(lengths, weight, count_lanes(self.n_components), source.n_features)
 
     def _check_letters(self) -> None:
@@ -204,12 +207,14 @@ class ChainFitting(DensityMixin, Estimator):
                 )
                 raise ParameterError(message)
 
-    def _prepare_training(self, plan: Plan, mask: Array) -> ChainTraining:
+    def _prepare_training(self, plan: Plan, source: Source) -> ChainTraining:
         k, subject = self.n_components, type(self).__name__
         start = read_prior(subject, "startprob_prior", self.startprob_prior, (k,))
         transitions = read_prior(subject, "transmat_prior", self.transmat_prior, (k, k))
+        # Sums in float32, on a device without float64, may fall by their rounding.
+        exact = self._exact and not source.placement.is_narrow
         priors = Priors(start, transitions, self._emission_prior())
-        return ChainTraining(plan, self.params, priors, subject, self.training == "viterbi", self._exact)
+        return ChainTraining(plan, self.params, priors, subject, self.training == "viterbi", exact)
 
     def _start(self, source: Source, mask: Array, training: Any, seed: np.random.SeedSequence) -> Any:
         """Return first parameters: those that the user has set, and others from the rows; a generator of requests."""
@@ -255,10 +260,10 @@ class ChainFitting(DensityMixin, Estimator):
                 f"be set before fit. Set it, or add {letter!r} to init_params."
             )
             raise DataError(message)
-        return vars(self)[name]
+        return to_numpy(vars(self)[name])
 
     def _read_states(self, states: Any, n_rows: int) -> Array:
-        states = np.asarray(states)
+        states = np.asarray(to_numpy(states))
         fits = states.shape == (n_rows,) and states.dtype.kind in "iu"
         if not fits or states.min() < 0 or states.max() >= self.n_components:
             got = f"{states.dtype} of shape {states.shape}"

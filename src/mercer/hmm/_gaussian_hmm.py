@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Real, Rule
+from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.hmm._fitting import COMMON
@@ -115,6 +116,7 @@ class GaussianHMM(HiddenMarkovModel):
     3
     """
 
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "device")
     _letters: ClassVar[str] = "stmc"
     _emission_names: ClassVar[tuple[str, ...]] = ("means_", "covars_")
     _parameters: ClassVar[dict[str, Rule]] = COMMON | {
@@ -174,7 +176,7 @@ class GaussianHMM(HiddenMarkovModel):
         self.n_jobs = n_jobs
 
     def _emission(self) -> GaussianEmission:
-        means, covars = (np.asarray(part, dtype=np.float64) for part in (self.means_, self.covars_))
+        means, covars = (np.asarray(to_numpy(part), dtype=np.float64) for part in (self.means_, self.covars_))
         k = self.n_components
         if means.ndim != 2 or len(means) != k:
             message = f"GaussianHMM: means_ must have shape ({k}, n_features); got {means.shape}."

@@ -1,6 +1,7 @@
 """What every fitted hidden Markov model can do: decode, score, smooth, filter, sample, and be compared with others."""
 
 from bisect import bisect_right
+from dataclasses import dataclass
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -10,6 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import few_rows, seed_sequence
 from mercer._base.parameter import Integer
 from mercer._source.memory import require_memory
+from mercer._source.namespace import namespace_of, to_numpy
+from mercer._source.placement import Placement
 from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.hmm._chain import Chain, ImpossibleSequenceError
@@ -20,7 +23,7 @@ from mercer.hmm._passes import BestPaths, Probabilities, run_pass
 from mercer.hmm._sequences import Piece, Plan
 from mercer.hmm._starts import check_probabilities
 from mercer.hmm._topology import find_stationary
-from mercer.hmm._training import read_rows
+from mercer.hmm._training import open_pass, read_rows
 
 __all__ = ["HiddenMarkovModel"]
 
@@ -29,6 +32,19 @@ _ONE_START = np.zeros(1, dtype=np.intp)
 _FEW_STEPS = 2048
 # The chains of fitted models, so that short sequences are decoded without preparing the arrays anew.
 _CHAINS: WeakKeyDictionary[Any, tuple[Any, Chain]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """New sequences: their plan, the function that reads rows, the threads, the type of rows, and the pass over them
+    where they are on a device.
+    """
+
+    plan: Plan
+    read: Any
+    threads: int
+    dtype: Any
+    there: Any = None
 
 
 class HiddenMarkovModel(ChainFitting):
@@ -43,14 +59,14 @@ class HiddenMarkovModel(ChainFitting):
     def _chain(self) -> Chain:
         """Return the fitted chain, kept from the last call while no fitted array has changed."""
         check_is_fitted(self, "transmat_")
-        values = [vars(self).get(name) for name in ("startprob_", "transmat_", *self._emission_names)]
+        values = [to_numpy(vars(self).get(name)) for name in ("startprob_", "transmat_", *self._emission_names)]
         key = (*(np.asarray(value).tobytes() for value in values), self.n_components, self._emission_form())
         kept = _CHAINS.get(self)
         if kept is not None and kept[0] == key and self._emission_names:
             return kept[1]
         k, subject = self.n_components, type(self).__name__
-        initial = check_probabilities(subject, "startprob_", self.startprob_, (k,))
-        transition = check_probabilities(subject, "transmat_", self.transmat_, (k, k))
+        initial = check_probabilities(subject, "startprob_", to_numpy(self.startprob_), (k,))
+        transition = check_probabilities(subject, "transmat_", to_numpy(self.transmat_), (k, k))
         chain = Chain(initial, transition, self._emission())
         _CHAINS[self] = (key, chain)
         return chain
@@ -59,19 +75,21 @@ class HiddenMarkovModel(ChainFitting):
         """Return the parameters besides the fitted arrays on which the emission depends."""
         return getattr(self, "covariance_type", None)
 
-    def _read(self, chain: Chain, X: Any, second: Any, lengths: Any, groups: Any) -> tuple[Plan, Any, int, Any]:
-        """Return the plan of new sequences, the function that reads their rows, the threads and the type of rows."""
+    def _read(self, chain: Chain, X: Any, second: Any, lengths: Any, groups: Any) -> _Opened:
+        """Open new sequences."""
         if second is None and lengths is None and groups is None:
             rows = few_rows(self, X)
             if rows is not None and len(rows) <= _FEW_STEPS and "categories_" not in vars(self):
                 n = len(rows)
                 check_columns(type(self).__name__, chain.emission, rows.shape[1])
                 plan = Plan(np.array([n]), None, [Piece(0, n, _ONE_START, 0, n, slice(0, 1))], [])
-                return plan, lambda first, stop: rows[first:stop], 1, rows.dtype
+                return _Opened(plan, lambda first, stop: rows[first:stop], 1, rows.dtype)
         # A model whose parameters were set by hand has not seen columns yet.
         source, plan = self._open_sequences(X, second, lengths, groups, None, reset="n_features_in_" not in vars(self))
         check_columns(type(self).__name__, chain.emission, source.n_features)
-        return plan, read_rows(source), source.threads, source.host_dtype
+        if source.place == "device":
+            return _Opened(plan, None, 1, source.host_dtype, open_pass(chain, plan, source, type(self).__name__))
+        return _Opened(plan, read_rows(source), source.threads, source.host_dtype)
 
     def decode(
         self, X: Any, lengths: Any = None, algorithm: str | None = None, *, groups: Any = None
@@ -99,11 +117,14 @@ class HiddenMarkovModel(ChainFitting):
             raise ParameterError(message)
         if algorithm == "map":
             table = self.predict_proba(X, lengths, groups=groups)
-            return float(table.max(axis=1).sum()), table.argmax(axis=1)
+            xp = namespace_of(table)
+            return float(xp.sum(xp.max(table, axis=1))), xp.argmax(table, axis=1)
         chain = self._chain()
-        plan, read, threads, _ = self._read(chain, X, None, lengths, groups)
-        path = np.empty(plan.n_rows, dtype=np.intp)
-        total = run_pass(BestPaths(chain, plan, read, type(self).__name__, "path", path), threads)
+        new = self._read(chain, X, None, lengths, groups)
+        if new.there is not None:
+            return new.there.find_paths()
+        path = np.empty(new.plan.n_rows, dtype=np.intp)
+        total = run_pass(BestPaths(chain, new.plan, new.read, type(self).__name__, "path", path), new.threads)
         return float(total), path
 
     def predict(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
@@ -113,12 +134,15 @@ class HiddenMarkovModel(ChainFitting):
     def _tabulate(self, X: Any, lengths: Any, groups: Any, want: str) -> Array:
         """Return the filtered or smoothed probabilities, or the densities, of all steps."""
         chain = self._chain()
-        plan, read, threads, dtype = self._read(chain, X, None, lengths, groups)
+        new = self._read(chain, X, None, lengths, groups)
+        if new.there is not None:
+            return new.there.tabulate(want)
+        plan, dtype = new.plan, new.dtype
         size = plan.n_rows * chain.n_states * dtype.itemsize
         purpose = f"the {plan.n_rows} x {chain.n_states} probabilities"
         require_memory(type(self).__name__, size, purpose, "give fewer sequences at a time")
         out = np.empty(plan.n_rows if want == "density" else (plan.n_rows, chain.n_states), dtype=dtype)
-        run_pass(Probabilities(chain, plan, read, type(self).__name__, want, out), threads)
+        run_pass(Probabilities(chain, plan, new.read, type(self).__name__, want, out), new.threads)
         return out
 
     def predict_proba(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
@@ -168,9 +192,11 @@ class HiddenMarkovModel(ChainFitting):
         log_likelihood : float
         """
         chain = self._chain()
-        plan, read, threads, _ = self._read(chain, X, y, lengths, groups)
+        new = self._read(chain, X, y, lengths, groups)
         try:
-            return float(run_pass(Probabilities(chain, plan, read, type(self).__name__, "score"), threads))
+            if new.there is not None:
+                return new.there.tabulate("score")
+            return float(run_pass(Probabilities(chain, new.plan, new.read, type(self).__name__, "score"), new.threads))
         except ImpossibleSequenceError:
             return -np.inf
 
@@ -207,7 +233,8 @@ class HiddenMarkovModel(ChainFitting):
         seed = self.random_state if random_state is None else random_state
         generator = np.random.default_rng(seed_sequence(seed))
         states = _draw_states(chain, int(n_samples), generator, currstate)
-        return self._decode_symbols(chain.emission.draw(states, generator)), states
+        put = Placement.of(self.transmat_).put
+        return put(self._decode_symbols(chain.emission.draw(states, generator))), put(states)
 
     def _decode_symbols(self, X: Array) -> Array:
         """Return drawn rows in the terms of the user."""
@@ -215,7 +242,7 @@ class HiddenMarkovModel(ChainFitting):
 
     def get_stationary_distribution(self) -> Array:
         """Return the share of time that the chain spends in each state in the long run."""
-        return find_stationary(type(self).__name__, self._chain().transition)
+        return Placement.of(self.transmat_).put(find_stationary(type(self).__name__, self._chain().transition))
 
     def count_parameters(self) -> int:
         """Return the number of free parameters: those of first states, transitions that are not zero, emissions."""
@@ -229,7 +256,7 @@ class HiddenMarkovModel(ChainFitting):
 
     def bic(self, X: Any, lengths: Any = None, *, groups: Any = None) -> float:
         """Return the Bayesian information criterion on `X`: the number of steps takes the place of that of rows."""
-        plan = self._read(self._chain(), X, None, lengths, groups)[0]
+        plan = self._read(self._chain(), X, None, lengths, groups).plan
         score = self.score(X, lengths=lengths, groups=groups)
         return -2.0 * score + self.count_parameters() * float(np.log(plan.n_rows))
 

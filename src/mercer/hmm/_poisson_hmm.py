@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Real, Rule
+from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._count_emissions import PoissonEmission
@@ -94,6 +95,7 @@ class PoissonHMM(HiddenMarkovModel):
     [2.0, 9.0]
     """
 
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "device")
     _letters: ClassVar[str] = "stl"
     _emission_names: ClassVar[tuple[str, ...]] = ("lambdas_",)
     _parameters: ClassVar[dict[str, Rule]] = COMMON | {
@@ -146,7 +148,7 @@ class PoissonHMM(HiddenMarkovModel):
         return tags
 
     def _emission(self) -> PoissonEmission:
-        rates = np.asarray(self.lambdas_, dtype=np.float64)
+        rates = np.asarray(to_numpy(self.lambdas_), dtype=np.float64)
         if rates.ndim != 2 or len(rates) != self.n_components or not np.all(rates >= 0):
             message = (
                 f"PoissonHMM: lambdas_ must have shape ({self.n_components}, n_features) and no negative entry; got "

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer._solver.scan import cut_steps
+from mercer._source.placement import is_on_device
 from mercer._types import Array
 from mercer.errors import DataError
 
@@ -30,8 +31,14 @@ _SHORTEST_CHUNK = 2048
 
 def join_sequences(subject: str, X: Any) -> tuple[Any, Array]:
     """Return the rows and lengths of a list of two-dimensional arrays; other input comes back with lengths None."""
-    if not isinstance(X, list | tuple) or not len(X) or np.ndim(X[0]) != 2:
+    if not isinstance(X, list | tuple) or not len(X) or len(getattr(X[0], "shape", np.shape(X[0]))) != 2:
         return X, None
+    if any(map(is_on_device, X)):
+        message = (
+            f"{subject}: sequences on a device must be one array with `lengths`; got a list of {len(X)} arrays. "
+            f"Concatenate them there, and pass the length of each."
+        )
+        raise DataError(message)
     arrays = [np.asarray(sequence) for sequence in X]
     for number, array in enumerate(arrays):
         if array.ndim != 2 or array.shape[1] != arrays[0].shape[1]:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from mercer._source.placement import is_on_device
 from mercer._types import Array
 from mercer.errors import DataError
 
@@ -17,6 +18,14 @@ def encode_symbols(subject: str, X: Any, known: Array) -> tuple[Any, Array]:
     `known` are the symbols of a fitted model, or None where they are learnt.
     """
     if issparse(X):
+        return X, None
+    if is_on_device(X):
+        if known is not None:
+            message = (
+                f"{subject}: the model was fitted to strings, which no device holds. Call the method with the strings "
+                f"in memory, or fit to codes from 0 to {len(known) - 1}."
+            )
+            raise DataError(message)
         return X, None
     if known is None and (not hasattr(X, "dtype") and not hasattr(X, "columns") and not isinstance(X, list | tuple)):
         return X, None

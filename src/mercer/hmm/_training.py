@@ -23,7 +23,7 @@ from mercer.hmm._emission import normalise_counts, take_log_prior
 from mercer.hmm._passes import BestPaths, ChainSums, Probabilities, count_path, run_pass
 from mercer.hmm._sequences import Plan
 
-__all__ = ["ChainParameters", "ChainTraining", "CountedStates", "ExpectedCounts", "Priors", "read_rows"]
+__all__ = ["ChainParameters", "ChainTraining", "CountedStates", "ExpectedCounts", "Priors", "open_pass", "read_rows"]
 
 # A state with less expected steps than this has died: no step is any longer explained by it.
 _DEAD = 1e-3
@@ -52,6 +52,13 @@ class Priors:
     emission: Any
 
 
+def open_pass(chain: Chain, plan: Plan, source: Source, subject: str) -> Any:
+    """Return a pass over rows on a device; its module is imported only where such rows are."""
+    from mercer.hmm._device.passes import DevicePass
+
+    return DevicePass(chain, plan, source, subject)
+
+
 def read_rows(source: Source) -> Any:
     """Return a function from two row numbers to the dense rows between them."""
     if source.place == "memory" and not source.is_sparse:
@@ -74,9 +81,12 @@ class ExpectedCounts:
     hard: bool
 
     def answer(self, source: Source) -> ChainSums:
+        if source.place == "device":
+            work = open_pass(self.parameters.chain(), self.plan, source, self.subject)
+            return work.count_path(work.find_paths()[1]) if self.hard else work.expect()
         kind = BestPaths if self.hard else Probabilities
-        work = kind(self.parameters.chain(), self.plan, read_rows(source), self.subject, "expect")
-        return run_pass(work, source.threads)
+        run = kind(self.parameters.chain(), self.plan, read_rows(source), self.subject, "expect")
+        return run_pass(run, source.threads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +98,9 @@ class CountedStates:
     states: Array
 
     def answer(self, source: Source) -> ChainSums:
+        if source.place == "device":
+            work = open_pass(self.parameters.chain(), self.plan, source, self.parameters.emission.subject)
+            return work.count_path(source.send(self.states), with_transitions=False)
         chain, read, tree = self.parameters.chain(), read_rows(source), SumTree()
         for piece in self.plan.pieces:
             path = self.states[piece.first : piece.stop]

@@ -1,0 +1,1 @@
+"""Hidden Markov models on devices: an associative scan over time, in array operations."""
