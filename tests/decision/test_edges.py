@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.utils import get_tags
 
 from mercer.decision import (
     ClassDensities,
@@ -11,12 +12,15 @@ from mercer.decision import (
     chernoff_bound,
     conditional_error,
     correct_priors,
+    discriminant_functions,
     neighbor_bounds,
     optimal_action,
     posterior,
+    prior_bounds,
 )
 from mercer.errors import DataError
 from mercer.estimation import GaussianDensity
+from mercer.svm import SVC
 
 RNG = np.random.default_rng(21)
 STACK = RNG.dirichlet(np.ones(3), (4, 5))
@@ -101,3 +105,45 @@ def test_class_densities_decide_for_the_larger_joint_density():
     logs = np.stack([density.logpdf(x) for density in classes.densities], axis=-1)
     decided = bayes_decision(log_likelihood=logs, priors=[0.7, 0.3])
     assert decided.tolist() == np.argmax(joint, axis=0).tolist()
+
+
+def test_bounds_by_priors_alone_are_their_formulas():
+    assert prior_bounds([0.3, 0.7]) == {"guess": 0.5, "twice_smaller": 0.6, "smaller": 0.3}
+    bounds = prior_bounds([0.2, 0.5, 0.3])
+    assert bounds["guess"] == pytest.approx(2 / 3)
+    assert bounds["smaller"] == pytest.approx(0.5)
+    assert "twice_smaller" not in bounds
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_probabilities_are_corrected_for_other_priors_row_by_row(dtype):
+    X, y = RNG.normal(size=(60, 2)).astype(dtype), np.repeat(["no", "yes"], [45, 15])
+    plain, moved = DecisionClassifier().fit(X, y), DecisionClassifier(priors=[0.5, 0.5]).fit(X, y)
+    shares = plain.predict_proba(X).astype(np.float64)
+    wanted = shares * [0.5 / 0.75, 0.5 / 0.25]
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(moved.predict_proba(X), wanted, rtol=1e-5 if dtype == np.float32 else 1e-10)
+    # Rows of weight zero do not count towards the priors of training.
+    weight = np.where(np.arange(60) < 30, 0.0, 1.0)
+    again = DecisionClassifier(priors=[0.5, 0.5]).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(again.trained_priors_, [0.5, 0.5])
+
+
+def test_sums_over_classes_are_along_the_last_axis_of_any_stack():
+    costs = RNG.uniform(size=(2, 3))
+    action, risk = optimal_action(STACK, costs)
+    expected = np.einsum("ijc,ac->ija", STACK, costs)
+    np.testing.assert_array_equal(action, expected.argmin(axis=-1))
+    np.testing.assert_allclose(risk, expected.min(axis=-1), rtol=1e-12)
+    np.testing.assert_allclose(correct_priors(STACK, [0.2, 0.3, 0.5], [0.2, 0.3, 0.5]), STACK, rtol=1e-12)
+    np.testing.assert_array_equal(bayes_decision(STACK, [0.2, 0.3, 0.5]), (STACK * [0.2, 0.3, 0.5]).argmax(axis=-1))
+    shares = discriminant_functions(STACK, [0.2, 0.3, 0.5], form="posterior")
+    np.testing.assert_allclose(shares.sum(axis=-1), 1.0)
+
+
+def test_tags_are_those_of_the_model_inside():
+    tags = get_tags(DecisionClassifier(SVC(probability=True)))
+    assert tags.input_tags.sparse
+    assert tags.classifier_tags is not None
+    assert tags.estimator_type == "classifier"
+    assert get_tags(DecisionClassifier()).classifier_tags is not None
