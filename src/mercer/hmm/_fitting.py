@@ -149,6 +149,9 @@ class ChainFitting(DensityMixin, Estimator):
         """
         source, plan = self._open_sequences(X, y, lengths, groups, sequence_weight, reset=True)
         self._check_letters()
+        # The batches of partial_fit before are forgotten.
+        for name in ("_batches", "n_batches_seen_"):
+            self.__dict__.pop(name, None)
         seed, mask = seed_sequence(self.random_state), make_mask(type(self).__name__, self.topology, self.n_components)
         training = self._prepare_training(plan, source)
         fitted = partial(self._attributes_of_best, dtype=source.host_dtype)
