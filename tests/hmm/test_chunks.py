@@ -1,6 +1,7 @@
 """One long sequence in chunks: the same answer as step by step, for chains that forget and for those that do not."""
 
 import numpy as np
+import pandas
 import pytest
 
 from mercer.hmm import CategoricalHMM, GaussianHMM, _passes, _sequences
@@ -153,3 +154,15 @@ def test_a_long_sequence_beyond_the_range_of_doubles_is_passed_in_logarithms(mon
     assert model.score(X, lengths=[101]) == pytest.approx(whole[0], rel=1e-12)
     np.testing.assert_allclose(model.predict_proba(X, [101]), whole[1], atol=1e-12)
     np.testing.assert_array_equal(model.predict(X, [101]), whole[2][1])
+
+
+@pytest.mark.parametrize("lengths", [None, np.full(60, 1000)], ids=["one long", "many"])
+def test_threads_share_a_file_that_is_read_from_front_to_back(tmp_path, lengths):
+    rows = gaussian().sample(60_000, random_state=1)[0]
+    pandas.DataFrame(rows, columns=["x", "y"]).to_parquet(tmp_path / "rows.parquet", row_group_size=5000)
+    expected = gaussian(n_jobs=1).score(rows, lengths=lengths)
+    for _ in range(5):
+        model = gaussian(n_jobs=4)
+        assert model.score(tmp_path / "rows.parquet", lengths=lengths) == expected
+    frame = pandas.DataFrame(rows, columns=["x", "y"])
+    np.testing.assert_array_equal(model.predict(tmp_path / "rows.parquet", lengths), model.predict(frame, lengths))

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas
+import pyarrow.dataset
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -87,7 +88,7 @@ def test_sequences_of_one_step_are_taken():
             r"the rows of a group must follow each other; 60 runs belong to 3 groups. Sort",
         ),
         ({"groups": np.zeros((60, 1))}, r"`groups` must be one-dimensional"),
-        ({"groups": "who"}, r"groups='who' names a column, which needs a data frame; got ndarray"),
+        ({"groups": "who"}, r"which needs a data frame or a table in a file; got ndarray. Pass"),
         ({"groups": np.zeros(60), "lengths": [60]}, r"must be given in one way; got lengths and groups. Leave one out"),
         ({"sequence_weight": [1.0, 2.0]}, r"`sequence_weight` must have shape \(1,\); got \(2,\). Pass one weight per"),
         (
@@ -307,3 +308,48 @@ def test_history_and_callbacks_tell_of_every_iteration():
     assert model.n_iter_ == 3
     assert not model.converged_
     assert MultinomialHMM(2, random_state=0, max_time=0.0).fit(np.array([[3, 1], [1, 3], [2, 2]])).n_iter_ == 1
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "feather", "dataset", "folder"])
+@pytest.mark.parametrize("labels", [["b", "a", "c"], [7, 3, 5]], ids=["text", "numbers"])
+def test_a_column_of_a_table_in_files_says_which_rows_belong_together(tmp_path, kind, labels):
+    table = pandas.DataFrame(X, columns=["x", "y"])
+    table.insert(1, "who", np.repeat(labels, LENGTHS))
+    path = tmp_path / f"rows.{kind}"
+    if kind == "csv":
+        table.to_csv(path, index=False, float_format="%.17g")
+    elif kind == "feather":
+        table.to_feather(path)
+    else:
+        path = tmp_path / "rows"
+        path.mkdir()
+        # The second group begins in one file and ends in the other.
+        table[:25].to_parquet(path / "0.parquet")
+        table[25:].to_parquet(path / "1.parquet")
+    if kind == "parquet":
+        path = tmp_path / "rows.parquet"
+        table.to_parquet(path)
+    rows = pyarrow.dataset.dataset(path) if kind == "dataset" else path
+    model, expected = _fit(rows, groups="who"), _fit(table[["x", "y"]], lengths=LENGTHS)
+    assert model.feature_names_in_.tolist() == ["x", "y"]
+    np.testing.assert_allclose(model.means_, expected.means_, rtol=1e-12)
+    np.testing.assert_allclose(model.transmat_, expected.transmat_, rtol=1e-12)
+    np.testing.assert_allclose(
+        model.predict_proba(rows, groups="who"), expected.predict_proba(table[["x", "y"]], LENGTHS), atol=1e-12
+    )
+    assert model.score(rows, groups="who") == pytest.approx(expected.score(table[["x", "y"]], LENGTHS), rel=1e-12)
+
+
+def test_a_wrong_column_of_a_table_in_files_is_named(tmp_path):
+    table = pandas.DataFrame(X, columns=["x", "y"]).assign(who=np.arange(60) % 3)
+    table.to_parquet(tmp_path / "rows.parquet")
+    np.save(tmp_path / "rows.npy", X)
+    with pytest.raises(DataError, match=r"has no column 'when'; its columns are x, y, who"):
+        _fit(tmp_path / "rows.parquet", groups="when")
+    with pytest.raises(DataError, match=r"the rows of a group must follow each other; 60 runs belong to 3 groups"):
+        _fit(tmp_path / "rows.parquet", groups="who")
+    with pytest.raises(DataError, match=r"which needs a data frame or a table in a file; got PosixPath|WindowsPath"):
+        _fit(tmp_path / "rows.npy", groups="who")
+    table.assign(who=None).to_parquet(tmp_path / "nulls.parquet")
+    with pytest.raises(DataError, match="has nulls in column 'who'"):
+        _fit(tmp_path / "nulls.parquet", groups="who")

@@ -17,6 +17,7 @@ from mercer.hmm._symbols import check_counts
 __all__ = ["CategoricalEmission", "CountSums", "MultinomialEmission", "PoissonEmission"]
 
 
+@plain
 @dataclass(frozen=True, eq=False)
 class CountSums(AddedSums):
     """Per state, the weight of the steps and the weighted sum of what was counted; and what no parameter changes."""

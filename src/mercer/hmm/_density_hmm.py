@@ -97,6 +97,7 @@ class DensityHMM(HiddenMarkovModel):
 
     _objective_moves: ClassVar[str | None] = None
     _letters: ClassVar[str] = "std"
+    _learns_in_parts: ClassVar[bool] = False
     _exact: ClassVar[bool] = False
     _law_exceptions: ClassVar[dict[str, str]] = HiddenMarkovModel._law_exceptions | {
         "memory": "a density of any kind is fitted to all steps at once, with a weight for each"

@@ -51,6 +51,15 @@ class AddedSums:
         names = [field.name for field in fields(self)]
         return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
 
+    def scale(self, factor: float) -> Any:
+        """Return the sums times a number."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return type(self)(*(part.scale(factor) if hasattr(part, "scale") else part * factor for part in values))
+
+    def recentre(self, old: Any, new: Any) -> Any:
+        """Return the sums as the emission `new` would have taken them, in place of `old`; counts stay."""
+        return self
+
 
 def find_missing(X: Array, subject: str) -> Array:
     """Return which rows are missing throughout, or None if all entries are finite; raise for infinite entries."""

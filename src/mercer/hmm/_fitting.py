@@ -1,5 +1,6 @@
 """How every hidden Markov model is fitted: open the sequences, choose a start, drive the EM engine, store."""
 
+import os
 import time
 import warnings
 from functools import partial
@@ -16,7 +17,7 @@ from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._solver.relay import answer_requests, return_at_once
 from mercer._solver.restarts import Restarts, keep_history_of
 from mercer._solver.step import Certificate, Step
-from mercer._source import Source
+from mercer._source import Source, place_of
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
@@ -27,6 +28,7 @@ from mercer.hmm._sequences import (
     find_group_lengths,
     join_sequences,
     plan_pieces,
+    read_group_lengths,
     read_lengths,
     read_weights,
 )
@@ -136,8 +138,8 @@ class ChainFitting(DensityMixin, Estimator):
         sequence_weight : array-like of shape (n_sequences,), default=None
             A weight stands for repetitions of a whole sequence.
         groups : array-like of shape (n_steps,) or str, default=None
-            In place of `lengths`: which sequence each row belongs to, or the name of the column of a frame that says
-            so.
+            In place of `lengths`: which sequence each row belongs to, or the name of the column that says so in a
+            frame or in a Parquet, Arrow or CSV file.
         states : array-like of int of shape (n_steps,), default=None
             The states, where they are known: parameters are then relative frequencies, without iteration.
 
@@ -147,6 +149,9 @@ class ChainFitting(DensityMixin, Estimator):
         """
         source, plan = self._open_sequences(X, y, lengths, groups, sequence_weight, reset=True)
         self._check_letters()
+        # The batches of partial_fit before are forgotten.
+        for name in ("_batches", "n_batches_seen_"):
+            self.__dict__.pop(name, None)
         seed, mask = seed_sequence(self.random_state), make_mask(type(self).__name__, self.topology, self.n_components)
         training = self._prepare_training(plan, source)
         fitted = partial(self._attributes_of_best, dtype=source.host_dtype)
@@ -177,7 +182,8 @@ class ChainFitting(DensityMixin, Estimator):
     ) -> tuple[Source, Plan]:
         """Open the rows, and plan the pieces of their sequences."""
         subject = type(self).__name__
-        if isinstance(groups, str):
+        column = groups if isinstance(groups, str) and _is_table_file(X) else None
+        if isinstance(groups, str) and column is None:
             X, groups = _take_column(subject, X, groups)
         X, joined = join_sequences(subject, X)
         given = [
@@ -186,11 +192,14 @@ class ChainFitting(DensityMixin, Estimator):
         if len(given) > 1:
             message = f"{subject}: sequences must be given in one way; got {' and '.join(given)}. Leave one out."
             raise DataError(message)
-        source = self._open(self._encode(X, reset), None, None, reset=reset, ensure_all_finite=False)
+        # A column that is named in the place of targets is no feature.
+        source = self._open(self._encode(X, reset), column, None, reset=reset, ensure_all_finite=False)
         source.keep_missing()
         lengths = joined if lengths is None else lengths
         lengths, groups, second = map(to_numpy, (lengths, groups, second))
-        if groups is not None:
+        if column is not None:
+            lengths = read_group_lengths(subject, X, column, (source.feature_names or [])[:1])
+        elif groups is not None:
             lengths = find_group_lengths(subject, groups)
         if lengths is None and not given and _are_lengths(second, source.n_rows):
             lengths = second
@@ -341,10 +350,20 @@ def _are_lengths(value: Any, n_rows: int) -> bool:
     return value.dtype.kind in "iu" and int(value.sum()) == n_rows
 
 
+def _is_table_file(X: Any) -> bool:
+    """Return whether rows are a table in files, or an Arrow dataset or scanner, and not a frame or a NumPy file."""
+    if hasattr(X, "columns") or place_of(X) != "file":
+        return False
+    return not (isinstance(X, str | os.PathLike) and os.fspath(X).endswith((".npy", ".npz")))
+
+
 def _take_column(subject: str, X: Any, name: str) -> tuple[Any, Array]:
     """Return a frame without the column `name`, and the column."""
     if not hasattr(X, "columns"):
-        message = f"{subject}: groups={name!r} names a column, which needs a data frame; got {type(X).__name__}."
+        message = (
+            f"{subject}: groups={name!r} names a column, which needs a data frame or a table in a file; got "
+            f"{type(X).__name__}. Pass an array with an entry for each row."
+        )
         raise DataError(message)
     import narwhals
 

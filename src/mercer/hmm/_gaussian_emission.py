@@ -39,6 +39,7 @@ class GaussianPrior:
     covars_weight: float
 
 
+@plain
 @dataclass(frozen=True, eq=False)
 class GaussianSums(AddedSums):
     """Per state and column, over the entries that are present: weight, and moments about the state's mean.
@@ -49,6 +50,11 @@ class GaussianSums(AddedSums):
     mass: Array
     first: Array
     second: Array
+
+    def recentre(self, old: "GaussianEmission", new: "GaussianEmission") -> "GaussianSums":
+        """Return the moments about the means of `new`, in place of those of `old`."""
+        first = self.first - self.mass * (new.means - old.means)
+        return GaussianSums(self.mass, first, old.scatter_about(self, new.means))
 
 
 @plain

@@ -95,9 +95,10 @@ class GaussianHMM(HiddenMarkovModel):
 
     Notes
     -----
-    An iteration takes O(n (k^2 + k d)) operations (k d^2 with full covariances) in native code; memory is bounded: some
-    MiB per thread, however long the sequences. Threads work on many sequences at once, and on chunks of a long one. A
-    row of NaN is a missing step; single NaN are left out (diag, spherical) or their expectation is taken (full, tied).
+    An iteration takes O(n (k^2 + k d)) operations (k d^2 with full covariances) in native code; memory is bounded:
+    some MiB per thread, however long the sequences; O(n k) where the rows are on a device. Threads work on many
+    sequences at once, and on chunks of a long one. A row of NaN is a missing step; single NaN are left out (diag,
+    spherical) or their expectation is taken (full, tied).
 
     References
     ----------

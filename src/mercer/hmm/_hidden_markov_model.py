@@ -17,11 +17,12 @@ from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.hmm._chain import Chain, ImpossibleSequenceError
 from mercer.hmm._emission import check_columns
-from mercer.hmm._fitting import ROWS_ARE_ORDERED, ChainFitting
+from mercer.hmm._fitting import ROWS_ARE_ORDERED
 from mercer.hmm._online import StateFilter
 from mercer.hmm._passes import BestPaths, Probabilities, run_pass
 from mercer.hmm._sequences import Piece, Plan
 from mercer.hmm._starts import check_probabilities
+from mercer.hmm._stepwise import StepwiseFitting
 from mercer.hmm._topology import find_stationary
 from mercer.hmm._training import open_pass, read_rows
 
@@ -47,7 +48,7 @@ class _Opened:
     there: Any = None
 
 
-class HiddenMarkovModel(ChainFitting):
+class HiddenMarkovModel(StepwiseFitting):
     """A hidden Markov model with emissions of some kind."""
 
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -26,12 +26,17 @@ class MixturePrior:
     gaussian: GaussianPrior
 
 
+@plain
 @dataclass(frozen=True, eq=False)
 class MixtureSums(AddedSums):
     """The weight that each component of each state takes, and the moments of its rows."""
 
     mass: Array
     gaussian: GaussianSums
+
+    def recentre(self, old: "MixtureEmission", new: "MixtureEmission") -> "MixtureSums":
+        """Return the moments about the means of `new`, in place of those of `old`."""
+        return MixtureSums(self.mass, self.gaussian.recentre(old.gaussian, new.gaussian))
 
 
 @plain

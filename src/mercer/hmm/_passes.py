@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.sequence import best_paths
+from mercer._plain import plain
 from mercer._solver.scan import WARM_UPS, settle_chunks
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
@@ -32,6 +33,7 @@ _MOST_SCANNED = 16
 _NOWHERE = np.empty(0, dtype=np.intp)
 
 
+@plain
 @dataclass(frozen=True, eq=False)
 class ChainSums:
     """Expected counts over some sequences, and their log-likelihood (of steps and best path, in hard EM)."""
@@ -48,6 +50,11 @@ class ChainSums:
             self.log_likelihood + other.log_likelihood,
             None if self.emission is None else self.emission + other.emission,
         )
+
+    def scale(self, factor: float) -> "ChainSums":
+        """Return the counts times a number."""
+        emission = self.emission.scale(factor)
+        return ChainSums(self.start * factor, self.transitions * factor, self.log_likelihood * factor, emission)
 
 
 @dataclass

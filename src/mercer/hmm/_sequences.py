@@ -11,11 +11,21 @@ from typing import Any
 import numpy as np
 
 from mercer._solver.scan import cut_steps
+from mercer._source import open_place
 from mercer._source.placement import is_on_device
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["Piece", "Plan", "find_group_lengths", "join_sequences", "plan_pieces", "read_lengths", "read_weights"]
+__all__ = [
+    "Piece",
+    "Plan",
+    "find_group_lengths",
+    "join_sequences",
+    "plan_pieces",
+    "read_group_lengths",
+    "read_lengths",
+    "read_weights",
+]
 
 # Fewest and most entries of the rows of a piece together with one of its five tables, a row per step and a lane per
 # state: 0.5 and 8 MiB. Small pieces stay in a core's own cache, but many threads then wait for the interpreter between
@@ -58,15 +68,51 @@ def find_group_lengths(subject: str, groups: Any) -> Array:
     if groups.ndim != 1 or not len(groups):
         message = f"{subject}: `groups` must be one-dimensional, an entry per row; got shape {groups.shape}."
         raise DataError(message)
+    labels, lengths = _find_runs(groups)
+    _refuse_split_groups(subject, labels)
+    return np.array(lengths)
+
+
+def read_group_lengths(subject: str, X: Any, name: str, beside: list[str]) -> Array:
+    """Return the lengths of the runs of equal entries in the column `name` of a table in files.
+
+    `beside` holds one of the other columns, since a source needs a feature. One pass reads these two columns, block
+    by block: no more than the runs is kept.
+    """
+    table = open_place("file", X, name, None, subject=subject, targets="labels", threads=1, columns=beside)
+    labels: list[Any] = []
+    lengths: list[int] = []
+
+    def join(runs: tuple[list[Any], list[int]]) -> None:
+        more, counts = runs
+        if labels and labels[-1] == more[0]:
+            # The run goes on from the block before.
+            lengths[-1] += counts[0]
+            more, counts = more[1:], counts[1:]
+        labels.extend(more)
+        lengths.extend(counts)
+
+    table.allow_missing()
+    table.each(lambda block: _find_runs(block.y), join)
+    table.release()
+    _refuse_split_groups(subject, labels)
+    return np.array(lengths)
+
+
+def _find_runs(groups: Array) -> tuple[list[Any], list[int]]:
+    """Return the entries and the lengths of the runs of equal entries."""
     starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
-    firsts = groups[starts]
-    if len(set(firsts.tolist())) < len(firsts):
+    return groups[starts].tolist(), np.diff(np.append(starts, len(groups))).tolist()
+
+
+def _refuse_split_groups(subject: str, labels: list[Any]) -> None:
+    """Raise if the rows of a group do not follow each other."""
+    if len(set(labels)) < len(labels):
         message = (
-            f"{subject}: the rows of a group must follow each other; {len(firsts)} runs belong to "
-            f"{len(set(firsts.tolist()))} groups. Sort the rows by group first, and by time within it."
+            f"{subject}: the rows of a group must follow each other; {len(labels)} runs belong to {len(set(labels))} "
+            f"groups. Sort the rows by group first, and by time within it."
         )
         raise DataError(message)
-    return np.diff(np.append(starts, len(groups)))
 
 
 def read_lengths(subject: str, lengths: Any, n_rows: int) -> Array:

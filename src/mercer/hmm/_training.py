@@ -8,7 +8,9 @@ so that the M step takes relative frequencies of expected counts, and fits each 
 probability of its state. Dirichlet priors add their parameter minus one to the counts.
 """
 
+from collections import deque
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,10 @@ __all__ = ["ChainParameters", "ChainTraining", "CountedStates", "ExpectedCounts"
 
 # A state with less expected steps than this has died: no step is any longer explained by it.
 _DEAD = 1e-3
+# Most values that are kept of rows read from front to back: 32 MiB, thirty pieces.
+_MOST_KEPT = 2**22
+# Rows that are kept however wide they are: the longest warm-up and more.
+_FEWEST_KEPT = 2**13
 
 
 @plain
@@ -64,7 +70,36 @@ def read_rows(source: Source) -> Any:
     if source.place == "memory" and not source.is_sparse:
         rows = source.whole()
         return lambda first, stop: rows[first:stop]
-    return lambda first, stop: source.on_rows(first, stop, _take_dense)
+    if source.random_access:
+        return lambda first, stop: source.on_rows(first, stop, _take_dense)
+    return _FrontToBack(source).read
+
+
+class _FrontToBack:
+    """Rows of a source that is read from front to back, for threads that want overlapping pieces, nearly in order.
+
+    One thread reads at a time. Rows read last are kept, since the warm-up of a piece begins before its end.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.lock = source, Lock()
+        # Runs of rows that follow each other, with the number of their first row and of the row after their last.
+        self.kept: deque[tuple[int, int, Array]] = deque()
+        self.most = max(_FEWEST_KEPT, _MOST_KEPT // source.n_features)
+
+    def read(self, first: int, stop: int) -> Array:
+        """Return the rows `first` to `stop`."""
+        with self.lock:
+            end = self.kept[-1][1] if self.kept else first
+            if self.kept and (first < self.kept[0][0] or first > end + self.most):
+                self.kept.clear()
+                end = first
+            if stop > end:
+                self.kept.append((end, stop, self.source.on_rows(end, stop, _take_dense)))
+            while self.kept[0][1] <= min(first, self.kept[-1][1] - self.most):
+                self.kept.popleft()
+            parts = [X[max(first - a, 0) : stop - a] for a, b, X in self.kept if a < stop and b > first]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _take_dense(block: Any) -> Array:
