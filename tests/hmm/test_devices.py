@@ -199,3 +199,25 @@ def test_samples_and_the_stationary_distribution_are_where_the_model_is():
     assert float(model.get_stationary_distribution().sum()) == pytest.approx(1.0)
     home = mercer.to_device(model, "cpu")
     np.testing.assert_array_equal(model.sample(3)[0], home.sample(3)[0])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_chains_with_zeros_agree_with_memory(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    for module, name, sizes in ((scan, "_FEW", [2, 5]), (scan, "_GROUP", [2, 5]), (steps, "_MOST_STEPS", [1, 3, 17])):
+        monkeypatch.setattr(module, name, int(rng.choice(sizes)))
+    k, n = int(rng.integers(1, 12)), int(rng.integers(10, 300))
+    model = CategoricalHMM(k, n_features=4)
+    tables = [rng.dirichlet(np.full(size, 0.3), rows) for size, rows in ((k, 1), (k, k), (4, k))]
+    for table in tables:
+        table[table < 0.05] = 0.0
+        table /= table.sum(axis=1, keepdims=True)
+    model.startprob_, model.transmat_, model.emissionprob_ = tables[0][0], tables[1], tables[2]
+    X = model.sample(n, random_state=seed)[0].astype(float)
+    X[rng.random(n) < 0.1] = np.nan
+    rows = torch.asarray(X)
+    there = mercer.to_device(model, rows)
+    for name in ("predict_proba", "filter", "score_samples"):
+        np.testing.assert_allclose(getattr(there, name)(rows), getattr(model, name)(X), rtol=1e-9, atol=1e-10)
+    # Paths may tie where steps are missing; their probability may not differ.
+    assert there.decode(rows)[0] == pytest.approx(model.decode(X)[0], rel=1e-9)
