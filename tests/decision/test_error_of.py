@@ -10,7 +10,8 @@ from mercer.decision import ClassDensities
 from mercer.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from mercer.errors import DataError, ParameterError
 from mercer.estimation import GaussianDensity, MultivariateGaussianDensity, PoissonDensity
-from mercer.linear_model import LogisticRegression, empirical_error, population_error
+from mercer.linear_model import LogisticRegression
+from mercer.metrics import empirical_error, population_error
 
 UNEQUAL = ClassDensities([GaussianDensity(0.0, 1.0), GaussianDensity(30.0, 100.0)], [0.9, 0.1])
 

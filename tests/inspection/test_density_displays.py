@@ -33,7 +33,7 @@ from mercer.inspection import (
     TransformedDensityDisplay,
 )
 from mercer.linear_model import LinearRegression, LogisticRegression
-from mercer.optim import EarlyStopping, MaxIter, minimize
+from mercer.optim import MaxIter, NoImprovement, minimize
 from mercer.preprocessing import PolynomialBasis
 from mercer.watch import EarlyStopping as ScoreStopping
 
@@ -94,7 +94,7 @@ def test_the_mark_is_at_the_least_validation_loss_of_a_run():
     random = np.random.default_rng(2)
     X, X_val = random.normal(size=(25, 20)), random.normal(size=(200, 20))
     y, y_val = X[:, 0] + random.normal(size=25), X_val[:, 0] + random.normal(size=200)
-    watch = EarlyStopping(lambda w: 0.5 * np.mean((X_val @ w - y_val) ** 2), patience=15)
+    watch = NoImprovement(lambda w: 0.5 * np.mean((X_val @ w - y_val) ** 2), patience=15)
     result = minimize(
         lambda w: 0.5 * np.mean((X @ w - y) ** 2),
         np.zeros(20),

@@ -9,8 +9,8 @@ from sklearn.metrics import get_scorer, roc_auc_score
 from mercer.decision import DecisionClassifier, accuracy_costs, expected_cost, optimal_action
 from mercer.errors import DataError
 from mercer.inspection import CostCurveDisplay
-from mercer.linear_model import LinearRegression, LogisticRegression, empirical_error
-from mercer.metrics import cost_weighted_error
+from mercer.linear_model import LinearRegression, LogisticRegression
+from mercer.metrics import cost_weighted_error, empirical_error
 
 COSTS = np.array([[0.0, 5.0, 1.0], [2.0, -1.0, 3.0], [1.0, 8.0, 0.0]])
 

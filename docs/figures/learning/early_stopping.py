@@ -5,7 +5,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from mercer.inspection import EpochCurveDisplay
-from mercer.optim import EarlyStopping, MaxIter, minimize
+from mercer.optim import MaxIter, NoImprovement, minimize
 
 
 def draw() -> Figure:
@@ -13,7 +13,7 @@ def draw() -> Figure:
     X, X_val = random.normal(size=(25, 20)), random.normal(size=(200, 20))
     truth = np.append(np.ones(3), np.zeros(17))
     y, y_val = X @ truth + random.normal(size=25), X_val @ truth + random.normal(size=200)
-    watch = EarlyStopping(lambda w: 0.5 * np.mean((X_val @ w - y_val) ** 2), patience=40)
+    watch = NoImprovement(lambda w: 0.5 * np.mean((X_val @ w - y_val) ** 2), patience=40)
     result = minimize(
         lambda w: 0.5 * np.mean((X @ w - y) ** 2),
         np.zeros(20),
