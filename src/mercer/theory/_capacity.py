@@ -5,7 +5,6 @@ from typing import Any
 
 from mercer.errors import ParameterError
 from mercer.kernels import Constant, Difference, Linear, Polynomial, Product, Sum
-from mercer.svm import SVDD, margin_width
 
 __all__ = ["margin_bound", "vc_dimension"]
 
@@ -82,6 +81,9 @@ def margin_bound(model: Any, X: Any, *, ceiling: bool = True) -> float:
     >>> margin_bound(model, X)
     3.0
     """
+    # Imported here, so that the bounds that need no machine load without them.
+    from mercer.svm import SVDD, margin_width
+
     width = margin_width(model)
     # A machine without kernel, such as LinearSVC, works on the columns themselves.
     kernel = getattr(model, "_kernel", Linear())
