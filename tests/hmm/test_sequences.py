@@ -353,3 +353,22 @@ def test_a_wrong_column_of_a_table_in_files_is_named(tmp_path):
     table.assign(who=None).to_parquet(tmp_path / "nulls.parquet")
     with pytest.raises(DataError, match="has nulls in column 'who'"):
         _fit(tmp_path / "nulls.parquet", groups="who")
+
+
+@pytest.mark.parametrize("lengths", [None, [700, 50, 1250]])
+def test_streams_give_the_bits_of_the_array(lengths):
+    generator = np.random.default_rng(4)
+    X = np.repeat(3.0 * generator.normal(size=(40, 1)), 50, axis=0) + generator.normal(size=(2000, 2))
+    X[17] = np.nan
+    model = GaussianHMM(3, random_state=0, n_iter=3, tol=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        wanted = clone(model).fit(X, lengths=lengths)
+
+        def rows():
+            return iter(np.array_split(X, 7))
+
+        found = clone(model).fit(rows, lengths=lengths)
+    np.testing.assert_array_equal(found.transmat_, wanted.transmat_)
+    np.testing.assert_array_equal(found.predict(rows, lengths=lengths), wanted.predict(X, lengths=lengths))
+    assert found.score(rows, lengths=lengths) == wanted.score(X, lengths=lengths)

@@ -151,7 +151,8 @@ class SequentialSource(Source):
         try:
             for number, block in enumerate(ahead):
                 if number in work:
-                    done[number] = self.fetch(work[number](check_block(block, self)))
+                    known = block if self._known["finite"] else check_block(block, self)
+                    done[number] = self.fetch(work[number](known))
                 if len(done) == len(work):
                     return done
         finally:
