@@ -188,6 +188,10 @@ class Source(ABC):
         """Treat NaN as missing entries in every place, for methods that sum and map rows by array operations alone."""
         self.allow_missing()
 
+    def deliver(self, values: Array) -> Any:
+        """Return an array with an entry for each row in the form that results for these rows have."""
+        return values
+
     def send(self, thing: Any) -> Any:
         """Return a statistic with its parameters moved to where the rows are."""
         return thing

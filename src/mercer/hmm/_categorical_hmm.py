@@ -99,7 +99,7 @@ class CategoricalHMM(HiddenMarkovModel):
     (['heads', 'tails'], 3)
     """
 
-    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "device")
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _letters: ClassVar[str] = "ste"
     _emission_names: ClassVar[tuple[str, ...]] = ("emissionprob_",)
     _parameters: ClassVar[dict[str, Rule]] = COMMON | {

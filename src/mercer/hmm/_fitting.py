@@ -65,7 +65,7 @@ class ChainFitting(DensityMixin, Estimator):
     a fitted one can do.
     """
 
-    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves: ClassVar[str | None] = "up"
     # A list of arrays is a list of sequences here, not of blocks of rows.
     _lists_are_sequences: ClassVar[bool] = True

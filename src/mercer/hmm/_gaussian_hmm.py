@@ -117,7 +117,7 @@ class GaussianHMM(HiddenMarkovModel):
     3
     """
 
-    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "device")
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _letters: ClassVar[str] = "stmc"
     _emission_names: ClassVar[tuple[str, ...]] = ("means_", "covars_")
     _parameters: ClassVar[dict[str, Rule]] = COMMON | {

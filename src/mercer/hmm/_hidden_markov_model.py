@@ -37,15 +37,21 @@ _CHAINS: WeakKeyDictionary[Any, tuple[Any, Chain]] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class _Opened:
-    """New sequences: their plan, the function that reads rows, the threads, the type of rows, and the pass over them
-    where they are on a device.
+    """New sequences: their plan, the function that reads rows, the threads, the type of rows, the function that gives
+    results the form that the rows have, and the pass over the rows where they are on a device.
     """
 
     plan: Plan
     read: Any
     threads: int
     dtype: Any
+    deliver: Any
     there: Any = None
+
+
+def _return_same(values: Array) -> Array:
+    """Return results of rows in memory or on a device as they are."""
+    return values
 
 
 class HiddenMarkovModel(StepwiseFitting):
@@ -84,13 +90,14 @@ class HiddenMarkovModel(StepwiseFitting):
                 n = len(rows)
                 check_columns(type(self).__name__, chain.emission, rows.shape[1])
                 plan = Plan(np.array([n]), None, [Piece(0, n, _ONE_START, 0, n, slice(0, 1))], [])
-                return _Opened(plan, lambda first, stop: rows[first:stop], 1, rows.dtype)
+                return _Opened(plan, lambda first, stop: rows[first:stop], 1, rows.dtype, _return_same)
         # A model whose parameters were set by hand has not seen columns yet.
         source, plan = self._open_sequences(X, second, lengths, groups, None, reset="n_features_in_" not in vars(self))
         check_columns(type(self).__name__, chain.emission, source.n_features)
         if source.place == "device":
-            return _Opened(plan, None, 1, source.host_dtype, open_pass(chain, plan, source, type(self).__name__))
-        return _Opened(plan, read_rows(source), source.threads, source.host_dtype)
+            there = open_pass(chain, plan, source, type(self).__name__)
+            return _Opened(plan, None, 1, source.host_dtype, _return_same, there)
+        return _Opened(plan, read_rows(source), source.threads, source.host_dtype, source.deliver)
 
     def decode(
         self, X: Any, lengths: Any = None, algorithm: str | None = None, *, groups: Any = None
@@ -117,34 +124,38 @@ class HiddenMarkovModel(StepwiseFitting):
             message = f"{type(self).__name__}: algorithm must be one of 'viterbi', 'map'; got {algorithm!r}."
             raise ParameterError(message)
         if algorithm == "map":
-            table = self.predict_proba(X, lengths, groups=groups)
+            table, deliver = self._tabulate(X, lengths, groups, "smooth")
             xp = namespace_of(table)
-            return float(xp.sum(xp.max(table, axis=1))), xp.argmax(table, axis=1)
+            return float(xp.sum(xp.max(table, axis=1))), deliver(xp.argmax(table, axis=1))
         chain = self._chain()
         new = self._read(chain, X, None, lengths, groups)
         if new.there is not None:
             return new.there.find_paths()
         path = np.empty(new.plan.n_rows, dtype=np.intp)
         total = run_pass(BestPaths(chain, new.plan, new.read, type(self).__name__, "path", path), new.threads)
-        return float(total), path
+        return float(total), new.deliver(path)
 
     def predict(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
         """Return the decoded state of each step; see ``decode``."""
         return self.decode(X, lengths, groups=groups)[1]
 
-    def _tabulate(self, X: Any, lengths: Any, groups: Any, want: str) -> Array:
-        """Return the filtered or smoothed probabilities, or the densities, of all steps."""
+    def _tabulate(self, X: Any, lengths: Any, groups: Any, want: str) -> tuple[Array, Any]:
+        """Return the filtered or smoothed probabilities, or the densities, of all steps, and how to deliver them."""
         chain = self._chain()
         new = self._read(chain, X, None, lengths, groups)
         if new.there is not None:
-            return new.there.tabulate(want)
+            return new.there.tabulate(want), new.deliver
         plan, dtype = new.plan, new.dtype
         size = plan.n_rows * chain.n_states * dtype.itemsize
         purpose = f"the {plan.n_rows} x {chain.n_states} probabilities"
         require_memory(type(self).__name__, size, purpose, "give fewer sequences at a time")
         out = np.empty(plan.n_rows if want == "density" else (plan.n_rows, chain.n_states), dtype=dtype)
         run_pass(Probabilities(chain, plan, new.read, type(self).__name__, want, out), new.threads)
-        return out
+        return out, new.deliver
+
+    def _deliver_table(self, X: Any, lengths: Any, groups: Any, want: str) -> Any:
+        table, deliver = self._tabulate(X, lengths, groups, want)
+        return deliver(table)
 
     def predict_proba(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
         """Return the probability of each state at each step given all steps of its sequence.
@@ -160,7 +171,7 @@ class HiddenMarkovModel(StepwiseFitting):
         probabilities : array of shape (n_steps, n_components)
             Each row sums to one.
         """
-        return self._tabulate(X, lengths, groups, "smooth")
+        return self._deliver_table(X, lengths, groups, "smooth")
 
     def smooth(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
         """Return the smoothed probabilities: another name of ``predict_proba``."""
@@ -168,14 +179,14 @@ class HiddenMarkovModel(StepwiseFitting):
 
     def filter(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
         """Return the probability of each state at each step given the steps up to it; see ``predict_proba``."""
-        return self._tabulate(X, lengths, groups, "filter")
+        return self._deliver_table(X, lengths, groups, "filter")
 
     def score_samples(self, X: Any, lengths: Any = None, *, groups: Any = None) -> Array:
         """Return the log density of each step given the steps before it; over a sequence they sum to ``score``.
 
         hmmlearn returns the log-likelihood and the smoothed probabilities here: ``score`` and ``predict_proba``.
         """
-        return self._tabulate(X, lengths, groups, "density")
+        return self._deliver_table(X, lengths, groups, "density")
 
     def score(self, X: Any, y: Any = None, lengths: Any = None, *, groups: Any = None) -> float:
         """Return the log-likelihood of the sequences, summed over all steps; minus infinity if they are impossible.

@@ -95,7 +95,7 @@ class PoissonHMM(HiddenMarkovModel):
     [2.0, 9.0]
     """
 
-    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "device")
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _letters: ClassVar[str] = "stl"
     _emission_names: ClassVar[tuple[str, ...]] = ("lambdas_",)
     _parameters: ClassVar[dict[str, Rule]] = COMMON | {
