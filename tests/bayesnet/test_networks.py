@@ -223,7 +223,7 @@ EVEN = [0.5, 0.5]
     ("call", "text"),
     [
         (build(TWO, {"a": ["b"], "b": ["a"]}, {"a": [EVEN] * 2, "b": [EVEN] * 2}), "it has b -> a -> b"),
-        (build(TWO, {}, {"a": EVEN}), r"`tables` must have one table per variable; see \['b'\]"),
+        (build(TWO, {}, {"a": EVEN}), r"must have one table per variable; \['b'\] have none. Add them"),
         (build(TWO, {}, {"a": EVEN, "b": [0.5, 0.6]}), r"the table of 'b' must sum to 1; got 1\.1"),
         (
             build(TWO, {"b": ["a"]}, {"a": EVEN, "b": [EVEN, [0.5, 0.4]]}),

@@ -229,3 +229,11 @@ def test_unusable_columns_are_refused_with_a_cure():
 def test_a_column_with_one_value_is_independent_of_all():
     rows = draw_rows(100, FOUR, SIZES) | {"e": np.zeros(100, int)}
     assert all("e" not in edge for edge in learn_structure(rows).edges)
+
+
+def test_measurements_are_announced_before_each_becomes_a_state():
+    generator = np.random.default_rng(0)
+    table = {"height": generator.normal(size=80), "grade": generator.integers(4, 20, 80) / 4.0}
+    with pytest.warns(UserWarning, match="column 'height' holds 80 different numbers in 80 rows") as caught:
+        learn_structure(table)
+    assert len(caught) == 1

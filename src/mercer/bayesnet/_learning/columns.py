@@ -1,5 +1,6 @@
 """Columns as states: read frames, arrays and dictionaries, find the states of columns, and code rows by them."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,9 @@ from mercer.bayesnet._learning.coded_rows import MISSING, MOST_STATES
 from mercer.errors import DataError
 
 __all__ = ["ColumnStates", "code_column", "find_states", "is_frame", "read_columns"]
+
+# Different fractions that a discrete variable may well have, such as grades in steps of a quarter.
+_MOST_FRACTIONS = 20
 
 
 @plain
@@ -140,6 +144,8 @@ def find_states(subject: str, name: str, column: Any, given: Any = None, most: i
             message = f"{subject}: column {name!r} contains infinity. Mark missing values by NaN."
             raise DataError(message)
         states = declared or _name_states(present)[0]
+        if declared is None:
+            _warn_of_measurements(subject, name, present, len(states))
     if len(states) > most:
         message = (
             f"{subject}: column {name!r} must have at most {most} states; got {len(states)}. Cut numbers into bins, or "
@@ -147,6 +153,17 @@ def find_states(subject: str, name: str, column: Any, given: Any = None, most: i
         )
         raise DataError(message)
     return ColumnStates(states, None, declared is not None)
+
+
+def _warn_of_measurements(subject: str, name: str, present: Array, n_states: int) -> None:
+    """Warn of a column of fractions that are nearly all different: each would be a state of its own."""
+    if present.dtype.kind != "f" or n_states <= max(_MOST_FRACTIONS, len(present) // 2):
+        return
+    message = (
+        f"{subject}: column {name!r} holds {n_states} different numbers in {len(present)} rows, each taken for a "
+        f"state of its own. Cut measurements into bins, or use BayesNetClassifier, which does so."
+    )
+    warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def code_column(subject: str, name: str, column: Any, known: ColumnStates, unknown: str = "error") -> Array:

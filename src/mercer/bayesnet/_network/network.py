@@ -214,9 +214,13 @@ def read_tables(
     if not isinstance(tables, Mapping):
         message = f"BayesianNetwork: `tables` must be a mapping from names to arrays; got {type(tables).__name__}."
         raise DataError(message)
-    wrong = [name for name in variables if name not in tables] or [name for name in tables if name not in variables]
-    if wrong:
-        message = f"BayesianNetwork: `tables` must have one table per variable; see {list_some(wrong)}."
+    if missing := [name for name in variables if name not in tables]:
+        message = (
+            f"BayesianNetwork: `tables` must have one table per variable; {list_some(missing)} have none. Add them."
+        )
+        raise DataError(message)
+    if strange := [name for name in tables if name not in variables]:
+        message = f"BayesianNetwork: `tables` must be of variables; {list_some(strange)} are none. Correct their names."
         raise DataError(message)
     return {name: _read_table(name, variables, parents[name], tables[name]) for name in variables}
 

@@ -37,7 +37,7 @@ class NetworkQueries:
 
     @property
     def _tree(self) -> "JunctionTree":
-        raise NotImplementedError
+        raise NotImplementedError  # BayesianNetwork compiles its own, once
 
     def query(
         self,

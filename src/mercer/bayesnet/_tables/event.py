@@ -30,11 +30,11 @@ class Proposition:
 
     def variable_names(self) -> list[Any]:
         """Return the names of the variables in the order of their first mention."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of proposition defines its own
 
     def holds(self, variables: Variables) -> np.ndarray:
         """Return an array with one axis per variable, true where the proposition holds; other axes have length one."""
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of proposition defines its own
 
 
 @plain

@@ -94,7 +94,7 @@ def find_state(subject: str, variables: Mapping[Any, tuple[Any, ...]], name: Any
         return variables[name].index(state)
     except (ValueError, TypeError):
         states = variables[name]
-    message = f"{subject}: {name!r} has the states {list_some(states)}; got {state!r}."
+    message = f"{subject}: {name!r} has the states {list_some(states)}; got {state!r}. Use one of these."
     raise DataError(message)
 
 
