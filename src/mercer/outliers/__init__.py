@@ -1,0 +1,3 @@
+"""Detectors of outliers under one interface, and how they compare."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Projections by random matrices that keep distances, with bounds on how well."""
+
+__all__: list[str] = []
