@@ -25,7 +25,7 @@ with sklearn.config_context(enable_metadata_routing=True):
     ]
 
 # scikit-learn's checks standardise their rows: parameters that are lengths are other ones there.
-STANDARDISED = {"DBSCAN": {"eps": 0.5}, "DENCLUE": {"bandwidth": 0.3}}
+STANDARDISED = {"ClusterOutlier": {"eps": 0.5}, "DBSCAN": {"eps": 0.5}, "DENCLUE": {"bandwidth": 0.3}}
 SETTINGS = {
     "BayesNetClassifier": [{}, {"structure": "naive"}, {"structure": "hill_climb", "n_bins": 3}],
     "BayesNetLearner": [{}, {"structure": "chow_liu"}],
@@ -69,6 +69,8 @@ SETTINGS = {
         {"kernel": RBF(2.0), "alpha": 0.1, "normalize_y": True, "solver": "inducing", "n_inducing": 20},
     ],
     "IsolationForest": [{"n_estimators": 10}, {"n_estimators": 10, "contamination": 0.1, "max_features": 0.6}],
+    "ClusterOutlier": [{"eps": 3.0}],
+    "KNeighborsOutlier": [{}, {"method": "mean"}],
     "LocalOutlierFactor": [{"novelty": True}, {"contamination": 0.1}, {"novelty": True, "metric": "manhattan"}],
     "DecisionTreeClassifier": [{}],
     "DecisionTreeRegressor": [{}, {"splitter": "histogram"}],

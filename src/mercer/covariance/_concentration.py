@@ -123,12 +123,12 @@ class Search:
         candidates = yield Dense(self._find_candidates, heavy=self.X.size > _MOST_VALUES)
         if self.X.shape[0] >= _MANY_ROWS:
             candidates = candidates.best(1)
-        best: ConcentrationState
-        for k in range(len(candidates.locations)):
-            state = yield Dense(partial(self._descend, candidates.locations[k], candidates.covariances[k]))
-            if k == 0 or state.log_determinant < best.log_determinant:
-                best = state
-                yield Step(best.log_determinant, best, None, {"candidate": float(k)})
+        finals: list[ConcentrationState] = []
+        for location, covariance in zip(candidates.locations, candidates.covariances):
+            finals.append((yield Dense(partial(self._descend, location, covariance))))
+            # Of equal determinants the first is kept.
+            best = min(finals, key=lambda state: state.log_determinant)
+            yield Step(best.log_determinant, best, None, {"candidates": float(len(finals))})
         return (yield from self._follow(best))
 
     def _follow(self, state: ConcentrationState) -> Generator[Any, Any, Solution]:

@@ -269,10 +269,10 @@ def grow_trees(
 ):
     """Grow a tree on each sample of rows; nodes are numbered depth first, the left child after its parent.
 
-    `rows` (trees, m) are reordered. ``columns[t]`` holds the numbers of all columns; `n_columns` of them
-    are drawn for the tree, moved to the front and reordered. A record of `nodes` (trees, 2 m, 5) is a feature (-2 at a leaf), the right child
-    (-1 at a leaf), the number of rows, the depth, and whether missing values go left. ``sizes[t]`` is the number of
-    nodes. `stack` (max_depth + 2, 5) and `values` (m + 2,) are scratch.
+    `rows` (trees, m) are reordered. ``columns[t]`` holds the numbers of all columns; `n_columns` of them are drawn for
+    the tree, moved to the front and reordered. A record of `nodes` (trees, 2 m, 5) is a feature (-2 at a leaf), the
+    right child (-1 at a leaf), the number of rows, the depth, and whether missing values go left. ``sizes[t]`` is the
+    number of nodes. `stack` (max_depth + 2, 5) and `values` (m + 2,) are scratch.
     """
     t: cython.Py_ssize_t
     first: cython.ulonglong

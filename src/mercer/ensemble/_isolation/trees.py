@@ -47,7 +47,7 @@ def average_path_length(n_samples: Any) -> Array:
     --------
     >>> from mercer.ensemble import average_path_length
     >>> average_path_length([1, 2, 3, 256]).round(4).tolist()
-    [0.0, 1.0, 1.6667, 10.2488]
+    [0.0, 1.0, 1.6667, 10.2487]
     """
     n = np.maximum(np.asarray(n_samples, dtype=np.float64), 1.0)
     # H_{n-1} is digamma(n) plus Euler's constant.
