@@ -451,12 +451,23 @@ def largest_edge_gap(model, X, y):
     return 1.0 - least * k / (k - 1) - model.history_["objective"][-1]
 
 
+def concentration_gain(model: Any, X: np.ndarray, y: Any) -> float:
+    """By how much one more C-step lowers the logarithm of the determinant."""
+    steps = X - model.raw_location_
+    distances = np.sum(steps * np.linalg.solve(model.raw_covariance_, steps.T).T, axis=1)
+    nearest = X[np.argsort(distances, kind="stable")[: int(model.raw_support_.sum())]]
+    before, after = model.raw_covariance_, np.cov(nearest.T, bias=True)
+    return max(float(np.linalg.slogdet(before)[1] - np.linalg.slogdet(after)[1]), 0.0)
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("gain of one edge", "BayesNetClassifier"): classifier_edge_gain,
     ("gain of one edge", "BayesNetLearner"): learner_edge_gain,
     ("fixed point", "DENCLUE"): denclue_fixed_point,
+    ("fixed point", "EllipticEnvelope"): concentration_gain,
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
+    ("fixed point", "MinCovDet"): concentration_gain,
     ("fixed point", "PrototypeAgglomeration"): prototype_fixed_point,
     ("swap gain", "KMedoids"): medoid_swap_gain,
     ("fixed point", "SoftKMeans"): soft_fixed_point,

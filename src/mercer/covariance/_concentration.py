@@ -6,7 +6,7 @@ raises the determinant of the covariance (Rousseeuw and Van Driessen, 1999), so 
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -44,12 +44,16 @@ _MANY_ROWS = 20_000
 @plain
 @dataclass(frozen=True, eq=False)
 class ConcentrationState:
-    """The rows of the subset (`support`, a mask), their mean and covariance, and the logarithm of its determinant."""
+    """The rows of the subset (`support`, a mask), their mean and covariance, and the logarithm of its determinant.
+
+    `n_followed` candidates have been followed to their end.
+    """
 
     location: Array
     covariance: Array
     support: Array
     log_determinant: float
+    n_followed: int
 
 
 def chi_squared_quantile(share: float, d: int) -> float:
@@ -118,26 +122,26 @@ class Search:
 
     def solve(self, start: ConcentrationState | None) -> Solver:
         """Find candidates on subsets of rows, then follow the best until no C-step changes it."""
-        if start is not None:
-            return (yield from self._follow(start))
         candidates = yield Dense(self._find_candidates, heavy=self.X.size > _MOST_VALUES)
         if self.X.shape[0] >= _MANY_ROWS:
             candidates = candidates.best(1)
-        finals: list[ConcentrationState] = []
-        for location, covariance in zip(candidates.locations, candidates.covariances):
-            finals.append((yield Dense(partial(self._descend, location, covariance))))
+        best = start
+        for number in range(0 if start is None else start.n_followed, len(candidates.locations)):
+            first = candidates.locations[number], candidates.covariances[number]
+            state = yield Dense(partial(self._descend, *first))
             # Of equal determinants the first is kept.
-            best = min(finals, key=lambda state: state.log_determinant)
-            yield Step(best.log_determinant, best, None, {"candidates": float(len(finals))})
+            better = state if best is None or state.log_determinant < best.log_determinant else best
+            best = replace(better, n_followed=number + 1)
+            yield Step(best.log_determinant, best, None, {"candidates": float(number + 1)})
         return (yield from self._follow(best))
 
-    def _follow(self, state: ConcentrationState) -> Generator[Any, Any, Solution]:
+    def _follow(self, state: Any) -> Generator[Any, Any, Solution]:
         """Take C-steps until the determinant stays; the certificate is the last step's decrease."""
         for _ in range(_MOST_STEPS):
             after, gain = yield Dense(partial(self._try_step, state))
             if gain <= _tolerance(state):
                 break
-            state = after
+            state = replace(after, n_followed=state.n_followed)
             yield Step(state.log_determinant, state, _certify(gain, state))
         certificate = _certify(gain, state)
         yield Step(state.log_determinant, state, certificate)
@@ -171,7 +175,7 @@ class Search:
         mean = rows.mean(axis=0)
         centred = rows - mean
         covariance = centred.T @ centred / self.h
-        return ConcentrationState(mean, covariance, support, float(invert(covariance)[1]))
+        return ConcentrationState(mean, covariance, support, float(invert(covariance)[1]), 0)
 
     def _find_candidates(self) -> _Candidates:
         """Return the best candidates: from all rows, or by stages from disjoint subsets, their union, and all rows."""

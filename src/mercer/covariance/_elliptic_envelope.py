@@ -7,6 +7,8 @@ from sklearn.metrics import accuracy_score
 from mercer._base import fitting
 from mercer._base.outliers import Detector, find_offset
 from mercer._base.parameter import Real, Rule
+from mercer._types import Array
+from mercer.covariance._concentration import ConcentrationState
 from mercer.covariance._robust import MinCovDet
 
 __all__ = ["EllipticEnvelope"]
@@ -30,6 +32,8 @@ class EllipticEnvelope(Detector, MinCovDet):
         The share of outliers among the rows of the fit, which sets the threshold ``offset_``.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         The seed of the random starts.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the search ends with the best subset so far.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads; None means all that are free. Never changes a result.
 
@@ -69,6 +73,7 @@ class EllipticEnvelope(Detector, MinCovDet):
         support_fraction: float | None = None,
         contamination: float = 0.1,
         random_state: Any = None,
+        max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.store_precision = store_precision
@@ -76,6 +81,7 @@ class EllipticEnvelope(Detector, MinCovDet):
         self.support_fraction = support_fraction
         self.contamination = contamination
         self.random_state = random_state
+        self.max_time = max_time
         self.n_jobs = n_jobs
 
     @fitting
@@ -94,8 +100,11 @@ class EllipticEnvelope(Detector, MinCovDet):
         self
         """
         self._fit(X)
-        self.offset_ = find_offset(-self.dist_, self.contamination)
         return self
+
+    def _list_attributes(self, state: ConcentrationState, X: Array, h: int, dtype: str) -> dict[str, Any]:
+        attributes = super()._list_attributes(state, X, h, dtype)
+        return attributes | {"offset_": find_offset(-attributes["dist_"], self.contamination)}
 
     def score_samples(self, X: Any) -> Any:
         """Return minus the squared distance of each row.
@@ -111,20 +120,22 @@ class EllipticEnvelope(Detector, MinCovDet):
         """
         return -self.mahalanobis(X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
-        """Return the share of rows whose label is predicted.
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # type: ignore[override]
+        """Return the share of rows whose label is predicted; without labels, the mean log-likelihood of the rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
             Rows.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or None, default=None
             1 for usual rows, -1 for outliers.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights.
+            Weights of labels.
 
         Returns
         -------
         float
         """
+        if y is None:
+            return MinCovDet.score(self, X)
         return accuracy_score(y, self.predict(X), sample_weight=sample_weight)

@@ -52,6 +52,8 @@ class MinCovDet(CovarianceEstimator):
         h / n; None means h = (n + d + 1) / 2, which up to half of the rows cannot mislead.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         The seed of the random starts.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the search ends with the best subset so far.
     n_jobs : an integer in (-inf, inf) or None, default=None
         Threads of :meth:`mahalanobis` and :meth:`score_samples`; None means all that are free. Never changes a result.
 
@@ -103,11 +105,15 @@ class MinCovDet(CovarianceEstimator):
         "assume_centered": Boolean(),
         "support_fraction": Real(0, 1, closed="right") | Nothing(),
         "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     _objective_moves: ClassVar[str | None] = "down"
     _from_moments: ClassVar[bool] = False
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "starts are drawn at random by the numbers of rows: another order gives other starts"
+    }
     raw_location_: Any
     raw_covariance_: Any
     raw_support_: Any
@@ -121,12 +127,14 @@ class MinCovDet(CovarianceEstimator):
         assume_centered: bool = False,
         support_fraction: float | None = None,
         random_state: Any = None,
+        max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.store_precision = store_precision
         self.assume_centered = assume_centered
         self.support_fraction = support_fraction
         self.random_state = random_state
+        self.max_time = max_time
         self.n_jobs = n_jobs
 
     @fitting
@@ -283,7 +291,7 @@ def _search_windows(X: Array, h: int) -> Solver:
     yield from ()
     mean, variance, support = shortest_windows(X[:, 0], h)
     state = ConcentrationState(
-        np.array([mean]), np.array([[variance]]), support, math.log(variance) if variance > 0 else -math.inf
+        np.array([mean]), np.array([[variance]]), support, math.log(variance) if variance > 0 else -math.inf, 0
     )
     certificate = Certificate.of("fixed point", 0.0, 0.0, "All windows of h neighbouring values were compared.")
     yield Step(state.log_determinant, state, certificate)

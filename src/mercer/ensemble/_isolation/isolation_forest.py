@@ -13,7 +13,7 @@ from mercer._base.outliers import CONTAMINATION, Detector, find_offset
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
 from mercer._base.tree_problem import check_values
-from mercer._source import Source
+from mercer._source import Block, Source
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.ensemble._forest.model import DRAWN
@@ -179,8 +179,8 @@ class IsolationForest(Detector, Estimator):
         source = self._open(X, None, sample_weight, accept_sparse="csr", ensure_all_finite=False)
         if source.place == "memory":
             check_values(type(self).__name__, source.whole())
-        earlier = self._read_earlier_trees(source)
-        growth = self._make_growth(source, earlier)
+        earlier, weight = self._read_earlier_trees(source), _read_weights(source)
+        growth = self._make_growth(source, weight, earlier)
         attributes = {
             "max_samples_": growth.sampling.n_drawn,
             "_n_rows": source.n_rows,
@@ -196,7 +196,7 @@ class IsolationForest(Detector, Estimator):
             attributes=attributes,
         )
         if self.contamination != "auto":
-            self.offset_ = find_offset(to_numpy(self._score(source)), self.contamination, source.row_weights())
+            self.offset_ = find_offset(to_numpy(self._score(source)), self.contamination, weight)
         self._conclude(outcome, "raise max_time")
         return self
 
@@ -291,9 +291,8 @@ class IsolationForest(Detector, Estimator):
             warnings.warn(f"IsolationForest: {message} Raise n_estimators.", UserWarning, stacklevel=5)
         return trees
 
-    def _make_growth(self, source: Source, earlier: IsolationTrees | None) -> IsolationGrowth:
+    def _make_growth(self, source: Source, weight: Array, earlier: IsolationTrees | None) -> IsolationGrowth:
         """Return the solver."""
-        weight = source.row_weights()
         # Rows of equal weight are drawn as rows without weights.
         weight = None if weight is None or (weight == weight[0]).all() else np.asarray(weight)
         seeds = seed_sequence(self.random_state).generate_state(2 * self.n_estimators).reshape(-1, 2)
@@ -330,6 +329,19 @@ class IsolationForest(Detector, Estimator):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _read_weights(source: Source) -> Array:
+    """Return the weights of all rows in one array, wherever the rows are; None where they have none."""
+    weight = source.row_weights()
+    if weight is not None or not source.has_weight:
+        return weight
+    parts = source.on_blocks(dict.fromkeys(range(source.n_blocks), _take_weight))
+    return np.concatenate([np.asarray(parts[number]) for number in range(source.n_blocks)])
+
+
+def _take_weight(block: Block) -> Array:
+    return block.weight
 
 
 def _limit_depth(n_drawn: int) -> int:
