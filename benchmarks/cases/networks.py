@@ -172,9 +172,7 @@ def make_case(suffix: str, title: str, name: str, n_cases: int, with_pgmpy: bool
 
 CASES = (
     make_case("", "all posteriors of 37 variables (ALARM's size), 200 cases of 5 findings", "alarm_size", 200, True),
-    make_case(
-        "_hailfinder", "all posteriors of 56 variables (HAILFINDER's), 50 cases", "hailfinder_size", 50, True
-    ),
+    make_case("_hailfinder", "all posteriors of 56 variables (HAILFINDER's), 50 cases", "hailfinder_size", 50, True),
     make_case("_andes", "all posteriors of 223 variables (ANDES' size), 50 cases", "andes_size", 50),
     make_case("_wide", "all posteriors of 48 variables in wide cliques (BARLEY's size), 5 cases", "barley_size", 5),
 )
