@@ -19,6 +19,7 @@ from mercer._base.validation import check_finite
 from mercer._solver import Outcome
 from mercer._source import Source
 from mercer._statistic.labels import Rows
+from mercer._stored import Stored, floats
 from mercer.decomposition._axes import PrincipalAxes, Task
 from mercer.decomposition._direct import covariance_eigh, full, gram
 from mercer.decomposition._iterative import arpack, iterate_subspace, power
@@ -135,6 +136,12 @@ class PCA(Projection, Estimator):
         "whiten_floor": Real(0, 1),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("axes, columns"),
+        "mean_": floats("columns"),
+        "explained_variance_": floats("axes"),
+        "singular_values_": floats("axes"),
     }
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
