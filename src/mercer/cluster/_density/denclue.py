@@ -10,11 +10,11 @@ from mercer._base import Estimator, check_new_rows, fitting
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._base.preparation import prepare_once
 from mercer._solver.centres.first_centres import column_moments
+from mercer._solver.neighbours.space_tree import SpaceTree
 from mercer._solver.relay import answer_requests
 from mercer._stored import Stored, floats, integers, numbers
 from mercer._types import Array
 from mercer.cluster._density.hill_climbing import Ascent, GaussianDensity, HillState, attractors_of, clusters_of
-from mercer.cluster._density.space_tree import SpaceTree
 
 __all__ = ["DENCLUE"]
 
