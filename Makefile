@@ -46,6 +46,10 @@ sklearn-suite: build
 		sklearn.tests.test_kernel_ridge \
 		sklearn.tests.test_kernel_approximation \
 		sklearn.ensemble.tests.test_gradient_boosting \
+		sklearn.ensemble.tests.test_iforest \
+		sklearn.covariance.tests.test_robust_covariance \
+		sklearn.covariance.tests.test_elliptic_envelope \
+		sklearn.neighbors.tests.test_lof \
 		sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting \
 		sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints \
 		sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start \

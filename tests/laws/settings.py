@@ -68,6 +68,8 @@ SETTINGS = {
         {"kernel": RBF(2.0), "alpha": 0.1, "normalize_y": True},
         {"kernel": RBF(2.0), "alpha": 0.1, "normalize_y": True, "solver": "inducing", "n_inducing": 20},
     ],
+    "IsolationForest": [{"n_estimators": 10}, {"n_estimators": 10, "contamination": 0.1, "max_features": 0.6}],
+    "LocalOutlierFactor": [{"novelty": True}, {"contamination": 0.1}, {"novelty": True, "metric": "manhattan"}],
     "DecisionTreeClassifier": [{}],
     "DecisionTreeRegressor": [{}, {"splitter": "histogram"}],
     "ExtraTreesClassifier": [{"n_estimators": 4}],
