@@ -20,7 +20,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "oas",
         "shrunk_covariance",
     ),
-    "decomposition": ("IncrementalPCA", "KernelPCA", "PCA"),
+    "decomposition": ("IncrementalPCA", "KernelPCA", "PCA", "TruncatedSVD"),
     "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     "gaussian_process": ("GaussianProcessClassifier", "GaussianProcessRegressor"),
     "kernel_approximation": ("Nystroem", "RBFSampler"),
@@ -53,6 +53,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": ("KernelDensity", "NearestCentroid"),
     "preprocessing": ("StandardScaler",),
+    "random_projection": ("GaussianRandomProjection", "SparseRandomProjection", "johnson_lindenstrauss_min_dim"),
     "svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
     "tree": (
         "DecisionTreeClassifier",
