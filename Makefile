@@ -43,6 +43,8 @@ sklearn-suite: build
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.decomposition.tests.test_kernel_pca \
+		sklearn.decomposition.tests.test_truncated_svd \
+		sklearn.tests.test_random_projection \
 		sklearn.tests.test_kernel_ridge \
 		sklearn.tests.test_kernel_approximation \
 		sklearn.ensemble.tests.test_gradient_boosting \

@@ -97,6 +97,12 @@ def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
     return float(np.linalg.norm(gaps, axis=1).max() / model.explained_variance_[0])
 
 
+def singular_residual(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far the components are from eigenvectors of X^T X, relative to the largest eigenvalue."""
+    gaps = model.components_ @ (X.T @ X) - model.singular_values_[:, None] ** 2 * model.components_
+    return float(np.linalg.norm(gaps, axis=1).max() / model.singular_values_[0] ** 2)
+
+
 def linear_gradient(model: Any, X: np.ndarray, y: np.ndarray) -> float:
     """Norm of X^T r - alpha coef over |X| |y|, X and y centred; with positive coefficients, of its violating part."""
     rows, targets = X - X.mean(axis=0), y - y.mean(axis=0)
@@ -472,6 +478,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "KernelSelfOrganizingMap"): map_share_moving,
     ("fixed point", "PairwiseClustering"): pairwise_fixed_point,
     ("residual", "PCA"): pca_residual,
+    ("residual", "TruncatedSVD"): singular_residual,
     ("residual", "KernelRidge"): kernel_ridge_choice_residual,
     ("preconditioned residual", "KernelRidge"): falkon_residual,
     ("residual", "KernelRidgeCV"): kernel_ridge_choice_residual,

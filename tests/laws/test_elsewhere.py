@@ -93,6 +93,7 @@ SHUFFLED = ("Perceptron", "SGDClassifier", "SGDRegressor")
 # Which solver is content with one pass over five columns; others iterate, or look again at what rounding left.
 SOLVERS_OF_ONE_PASS = {
     "PCA": {"auto", "full", "covariance_eigh", "randomized", "arpack"},
+    "TruncatedSVD": {"auto"},
     "Ridge": {"auto", "cholesky", "lbfgs"},
     "IncrementalPCA": {"auto"},
     "BayesianRidge": {"auto"},
@@ -141,7 +142,8 @@ def needs_one_pass(subject):
         return False
     least_squares = subject.name == "LinearRegression" and subject.settings.get("positive")
     polynomials = subject.name == "PolynomialBasis" and subject.settings.get("basis") != "orthonormal"
-    waves = subject.name in ("OrthogonalRandomFeatures", "RBFSampler")
+    waves = subject.name in ("OrthogonalRandomFeatures", "RBFSampler", "GaussianRandomProjection")
+    waves |= subject.name == "SparseRandomProjection"
     return least_squares or polynomials or waves or solver in SOLVERS_OF_ONE_PASS.get(subject.name, ())
 
 

@@ -23,7 +23,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "oas",
         "shrunk_covariance",
     ),
-    "decomposition": ("IncrementalPCA", "KernelPCA", "PCA"),
+    "decomposition": ("IncrementalPCA", "KernelPCA", "PCA", "TruncatedSVD"),
     "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     "gaussian_process": ("GaussianProcessClassifier", "GaussianProcessRegressor"),
     "kernel_approximation": ("Nystroem", "RBFSampler"),
@@ -57,6 +57,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": ("KernelDensity", "LocalOutlierFactor", "NearestCentroid"),
     "preprocessing": ("StandardScaler",),
+    "random_projection": ("GaussianRandomProjection", "SparseRandomProjection", "johnson_lindenstrauss_min_dim"),
     "svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
     "tree": (
         "DecisionTreeClassifier",
