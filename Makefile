@@ -40,6 +40,7 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_dbscan \
 		sklearn.cluster.tests.test_hdbscan \
 		sklearn.cluster.tests.test_hierarchical \
+		sklearn.cross_decomposition.tests.test_pls \
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.decomposition.tests.test_kernel_pca \

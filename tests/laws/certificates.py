@@ -12,6 +12,12 @@ from scipy.stats import multivariate_normal
 from tests.laws.chain_ascent import chain_ascent
 from tests.laws.edge_gains import classifier_edge_gain, learner_edge_gain
 from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
+from tests.laws.paired_tables import (
+    canonical_residual,
+    deflation_residual,
+    kernel_canonical_residual,
+)
+from tests.laws.paired_tables import singular_residual as paired_singular_residual
 from tests.laws.state_space_ascent import state_space_ascent
 
 __all__ = ["RECOMPUTED"]
@@ -458,6 +464,11 @@ def largest_edge_gap(model, X, y):
 
 
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
+    ("residual", "CCA"): canonical_residual,
+    ("residual", "KernelCCA"): kernel_canonical_residual,
+    ("residual", "PLSCanonical"): deflation_residual,
+    ("residual", "PLSRegression"): deflation_residual,
+    ("residual", "PLSSVD"): paired_singular_residual,
     ("gain of one edge", "BayesNetClassifier"): classifier_edge_gain,
     ("gain of one edge", "BayesNetLearner"): learner_edge_gain,
     ("fixed point", "DENCLUE"): denclue_fixed_point,

@@ -105,6 +105,7 @@ SOLVERS_OF_ONE_PASS = {
     "QuadraticDiscriminantAnalysis": {"auto", "eigen"},
     "StandardScaler": {"auto"},
     **{name: {"auto"} for name in ("EmpiricalCovariance", "OAS", "ShrunkCovariance", "NearestCentroid", "GaussianNB")},
+    **{name: {"auto"} for name in ("CCA", "PLSCanonical", "PLSRegression", "PLSSVD")},
     **{name: {"auto"} for name in ("BernoulliNB", "BayesNetLearner", "CategoricalNB", "ComplementNB", "MultinomialNB")},
 }
 

@@ -34,6 +34,7 @@ from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, Shrinkag
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._network import NetworkDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
+from mercer.inspection._projections.canonical_variates import CanonicalVariatesDisplay
 from mercer.inspection._projections.component_images import ComponentImagesDisplay
 from mercer.inspection._projections.embedding import EmbeddingDisplay
 from mercer.inspection._projections.principal_axes import PrincipalAxesDisplay
@@ -51,6 +52,7 @@ __all__ = [
     "BoostingErrorDisplay",
     "BoostingRoundsDisplay",
     "BullseyeDisplay",
+    "CanonicalVariatesDisplay",
     "ClassDensityDisplay",
     "ClusterNumberDisplay",
     "CoefficientPathDisplay",
