@@ -9,6 +9,8 @@ from mercer.neural_network._layers.recurrence import GatedRecurrent, SimpleRecur
 from mercer.neural_network._layers.residual import Residual
 from mercer.neural_network._layers.shaping import Add, Concatenate, Flatten, Reshape
 from mercer.neural_network._layers.windows import AveragePool, Conv1d, Conv2d, MaxPool
+from mercer.neural_network._perceptron.classifier import MLPClassifier
+from mercer.neural_network._perceptron.regressor import MLPRegressor
 from mercer.neural_network._tape.tape import Variable, differentiate_by
 
 __all__ = [
@@ -26,6 +28,8 @@ __all__ = [
     "GatedRecurrent",
     "Layer",
     "LayerNorm",
+    "MLPClassifier",
+    "MLPRegressor",
     "MaxPool",
     "Network",
     "Reshape",
