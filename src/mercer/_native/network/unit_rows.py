@@ -148,8 +148,7 @@ def meet_each(
         else:
             z = z if z < HIGHEST else HIGHEST
             slope = inline.exp(z)
-            # Half the deviance: y log(y / mean) - y + mean, zero at its best.
-            loss += slope - y * z + (y * inline.log(y) - y if y > 0.0 else 0.0)
+            loss += slope - y * z
             slope -= y
         deltas[place + j] = share * slope
     return loss

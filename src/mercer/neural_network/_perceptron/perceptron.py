@@ -104,9 +104,7 @@ class PerceptronModel(Estimator):
         whole = self._takes_all_rows()
         wrong = ""
         if whole and (self.dropout > 0 or self.batch_norm):
-            wrong = (
-                f"solver={self.solver!r} needs the same objective in each step; use 'adam' with dropout or batch_norm"
-            )
+            wrong = f"solver={self.solver!r} needs one objective in all steps; use 'adam' with dropout or batch_norm"
         elif whole and self.early_stopping:
             wrong = f"early_stopping needs epochs, which solver={self.solver!r} does not have; use 'adam' or 'sgd'"
         elif self.average_from is not None and (self.batch_norm or self.early_stopping or whole):

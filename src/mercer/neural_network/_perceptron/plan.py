@@ -110,8 +110,10 @@ class Plan:
     @cached_property
     def native_method(self) -> int:
         """The method as native code numbers it; 0 where only the gradient is native."""
+        if self.method not in ("adam", "sgd"):
+            return 0
         special = self.clip_norm is not None or self.warm_up > 0 or self.mask is not None
-        if special or not isinstance(self.method, str) or (self.alpha > 0 and self.power != 2.0):
+        if special or (self.alpha > 0 and self.power != 2.0):
             return 0
         return 3 if self.method == "adam" else (2 if self.nesterov and self.rules[0] > 0 else 1)
 

@@ -24,6 +24,8 @@ _DIVERGED = 1e6
 _BLOCK = 2048
 # Relative decrease of the objective below which a method over all rows ends: 1e7 times the precision of doubles.
 _SMALL = 2.2e-9
+# The default tolerance, to which the decrease above belongs; a smaller tolerance asks for a smaller decrease.
+_USUAL = 1e-4
 _NOISE = "Gradients of batches are noisy, and a network's objective has many minima: no bound on the distance is known."
 _STATIONARY = "Largest entry of the gradient over all rows: zero where the objective is stationary."
 
@@ -207,8 +209,9 @@ def descend_on_all_rows(
             best_loss=min(state.best_loss, reached.value),
         )
         yield Step(reached.value, state, certificate, {"gradient_norm": certificate.value})
-        # Like SciPy's L-BFGS-B, a step that changes the objective by its rounding only ends the fit.
-        small = tol > 0.0 and last - reached.value <= _SMALL * max(abs(last), abs(reached.value), 1.0)
+        # Like SciPy's L-BFGS-B, a step that changes the objective by little more than its rounding ends the fit.
+        least = _SMALL * min(1.0, tol / _USUAL) * max(abs(last), abs(reached.value), 1.0)
+        small = last < math.inf and last - reached.value < least
         last = reached.value
         if certificate.satisfied or small:
             return Solution(state, True, certificate)
