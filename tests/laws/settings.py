@@ -187,6 +187,15 @@ SETTINGS = {
         {"loss": "huber", "epsilon": 50.0, "penalty": "elasticnet", "learning_rate": "adaptive", "shuffle": False},
         {"loss": "epsilon_insensitive", "average": True, "batch_size": 4},
     ],
+    "MLPClassifier": [
+        {"hidden_layer_sizes": (8,), "max_iter": 8},
+        {"hidden_layer_sizes": (6, 4), "activation": "tanh", "solver": "sgd", "dropout": 0.2, "max_iter": 4},
+        {"hidden_layer_sizes": (4,), "solver": "sgd", "class_weight": "balanced", "clip_norm": 1.0, "max_iter": 4},
+    ],
+    "MLPRegressor": [
+        {"hidden_layer_sizes": (8,), "max_iter": 8},
+        {"hidden_layer_sizes": (4,), "batch_norm": True, "max_iter": 4},
+    ],
     "NuSVC": [{"nu": 0.3}],
     "SVC": [{}, {"multi_class": "ovr"}, {"multi_class": "joint"}],
     "LogisticRegression": [

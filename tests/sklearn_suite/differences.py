@@ -57,6 +57,8 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "mixture": ("GaussianMixture",),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": ("KernelDensity", "LocalOutlierFactor", "NearestCentroid"),
+    "neighbors": ("KernelDensity", "NearestCentroid"),
+    "neural_network": ("MLPClassifier", "MLPRegressor"),
     "preprocessing": ("StandardScaler",),
     "random_projection": ("GaussianRandomProjection", "SparseRandomProjection", "johnson_lindenstrauss_min_dim"),
     "svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
@@ -86,6 +88,15 @@ DIFFERENCES: dict[str, str] = {
         "a C-step that raises the determinant by rounding is not taken, so there is nothing to warn of"
     ),
     "test_pls::test_copy*": "expects copy=False to overwrite the tables; mercer never overwrites what it is given",
+    "test_mlp::test_fit": "sets private attributes of scikit-learn's network and calls its private steps",
+    "test_mlp::test_gradient": "calls private methods; tests/neural_network checks every gradient",
+    "test_mlp::test_learning_rate_warmstart": "reads the private optimizer",
+    "test_mlp::test_adaptive_learning_rate": "reads the private optimizer; history_ has the learning rates",
+    "test_mlp::test_n_iter_no_change*": "reads a private counter",
+    "test_mlp::test_nonfinite_params": "a fit that diverges warns and keeps the last good weights; it does not raise",
+    "test_mlp::test_mlp_diverging_loss": "a fit that diverges ends there: no later score is NaN",
+    "test_mlp::test_verbose_sgd": "verbose prints mercer's lines, which say step and objective",
+    "test_mlp::test_early_stopping_stratified": "the message names the class by its number",
     "test_sgd::test_sgd_oneclass_vs_linear_oneclass_offsets_match*": (
         "asks for offsets equal to 1.3e-6 where the machine was asked to stop at a violation of 5e-6"
     ),
