@@ -52,6 +52,10 @@ SETTINGS = {
         {"n_components": 4, "covariance_type": "diag", "init_params": "k-means++"},
         {"n_components": 4, "covariance_type": "spherical", "assignment": "hard"},
     ],
+    "BernoulliRBM": [
+        {"n_components": 6, "n_iter": 3, "learning_rate": 0.01},
+        {"n_components": 6, "n_iter": 3, "learning_rate": 0.001, "visible": "gaussian", "persistent": False},
+    ],
     "CategoricalHMM": [{"n_components": 3}],
     "DensityHMM": [{"n_components": 3}],
     "GMMHMM": [{"n_components": 3, "n_mix": 2}],
