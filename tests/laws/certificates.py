@@ -1,5 +1,6 @@
 """Certificates recomputed from public attributes and the data alone, by the plainest formula there is."""
 
+import itertools
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -463,6 +464,23 @@ def largest_edge_gap(model, X, y):
     return 1.0 - least * k / (k - 1) - model.history_["objective"][-1]
 
 
+def unstable_units(model: Any, X: np.ndarray, y: Any) -> float:
+    """The share of units of stored patterns whose input has the other sign."""
+    spins = np.where(model.threshold < X, 1.0, -1.0)
+    return float(np.mean(np.sign(spins @ model.weights_) * spins < 0))
+
+
+def machine_slope(model: Any, X: np.ndarray, y: Any) -> float:
+    """The largest entry of the gradient of a machine without hidden units, every state listed."""
+    spins = np.where(model.threshold < X, 1.0, -1.0)
+    states = np.array(list(itertools.product((-1.0, 1.0), repeat=X.shape[1])))
+    logs = 0.5 * np.einsum("ij,jk,ik->i", states, model.weights_, states) + states @ model.biases_
+    shares = softmax(logs)
+    pairs = spins.T @ spins / len(X) - (states * shares[:, None]).T @ states - model.alpha * model.weights_
+    single = spins.mean(axis=0) - shares @ states - model.alpha * model.biases_
+    return float(max(np.abs(np.triu(pairs, 1)).max(), np.abs(single).max()))
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "CCA"): canonical_residual,
     ("residual", "KernelCCA"): kernel_canonical_residual,
@@ -471,6 +489,8 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "PLSSVD"): paired_singular_residual,
     ("gain of one edge", "BayesNetClassifier"): classifier_edge_gain,
     ("gain of one edge", "BayesNetLearner"): learner_edge_gain,
+    ("fixed point", "Hopfield"): unstable_units,
+    ("gradient norm", "BoltzmannMachine"): machine_slope,
     ("fixed point", "DENCLUE"): denclue_fixed_point,
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,

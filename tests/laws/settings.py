@@ -57,6 +57,10 @@ SETTINGS = {
     "PLSCanonical": [{"n_components": 1}, {"n_components": 1, "algorithm": "svd"}],
     "PLSRegression": [{}],
     "KernelCCA": [{"n_components": 1, "gamma": 0.01, "y_kernel": "linear"}],
+    "BernoulliRBM": [
+        {"n_components": 6, "n_iter": 3, "learning_rate": 0.01},
+        {"n_components": 6, "n_iter": 3, "learning_rate": 0.001, "visible": "gaussian", "persistent": False},
+    ],
     "CategoricalHMM": [{"n_components": 3}],
     "DensityHMM": [{"n_components": 3}],
     "GMMHMM": [{"n_components": 3, "n_mix": 2}],

@@ -92,6 +92,7 @@ ONCE = {
 SHUFFLED = ("Perceptron", "SGDClassifier", "SGDRegressor")
 # Which solver is content with one pass over five columns; others iterate, or look again at what rounding left.
 SOLVERS_OF_ONE_PASS = {
+    "BoltzmannMachine": ("auto",),
     "PCA": {"auto", "full", "covariance_eigh", "randomized", "arpack"},
     "TruncatedSVD": {"auto"},
     "Ridge": {"auto", "cholesky", "lbfgs"},

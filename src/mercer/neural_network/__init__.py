@@ -1,5 +1,13 @@
 """Neural networks: layers, multilayer perceptrons and their relatives, and Boltzmann machines."""
 
+from mercer.neural_network._boltzmann.hopfield import (
+    Hopfield,
+    Recall,
+    hopfield_capacity,
+    hopfield_flip_probability,
+)
+from mercer.neural_network._boltzmann.machine import BoltzmannMachine
+from mercer.neural_network._boltzmann.restricted import BernoulliRBM
 from mercer.neural_network._layers.activations import Activation
 from mercer.neural_network._layers.dense import Dense, Embedding, TableEmbedding
 from mercer.neural_network._layers.layer import Layer
@@ -18,6 +26,8 @@ __all__ = [
     "Add",
     "AveragePool",
     "BatchNorm",
+    "BernoulliRBM",
+    "BoltzmannMachine",
     "Concatenate",
     "Conv1d",
     "Conv2d",
@@ -26,12 +36,14 @@ __all__ = [
     "Embedding",
     "Flatten",
     "GatedRecurrent",
+    "Hopfield",
     "Layer",
     "LayerNorm",
     "MLPClassifier",
     "MLPRegressor",
     "MaxPool",
     "Network",
+    "Recall",
     "Reshape",
     "Residual",
     "SimpleRecurrent",
@@ -39,4 +51,6 @@ __all__ = [
     "Trace",
     "Variable",
     "differentiate_by",
+    "hopfield_capacity",
+    "hopfield_flip_probability",
 ]
