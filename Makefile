@@ -40,9 +40,12 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_dbscan \
 		sklearn.cluster.tests.test_hdbscan \
 		sklearn.cluster.tests.test_hierarchical \
+		sklearn.cross_decomposition.tests.test_pls \
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.decomposition.tests.test_kernel_pca \
+		sklearn.decomposition.tests.test_truncated_svd \
+		sklearn.tests.test_random_projection \
 		sklearn.tests.test_kernel_ridge \
 		sklearn.tests.test_kernel_approximation \
 		sklearn.ensemble.tests.test_gradient_boosting \
@@ -54,6 +57,8 @@ sklearn-suite: build
 		sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints \
 		sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start \
 		sklearn.metrics.cluster.tests.test_unsupervised \
+		sklearn.neural_network.tests.test_mlp \
+		sklearn.neural_network.tests.test_rbm \
 		sklearn.gaussian_process.tests.test_gpr \
 		sklearn.gaussian_process.tests.test_gpc \
 		sklearn.linear_model.tests.test_base \

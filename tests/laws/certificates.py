@@ -1,5 +1,6 @@
 """Certificates recomputed from public attributes and the data alone, by the plainest formula there is."""
 
+import itertools
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,12 @@ from scipy.stats import multivariate_normal
 from tests.laws.chain_ascent import chain_ascent
 from tests.laws.edge_gains import classifier_edge_gain, learner_edge_gain
 from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
+from tests.laws.paired_tables import (
+    canonical_residual,
+    deflation_residual,
+    kernel_canonical_residual,
+)
+from tests.laws.paired_tables import singular_residual as paired_singular_residual
 from tests.laws.state_space_ascent import state_space_ascent
 
 __all__ = ["RECOMPUTED"]
@@ -95,6 +102,12 @@ def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
     C = np.cov(X, rowvar=False, ddof=model.ddof)
     gaps = model.components_ @ C - model.explained_variance_[:, None] * model.components_
     return float(np.linalg.norm(gaps, axis=1).max() / model.explained_variance_[0])
+
+
+def singular_residual(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far the components are from eigenvectors of X^T X, relative to the largest eigenvalue."""
+    gaps = model.components_ @ (X.T @ X) - model.singular_values_[:, None] ** 2 * model.components_
+    return float(np.linalg.norm(gaps, axis=1).max() / model.singular_values_[0] ** 2)
 
 
 def linear_gradient(model: Any, X: np.ndarray, y: np.ndarray) -> float:
@@ -460,9 +473,33 @@ def concentration_gain(model: Any, X: np.ndarray, y: Any) -> float:
     return max(float(np.linalg.slogdet(before)[1] - np.linalg.slogdet(after)[1]), 0.0)
 
 
+def unstable_units(model: Any, X: np.ndarray, y: Any) -> float:
+    """The share of units of stored patterns whose input has the other sign."""
+    spins = np.where(model.threshold < X, 1.0, -1.0)
+    return float(np.mean(np.sign(spins @ model.weights_) * spins < 0))
+
+
+def machine_slope(model: Any, X: np.ndarray, y: Any) -> float:
+    """The largest entry of the gradient of a machine without hidden units, every state listed."""
+    spins = np.where(model.threshold < X, 1.0, -1.0)
+    states = np.array(list(itertools.product((-1.0, 1.0), repeat=X.shape[1])))
+    logs = 0.5 * np.einsum("ij,jk,ik->i", states, model.weights_, states) + states @ model.biases_
+    shares = softmax(logs)
+    pairs = spins.T @ spins / len(X) - (states * shares[:, None]).T @ states - model.alpha * model.weights_
+    single = spins.mean(axis=0) - shares @ states - model.alpha * model.biases_
+    return float(max(np.abs(np.triu(pairs, 1)).max(), np.abs(single).max()))
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
+    ("residual", "CCA"): canonical_residual,
+    ("residual", "KernelCCA"): kernel_canonical_residual,
+    ("residual", "PLSCanonical"): deflation_residual,
+    ("residual", "PLSRegression"): deflation_residual,
+    ("residual", "PLSSVD"): paired_singular_residual,
     ("gain of one edge", "BayesNetClassifier"): classifier_edge_gain,
     ("gain of one edge", "BayesNetLearner"): learner_edge_gain,
+    ("fixed point", "Hopfield"): unstable_units,
+    ("gradient norm", "BoltzmannMachine"): machine_slope,
     ("fixed point", "DENCLUE"): denclue_fixed_point,
     ("fixed point", "EllipticEnvelope"): concentration_gain,
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
@@ -483,6 +520,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "KernelSelfOrganizingMap"): map_share_moving,
     ("fixed point", "PairwiseClustering"): pairwise_fixed_point,
     ("residual", "PCA"): pca_residual,
+    ("residual", "TruncatedSVD"): singular_residual,
     ("residual", "KernelRidge"): kernel_ridge_choice_residual,
     ("preconditioned residual", "KernelRidge"): falkon_residual,
     ("residual", "KernelRidgeCV"): kernel_ridge_choice_residual,

@@ -70,7 +70,10 @@ class Subject:
         model = self.make()
         if is_classifier(model):
             return "two classes" if self.settings.get("solver") in ("liblinear",) else "classes"
-        return "numbers" if is_regressor(model) else "clusters" if is_clusterer(model) else "none"
+        # Projections of two tables need a second one: the targets of regressors.
+        if is_regressor(model) or (model.__sklearn_tags__().target_tags.required and hasattr(model, "transform")):
+            return "numbers"
+        return "clusters" if is_clusterer(model) else "none"
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -91,7 +94,7 @@ class Subject:
     @property
     def is_cubic(self) -> bool:
         """Whether a fit decomposes a matrix of all pairs of rows."""
-        cubic = ("KernelCenterer", "KernelDiscriminantAnalysis", "KernelLogisticRegression", "KernelPCA")
+        cubic = ("KernelCCA", "KernelCenterer", "KernelDiscriminantAnalysis", "KernelLogisticRegression", "KernelPCA")
         cubic += ("GaussianProcessClassifier", "GaussianProcessRegressor")
         return self.name in (*cubic, "KernelRidge", "KernelRidgeCV", "RegularizationNetwork")
 

@@ -5,6 +5,7 @@ from mercer.decomposition._kernel_pca import KernelPCA
 from mercer.decomposition._pca import PCA
 from mercer.decomposition._power_iteration import PowerIteration, power_iteration, whitening_matrix
 from mercer.decomposition._reduced_set import ReducedAxes, reduce_axes
+from mercer.decomposition._truncated_svd import TruncatedSVD
 
 __all__ = [
     "PCA",
@@ -12,6 +13,7 @@ __all__ = [
     "KernelPCA",
     "PowerIteration",
     "ReducedAxes",
+    "TruncatedSVD",
     "power_iteration",
     "reduce_axes",
     "whitening_matrix",

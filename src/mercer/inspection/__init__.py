@@ -34,6 +34,10 @@ from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, Shrinkag
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._network import NetworkDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
+from mercer.inspection._projections.canonical_variates import CanonicalVariatesDisplay
+from mercer.inspection._projections.component_images import ComponentImagesDisplay
+from mercer.inspection._projections.embedding import EmbeddingDisplay
+from mercer.inspection._projections.principal_axes import PrincipalAxesDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
 from mercer.inspection._sequences.states import StateSequenceDisplay, TransitionGraphDisplay
@@ -48,14 +52,17 @@ __all__ = [
     "BoostingErrorDisplay",
     "BoostingRoundsDisplay",
     "BullseyeDisplay",
+    "CanonicalVariatesDisplay",
     "ClassDensityDisplay",
     "ClusterNumberDisplay",
     "CoefficientPathDisplay",
+    "ComponentImagesDisplay",
     "CostCurveDisplay",
     "CouplingDisplay",
     "DecisionBoundaryDisplay",
     "DendrogramDisplay",
     "EMPanelsDisplay",
+    "EmbeddingDisplay",
     "EnergyTraceDisplay",
     "EpochCurveDisplay",
     "EvidenceDisplay",
@@ -84,6 +91,7 @@ __all__ = [
     "ParameterPosteriorDisplay",
     "PenaltyGeometryDisplay",
     "PlaneDistanceDisplay",
+    "PrincipalAxesDisplay",
     "ProcessDisplay",
     "ScoreCurveDisplay",
     "ScreeDisplay",
