@@ -94,6 +94,8 @@ SHUFFLED = ("Perceptron", "SGDClassifier", "SGDRegressor")
 SOLVERS_OF_ONE_PASS = {
     "PCA": {"auto", "full", "covariance_eigh", "randomized", "arpack"},
     "TruncatedSVD": {"auto"},
+    "FactorAnalysis": {"auto"},
+    "ProbabilisticPCA": {"auto"},
     "Ridge": {"auto", "cholesky", "lbfgs"},
     "IncrementalPCA": {"auto"},
     "BayesianRidge": {"auto"},
