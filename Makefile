@@ -45,6 +45,8 @@ sklearn-suite: build
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.decomposition.tests.test_kernel_pca \
 		sklearn.decomposition.tests.test_truncated_svd \
+		sklearn.decomposition.tests.test_factor_analysis \
+		sklearn.decomposition.tests.test_nmf \
 		sklearn.tests.test_random_projection \
 		sklearn.tests.test_kernel_ridge \
 		sklearn.tests.test_kernel_approximation \

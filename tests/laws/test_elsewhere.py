@@ -95,6 +95,8 @@ SOLVERS_OF_ONE_PASS = {
     "BoltzmannMachine": ("auto",),
     "PCA": {"auto", "full", "covariance_eigh", "randomized", "arpack"},
     "TruncatedSVD": {"auto"},
+    "FactorAnalysis": {"auto"},
+    "ProbabilisticPCA": {"auto"},
     "Ridge": {"auto", "cholesky", "lbfgs"},
     "IncrementalPCA": {"auto"},
     "BayesianRidge": {"auto"},
