@@ -41,6 +41,7 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_hdbscan \
 		sklearn.cluster.tests.test_hierarchical \
 		sklearn.decomposition.tests.test_pca \
+		sklearn.decomposition.tests.test_fastica \
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.decomposition.tests.test_kernel_pca \
 		sklearn.tests.test_kernel_ridge \

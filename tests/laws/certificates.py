@@ -12,6 +12,13 @@ from scipy.stats import multivariate_normal
 from tests.laws.chain_ascent import chain_ascent
 from tests.laws.edge_gains import classifier_edge_gain, learner_edge_gain
 from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
+from tests.laws.separation_gradients import (
+    fast_ica_fixed_point,
+    fast_ica_gradient,
+    ica_gradient,
+    rotation_left,
+    turn_left,
+)
 from tests.laws.state_space_ascent import state_space_ascent
 
 __all__ = ["RECOMPUTED"]
@@ -471,6 +478,12 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "KernelKMeans"): share_moving,
     ("fixed point", "KernelSelfOrganizingMap"): map_share_moving,
     ("fixed point", "PairwiseClustering"): pairwise_fixed_point,
+    ("gradient norm", "ICA"): ica_gradient,
+    ("gradient norm", "FastICA"): fast_ica_gradient,
+    ("fixed point", "FastICA"): fast_ica_fixed_point,
+    ("fixed point", "ProjectionPursuit"): turn_left,
+    ("gradient norm", "ProjectionPursuit"): fast_ica_gradient,
+    ("fixed point", "SecondOrderSeparation"): rotation_left,
     ("residual", "PCA"): pca_residual,
     ("residual", "KernelRidge"): kernel_ridge_choice_residual,
     ("preconditioned residual", "KernelRidge"): falkon_residual,

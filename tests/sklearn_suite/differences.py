@@ -20,7 +20,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "oas",
         "shrunk_covariance",
     ),
-    "decomposition": ("IncrementalPCA", "KernelPCA", "PCA"),
+    "decomposition": ("FastICA", "IncrementalPCA", "KernelPCA", "PCA", "fastica"),
     "discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     "gaussian_process": ("GaussianProcessClassifier", "GaussianProcessRegressor"),
     "kernel_approximation": ("Nystroem", "RBFSampler"),
@@ -83,6 +83,13 @@ DIFFERENCES: dict[str, str] = {
     "test_data::test_standard_scaler_dtype?*None?": "rows of half precision become float64, and stay so",
     "test_data::test_standard_scaler_callback_support*": "callbacks see the one step of the fit as a task of its own",
     "test_forest::test_friedman_mse_deprecation*": "the name stays: it chooses the splits of squared_error",
+    "test_fastica::test_fastica_convergence_fail*": (
+        "the warning is a ConvergenceWarning in mercer's words, with the steps taken and the gradient reached"
+    ),
+    "test_fastica::test_fastica_eigh_low_rank_warning*": (
+        "rank-deficient rows give as many components as their rank, with a warning that says so, not components of "
+        "noise"
+    ),
     "test_kernel_pca::test_precomputed_kernel_not_psd?randomized?": (
         "The randomised solver finds the largest eigenvalues, not the largest in size, and need not refuse."
     ),

@@ -34,6 +34,9 @@ from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, Shrinkag
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._network import NetworkDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
+from mercer.inspection._projections.contrasts import ContrastLandscapeDisplay
+from mercer.inspection._projections.diagonals import JointDiagonalDisplay
+from mercer.inspection._projections.sources import SeparationStagesDisplay, SourcesDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
 from mercer.inspection._sequences.states import StateSequenceDisplay, TransitionGraphDisplay
@@ -51,6 +54,7 @@ __all__ = [
     "ClassDensityDisplay",
     "ClusterNumberDisplay",
     "CoefficientPathDisplay",
+    "ContrastLandscapeDisplay",
     "CostCurveDisplay",
     "CouplingDisplay",
     "DecisionBoundaryDisplay",
@@ -67,6 +71,7 @@ __all__ = [
     "GibbsDisplay",
     "ImpurityDisplay",
     "JamesSteinDisplay",
+    "JointDiagonalDisplay",
     "KDistanceDisplay",
     "KMeansPanelsDisplay",
     "KernelComponentDisplay",
@@ -87,8 +92,10 @@ __all__ = [
     "ProcessDisplay",
     "ScoreCurveDisplay",
     "ScreeDisplay",
+    "SeparationStagesDisplay",
     "ShrinkageDisplay",
     "SmoothnessFilterDisplay",
+    "SourcesDisplay",
     "SpinDisplay",
     "SpinLatticeDisplay",
     "StateSequenceDisplay",

@@ -1,0 +1,1 @@
+"""Pictures of projections: components, separated sources, canonical variates, maps of rows."""
