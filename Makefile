@@ -42,6 +42,7 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_hierarchical \
 		sklearn.cross_decomposition.tests.test_pls \
 		sklearn.decomposition.tests.test_pca \
+		sklearn.decomposition.tests.test_fastica \
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.decomposition.tests.test_kernel_pca \
 		sklearn.decomposition.tests.test_truncated_svd \

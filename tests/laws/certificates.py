@@ -19,6 +19,13 @@ from tests.laws.paired_tables import (
     kernel_canonical_residual,
 )
 from tests.laws.paired_tables import singular_residual as paired_singular_residual
+from tests.laws.separation_gradients import (
+    fast_ica_fixed_point,
+    fast_ica_gradient,
+    ica_gradient,
+    rotation_left,
+    turn_left,
+)
 from tests.laws.state_space_ascent import state_space_ascent
 
 __all__ = ["RECOMPUTED"]
@@ -566,6 +573,12 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("fixed point", "KernelKMeans"): share_moving,
     ("fixed point", "KernelSelfOrganizingMap"): map_share_moving,
     ("fixed point", "PairwiseClustering"): pairwise_fixed_point,
+    ("gradient norm", "ICA"): ica_gradient,
+    ("gradient norm", "FastICA"): fast_ica_gradient,
+    ("fixed point", "FastICA"): fast_ica_fixed_point,
+    ("fixed point", "ProjectionPursuit"): turn_left,
+    ("gradient norm", "ProjectionPursuit"): fast_ica_gradient,
+    ("fixed point", "SecondOrderSeparation"): rotation_left,
     ("residual", "PCA"): pca_residual,
     ("projected gradient", "NMF"): factor_gradient,
     ("gradient norm", "FactorAnalysis"): factor_slope,

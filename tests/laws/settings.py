@@ -125,6 +125,14 @@ SETTINGS = {
         {"n_components": 1, "svd_solver": "arpack"},
     ],
     "IncrementalPCA": [{"n_components": 2}],
+    "FastICA": [{"n_components": 2}, {"n_components": 2, "algorithm": "deflation"}],
+    "ProjectionPursuit": [{}, {"index": "kurtosis", "orthogonalisation": "symmetric"}],
+    "SecondOrderSeparation": [{"lags": 3}, {"lags": (1, 4), "diagonaliser": "ffdiag"}],
+    "ICA": [
+        {"n_components": 3},
+        {"n_components": 3, "constraint": "orthogonal", "score_function": "exp"},
+        {"n_components": 2, "solver": "natural_gradient", "max_iter": 2000, "tol": 1e-6},
+    ],
     "PolynomialBasis": [
         {},
         {"degree": 3, "basis": "chebyshev", "interactions": False},

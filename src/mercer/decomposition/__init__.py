@@ -1,4 +1,4 @@
-"""Decomposition: principal components, whole, in batches, and of the features of a kernel."""
+"""Decomposition: principal components, whole, in batches and of kernels; independent components; source separation."""
 
 from mercer.decomposition._incremental_pca import IncrementalPCA
 from mercer.decomposition._kernel_pca import KernelPCA
@@ -17,7 +17,23 @@ __all__ = [
     "NMF",
     "PCA",
     "FactorAnalysis",
+from mercer.decomposition._separation.diagonalisation import JointDiagonalization, diagonalize_jointly
+from mercer.decomposition._separation.fast_ica import FastICA, fastica
+from mercer.decomposition._separation.gradient_ascent import infomax_gradient, natural_gradient
+from mercer.decomposition._separation.ica import ICA
+from mercer.decomposition._separation.matching import SourceMatch, amari_distance, match_sources
+from mercer.decomposition._separation.negentropy import density_kurtosis, density_negentropy, negentropy
+from mercer.decomposition._separation.neuron import SigmoidNeuron, train_neuron
+from mercer.decomposition._separation.pursuit import ProjectionPursuit
+from mercer.decomposition._separation.second_order import SecondOrderSeparation
+from mercer.decomposition._separation.stability import SourceStability, measure_stability
+
+__all__ = [
+    "ICA",
+    "PCA",
+    "FastICA",
     "IncrementalPCA",
+    "JointDiagonalization",
     "KernelPCA",
     "MiniBatchNMF",
     "PowerIteration",
@@ -28,5 +44,24 @@ __all__ = [
     "power_iteration",
     "reduce_axes",
     "rotate_loadings",
+    "ProjectionPursuit",
+    "ReducedAxes",
+    "SecondOrderSeparation",
+    "SigmoidNeuron",
+    "SourceMatch",
+    "SourceStability",
+    "amari_distance",
+    "density_kurtosis",
+    "density_negentropy",
+    "diagonalize_jointly",
+    "fastica",
+    "infomax_gradient",
+    "match_sources",
+    "measure_stability",
+    "natural_gradient",
+    "negentropy",
+    "power_iteration",
+    "reduce_axes",
+    "train_neuron",
     "whitening_matrix",
 ]

@@ -36,8 +36,11 @@ from mercer.inspection._network import NetworkDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._projections.canonical_variates import CanonicalVariatesDisplay
 from mercer.inspection._projections.component_images import ComponentImagesDisplay
+from mercer.inspection._projections.contrasts import ContrastLandscapeDisplay
+from mercer.inspection._projections.diagonals import JointDiagonalDisplay
 from mercer.inspection._projections.embedding import EmbeddingDisplay
 from mercer.inspection._projections.principal_axes import PrincipalAxesDisplay
+from mercer.inspection._projections.sources import SeparationStagesDisplay, SourcesDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
 from mercer.inspection._sequences.states import StateSequenceDisplay, TransitionGraphDisplay
@@ -57,6 +60,7 @@ __all__ = [
     "ClusterNumberDisplay",
     "CoefficientPathDisplay",
     "ComponentImagesDisplay",
+    "ContrastLandscapeDisplay",
     "CostCurveDisplay",
     "CouplingDisplay",
     "DecisionBoundaryDisplay",
@@ -74,6 +78,7 @@ __all__ = [
     "GibbsDisplay",
     "ImpurityDisplay",
     "JamesSteinDisplay",
+    "JointDiagonalDisplay",
     "KDistanceDisplay",
     "KMeansPanelsDisplay",
     "KernelComponentDisplay",
@@ -95,8 +100,10 @@ __all__ = [
     "ProcessDisplay",
     "ScoreCurveDisplay",
     "ScreeDisplay",
+    "SeparationStagesDisplay",
     "ShrinkageDisplay",
     "SmoothnessFilterDisplay",
+    "SourcesDisplay",
     "SpinDisplay",
     "SpinLatticeDisplay",
     "StateSequenceDisplay",
