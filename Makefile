@@ -43,6 +43,7 @@ sklearn-suite: build
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.decomposition.tests.test_kernel_pca \
+		sklearn.manifold.tests.test_t_sne \
 		sklearn.tests.test_kernel_ridge \
 		sklearn.tests.test_kernel_approximation \
 		sklearn.ensemble.tests.test_gradient_boosting \

@@ -120,6 +120,7 @@ SETTINGS = {
     "RadialBasis": [{"n_centres": 4}, {"n_centres": 4, "normalise": True}],
     "SplineBasis": [{}, {"knots": "quantile", "extrapolation": "continue"}],
     "StandardScaler": [{}, {"with_mean": False}],
+    "TSNE": [{"perplexity": 2.0, "max_iter": 20}],
     "GradientBoostingClassifier": [{"n_estimators": 8}],
     "GradientBoostingRegressor": [{"n_estimators": 8}],
     "HistGradientBoostingClassifier": [{"max_iter": 20, "min_samples_leaf": 5}],

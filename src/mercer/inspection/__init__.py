@@ -34,6 +34,7 @@ from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, Shrinkag
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._network import NetworkDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
+from mercer.inspection._projections.similarity_tails import SimilarityTailsDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
 from mercer.inspection._sequences.states import StateSequenceDisplay, TransitionGraphDisplay
@@ -88,6 +89,7 @@ __all__ = [
     "ScoreCurveDisplay",
     "ScreeDisplay",
     "ShrinkageDisplay",
+    "SimilarityTailsDisplay",
     "SmoothnessFilterDisplay",
     "SpinDisplay",
     "SpinLatticeDisplay",

@@ -1,0 +1,1 @@
+"""Pictures of projections: embeddings by class, principal axes, images of components."""
