@@ -49,6 +49,7 @@ sklearn-suite: build
 		sklearn.decomposition.tests.test_factor_analysis \
 		sklearn.decomposition.tests.test_nmf \
 		sklearn.tests.test_random_projection \
+		sklearn.manifold.tests.test_t_sne \
 		sklearn.tests.test_kernel_ridge \
 		sklearn.tests.test_kernel_approximation \
 		sklearn.ensemble.tests.test_gradient_boosting \

@@ -39,6 +39,26 @@ def kmeans_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     return float(((means - model.cluster_centers_) ** 2).sum())
 
 
+def map_gradient(model: Any, X: np.ndarray, y: Any) -> float:
+    """The length of t-SNE's gradient at the map, with widths found by bisection and all pairs written out."""
+    D = ((X[:, None, :] - X[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(D, np.inf)
+    # Only the 3 perplexity + 1 nearest rows have affinities.
+    D[np.sort(D, axis=1)[:, int(3 * model.perplexity)][:, None] < D] = np.inf
+    low, high = np.full(len(X), -30.0), np.full(len(X), 30.0)
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        W = np.exp(-np.exp(middle)[:, None] * (D - D.min(axis=1, keepdims=True)))
+        W /= W.sum(axis=1, keepdims=True)
+        wide = -xlogy(W, W).sum(axis=1) > np.log(model.perplexity)
+        low, high = np.where(wide, middle, low), np.where(wide, high, middle)
+    P, places = (W + W.T) / (2 * len(X)), model.embedding_.astype(np.float64)
+    steps = places[:, None] - places[None]
+    near = 1.0 / (1.0 + (steps**2).sum(axis=2))
+    np.fill_diagonal(near, 0.0)
+    return float(np.linalg.norm(4.0 * (((P - near / near.sum()) * near)[:, :, None] * steps).sum(axis=1)))
+
+
 def prototype_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     """How far the prototypes move in one more Lloyd iteration (squared)."""
     labels = ((X[:, None, :] - model.prototypes_[None]) ** 2).sum(axis=2).argmin(axis=1)
@@ -589,6 +609,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "KernelRidgeCV"): kernel_ridge_choice_residual,
     ("residual", "RegularizationNetwork"): kernel_ridge_choice_residual,
     ("residual", "KernelPCA"): kernel_axes_residual,
+    ("gradient norm", "TSNE"): map_gradient,
     ("gradient norm", "RBFNetworkClassifier"): network_gradient,
     ("gradient norm", "RBFNetworkRegressor"): network_gradient,
     ("duality gap", "KernelLogisticRegression"): kernel_logistic_gap,

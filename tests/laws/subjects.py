@@ -86,6 +86,9 @@ class Subject:
         if self.name in ("DENCLUE", "HDBSCAN"):
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
+        if self.name == "TSNE":
+            # Enough for a team of threads and several items of work; 300 iterations take a second.
+            return 1_000
         if self.name in ("GaussianProcessClassifier", "GaussianProcessRegressor"):
             # Matrices of all pairs are decomposed many times over: enough rows for several tiles.
             return 600

@@ -35,6 +35,31 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "kernel_ridge": ("KernelRidge",),
     "linear_model": ("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression", "LogisticRegression", "LogisticRegressionCV", "Perceptron", "QuantileRegressor", "Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV", "SGDClassifier", "SGDRegressor", "enet_path", "lasso_path",),
     "metrics.cluster": ("calinski_harabasz_score", "davies_bouldin_score", "silhouette_samples", "silhouette_score",),
+    "ensemble": (
+        "ExtraTreesClassifier",
+        "ExtraTreesRegressor",
+        "RandomForestClassifier",
+        "RandomForestRegressor",
+        "AdaBoostClassifier",
+        "AdaBoostRegressor",
+        "BaggingClassifier",
+        "BaggingRegressor",
+        "GradientBoostingClassifier",
+        "GradientBoostingRegressor",
+        "HistGradientBoostingClassifier",
+        "HistGradientBoostingRegressor",
+        "StackingClassifier",
+        "StackingRegressor",
+        "VotingClassifier",
+        "VotingRegressor",
+    ),
+    "linear_model": (
+        *("BayesianRidge", "ElasticNet", "ElasticNetCV", "HuberRegressor", "Lasso", "LassoCV", "LinearRegression"),
+        *("LogisticRegression", "LogisticRegressionCV", "Perceptron", "QuantileRegressor"),
+        *("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV", "enet_path", "lasso_path"),
+        *("SGDClassifier", "SGDRegressor"),
+    ),
+    "manifold": ("TSNE",),
     "mixture": ("GaussianMixture",),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB",),
     "neighbors": ("KernelDensity", "LocalOutlierFactor", "NearestCentroid",),
@@ -80,6 +105,20 @@ DIFFERENCES: dict[str, str] = {
     "test_nmf::test_mbnmf_inverse_transform": (
         "the largest error of both libraries is 0.010 for a bound of 0.010, and the seed decides on which side it falls"
     ),
+    "test_t_sne::test_high_perplexity_precomputed_sparse_distances*": (
+        "the error counts neighbours without the row itself, and says which row has too few"
+    ),
+    "test_t_sne::test_sparse_precomputed_distance*": (
+        "method='auto' takes all pairs of 100 rows, and neighbours only where a sparse matrix holds no more"
+    ),
+    "test_t_sne::test_max_iter_used": "n_iter_ is the number of iterations, not the index of the last one",
+    "test_t_sne::test_verbose": "verbose prints the lines that every mercer estimator prints",
+    "test_t_sne::test_n_iter_without_progress": "verbose prints the lines that every mercer estimator prints",
+    "test_t_sne::test_accessible_kl_divergence": "verbose prints the lines that every mercer estimator prints",
+    "test_t_sne::test_tsne_with_different_distance_metrics*": (
+        "asks for equal bits from distances in float32 and in float64; mercer computes them in float64"
+    ),
+    "test_t_sne::test_tsne_with_mahalanobis_distance": "the covariance is that of the rows where none is given",
     "test_sgd::test_sgd_oneclass_vs_linear_oneclass_offsets_match*": (
         "asks for offsets equal to 1.3e-6 where the machine was asked to stop at a violation of 5e-6"
     ),

@@ -40,6 +40,7 @@ from mercer.inspection._projections.contrasts import ContrastLandscapeDisplay
 from mercer.inspection._projections.diagonals import JointDiagonalDisplay
 from mercer.inspection._projections.embedding import EmbeddingDisplay
 from mercer.inspection._projections.principal_axes import PrincipalAxesDisplay
+from mercer.inspection._projections.similarity_tails import SimilarityTailsDisplay
 from mercer.inspection._projections.sources import SeparationStagesDisplay, SourcesDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
@@ -102,6 +103,7 @@ __all__ = [
     "ScreeDisplay",
     "SeparationStagesDisplay",
     "ShrinkageDisplay",
+    "SimilarityTailsDisplay",
     "SmoothnessFilterDisplay",
     "SourcesDisplay",
     "SpinDisplay",
