@@ -21,12 +21,12 @@ from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.dense import TableEmbedding
 from mercer.neural_network._layers.initialisers import INITIALISERS
 from mercer.neural_network._layers.losses import OutputLoss
+from mercer.neural_network._perceptron.column_coding import ColumnCoding, learn_coding
 from mercer.neural_network._perceptron.epoch import Workshop
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.neural_network._perceptron.scores import Outputs, ValidationScore, find_outputs, place_weights
 from mercer.neural_network._perceptron.solver import Rules, descend_in_epochs, descend_on_all_rows
 from mercer.neural_network._perceptron.state import PerceptronState
-from mercer.neural_network._perceptron.table_coding import TableCoding, learn_coding
 from mercer.optim import (
     LBFGS,
     Adam,
@@ -144,7 +144,7 @@ class PerceptronModel(Estimator):
         rows = coding.apply(source.whole())
         return open_source(rows, source.y, source.weight, source.threads), coding
 
-    def _plan(self, source: Source, n_outputs: int, loss: OutputLoss, coding: TableCoding | None) -> Plan:
+    def _plan(self, source: Source, n_outputs: int, loss: OutputLoss, coding: ColumnCoding | None) -> Plan:
         """Return what is minimised and how, on these rows."""
         batch = self.batch_size
         n = source.known_rows
@@ -336,7 +336,7 @@ class PerceptronModel(Estimator):
         model["best_validation_score_"] = max(state.scores, default=None) if self.early_stopping else None
         return model | read_embeddings(plan, theta)
 
-    def _describe_outputs(self, plan: Plan, coding: TableCoding | None) -> dict[str, Any]:
+    def _describe_outputs(self, plan: Plan, coding: ColumnCoding | None) -> dict[str, Any]:
         """Return the attributes that do not depend on the state."""
         return {
             "n_layers_": len(plan.hidden) + 2,
