@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+from sklearn.utils import column_or_1d
 
 from mercer._base import Estimator, few_rows, open_new_rows, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
@@ -93,10 +94,6 @@ class PerceptronModel(Estimator):
         "weights": _VISITED,
         "row order": "each step starts from where the last one ended, so the answer depends on the order of the rows",
     }
-    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
-        "check_sample_weight_equivalence_on_dense_data": _VISITED,
-        "check_sample_weight_equivalence_on_sparse_data": _VISITED,
-    }
 
     def _check_together(self) -> None:
         """Raise ParameterError where parameters do not go together."""
@@ -132,6 +129,8 @@ class PerceptronModel(Estimator):
         options["ensure_all_finite"] = not special
         if targets == "labels":
             options["multi_output"] = True
+        if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
         source = self._open(X, y, sample_weight, **options)
         if not special:
             return source, None
