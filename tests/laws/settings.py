@@ -207,13 +207,18 @@ SETTINGS = {
         {"loss": "epsilon_insensitive", "average": True, "batch_size": 4},
     ],
     "MLPClassifier": [
-        {"hidden_layer_sizes": (8,), "max_iter": 8},
-        {"hidden_layer_sizes": (6, 4), "activation": "tanh", "solver": "sgd", "dropout": 0.2, "max_iter": 4},
-        {"hidden_layer_sizes": (4,), "solver": "sgd", "class_weight": "balanced", "clip_norm": 1.0, "max_iter": 4},
+        {"hidden_layer_sizes": (8,), "learning_rate_init": 0.02, "max_iter": 40},
+        {
+            "hidden_layer_sizes": (8,),
+            "activation": "tanh",
+            "solver": "sgd",
+            "learning_rate_init": 0.2,
+            "clip_norm": 1.0,
+        },
     ],
     "MLPRegressor": [
-        {"hidden_layer_sizes": (8,), "max_iter": 8},
-        {"hidden_layer_sizes": (4,), "batch_norm": True, "max_iter": 4},
+        {"hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 40},
+        {"loss": "huber", "hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 40},
     ],
     "NuSVC": [{"nu": 0.3}],
     "SVC": [{}, {"multi_class": "ovr"}, {"multi_class": "joint"}],

@@ -18,6 +18,7 @@ from mercer.neural_network._layers.residual import Residual
 from mercer.neural_network._layers.shaping import Add, Concatenate, Flatten, Reshape
 from mercer.neural_network._layers.windows import AveragePool, Conv1d, Conv2d, MaxPool
 from mercer.neural_network._perceptron.classifier import MLPClassifier
+from mercer.neural_network._perceptron.pruning import estimate_saliency, prune_weights
 from mercer.neural_network._perceptron.regressor import MLPRegressor
 from mercer.neural_network._tape.tape import Variable, differentiate_by
 
@@ -53,4 +54,6 @@ __all__ = [
     "differentiate_by",
     "hopfield_capacity",
     "hopfield_flip_probability",
+    "estimate_saliency",
+    "prune_weights",
 ]
