@@ -33,6 +33,9 @@ from mercer.inspection._linear.plane_distance import PlaneDistanceDisplay
 from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, ShrinkageDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._network import NetworkDisplay
+from mercer.inspection._networks.drawing import LayeredNetworkDisplay
+from mercer.inspection._networks.layers import LayerHealthDisplay, PreActivationDisplay
+from mercer.inspection._networks.surfaces import LearningRatePilotDisplay, LossSurfaceDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
@@ -72,9 +75,13 @@ __all__ = [
     "KernelComponentDisplay",
     "KernelSelectionDisplay",
     "LatticeDisplay",
+    "LayerHealthDisplay",
+    "LayeredNetworkDisplay",
     "LeafRegionsDisplay",
     "LearningRateDisplay",
+    "LearningRatePilotDisplay",
     "LossDisplay",
+    "LossSurfaceDisplay",
     "MapDisplay",
     "MarginDisplay",
     "MeanFieldDisplay",
@@ -84,6 +91,7 @@ __all__ = [
     "ParameterPosteriorDisplay",
     "PenaltyGeometryDisplay",
     "PlaneDistanceDisplay",
+    "PreActivationDisplay",
     "ProcessDisplay",
     "ScoreCurveDisplay",
     "ScreeDisplay",

@@ -8,6 +8,9 @@ from mercer.neural_network._boltzmann.hopfield import (
 )
 from mercer.neural_network._boltzmann.machine import BoltzmannMachine
 from mercer.neural_network._boltzmann.restricted import BernoulliRBM
+from mercer.neural_network._examination.approximation import UnitSum, approximate_by_cosines, approximate_by_units
+from mercer.neural_network._examination.layers import LayerReport, examine_layers
+from mercer.neural_network._examination.surface import LossSurface, draw_direction, map_loss
 from mercer.neural_network._layers.activations import Activation
 from mercer.neural_network._layers.dense import Dense, Embedding, TableEmbedding
 from mercer.neural_network._layers.layer import Layer
@@ -17,11 +20,15 @@ from mercer.neural_network._layers.recurrence import GatedRecurrent, SimpleRecur
 from mercer.neural_network._layers.residual import Residual
 from mercer.neural_network._layers.shaping import Add, Concatenate, Flatten, Reshape
 from mercer.neural_network._layers.windows import AveragePool, Conv1d, Conv2d, MaxPool
+from mercer.neural_network._relatives.autoencoder import Autoencoder
+from mercer.neural_network._relatives.images import ConvClassifier
+from mercer.neural_network._relatives.recurrent import RecurrentClassifier, RecurrentRegressor
 from mercer.neural_network._tape.tape import Variable, differentiate_by
 
 __all__ = [
     "Activation",
     "Add",
+    "Autoencoder",
     "AveragePool",
     "BatchNorm",
     "BernoulliRBM",
@@ -29,6 +36,7 @@ __all__ = [
     "Concatenate",
     "Conv1d",
     "Conv2d",
+    "ConvClassifier",
     "Dense",
     "Dropout",
     "Embedding",
@@ -37,16 +45,26 @@ __all__ = [
     "Hopfield",
     "Layer",
     "LayerNorm",
+    "LayerReport",
+    "LossSurface",
     "MaxPool",
     "Network",
     "Recall",
+    "RecurrentClassifier",
+    "RecurrentRegressor",
     "Reshape",
     "Residual",
     "SimpleRecurrent",
     "TableEmbedding",
     "Trace",
+    "UnitSum",
     "Variable",
+    "approximate_by_cosines",
+    "approximate_by_units",
     "differentiate_by",
+    "draw_direction",
+    "examine_layers",
     "hopfield_capacity",
     "hopfield_flip_probability",
+    "map_loss",
 ]
