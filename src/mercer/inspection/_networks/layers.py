@@ -84,7 +84,9 @@ class LayerHealthDisplay:
         names = list(self.gradient_norms_)
         self.bars_ = [left.barh(names, list(self.gradient_norms_.values()), **({"color": "tab:blue"} | kwargs))]
         left.set(xlabel="norm of the gradient")
-        if min(self.gradient_norms_.values(), default=0.0) > 0:
+        norms = list(self.gradient_norms_.values())
+        # A logarithmic axis shows gradients that vanish or explode; within a factor of ten it would have no labels.
+        if norms and max(norms) > 10.0 * min(norms) > 0:
             left.set_xscale("log")
         places = np.arange(len(self.saturated_))
         for shift, label, shares, color in (

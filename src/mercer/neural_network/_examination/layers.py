@@ -75,7 +75,7 @@ def examine_layers(
     >>> from mercer.neural_network import Activation, Dense, Network, examine_layers
     >>> network = Network([Dense(3), Activation("relu"), Dense(1)], (2,))
     >>> theta, _ = network.initialise(0)
-    >>> theta[6:9] = [-100.0, 0.0, 0.0]  # a bias that keeps the first unit off
+    >>> theta[6:9] = [-100.0, 9.0, 9.0]  # a bias that keeps the first unit off
     >>> round(examine_layers(network, theta, np.eye(2), np.ones(2))[1].dead, 2)
     0.33
     """
