@@ -61,6 +61,14 @@ SETTINGS = {
         {"n_components": 6, "n_iter": 3, "learning_rate": 0.01},
         {"n_components": 6, "n_iter": 3, "learning_rate": 0.001, "visible": "gaussian", "persistent": False},
     ],
+    "Autoencoder": [{"max_iter": 4, "hidden_layer_sizes": (8,), "noise": 0.1}],
+    "ConvClassifier": [
+        {"max_iter": 15, "filters": (4,), "hidden_layer_sizes": (8,), "learning_rate_init": 0.03, "batch_size": 100}
+    ],
+    "RecurrentClassifier": [{"max_iter": 8, "n_units": 6, "learning_rate_init": 0.05, "batch_size": 100}],
+    "RecurrentRegressor": [
+        {"max_iter": 15, "n_units": 6, "cell": "simple", "learning_rate_init": 0.05, "batch_size": 100}
+    ],
     "CategoricalHMM": [{"n_components": 3}],
     "DensityHMM": [{"n_components": 3}],
     "GMMHMM": [{"n_components": 3, "n_mix": 2}],

@@ -33,6 +33,9 @@ from mercer.inspection._linear.plane_distance import PlaneDistanceDisplay
 from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, ShrinkageDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._network import NetworkDisplay
+from mercer.inspection._networks.drawing import LayeredNetworkDisplay
+from mercer.inspection._networks.layers import LayerHealthDisplay, PreActivationDisplay
+from mercer.inspection._networks.surfaces import LearningRatePilotDisplay, LossSurfaceDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._projections.canonical_variates import CanonicalVariatesDisplay
 from mercer.inspection._projections.component_images import ComponentImagesDisplay
@@ -85,9 +88,13 @@ __all__ = [
     "KernelComponentDisplay",
     "KernelSelectionDisplay",
     "LatticeDisplay",
+    "LayerHealthDisplay",
+    "LayeredNetworkDisplay",
     "LeafRegionsDisplay",
     "LearningRateDisplay",
+    "LearningRatePilotDisplay",
     "LossDisplay",
+    "LossSurfaceDisplay",
     "MapDisplay",
     "MarginDisplay",
     "MeanFieldDisplay",
@@ -97,6 +104,7 @@ __all__ = [
     "ParameterPosteriorDisplay",
     "PenaltyGeometryDisplay",
     "PlaneDistanceDisplay",
+    "PreActivationDisplay",
     "PrincipalAxesDisplay",
     "ProcessDisplay",
     "ScoreCurveDisplay",
