@@ -11,12 +11,6 @@ from mercer.decomposition._nonnegative.nmf import NMF
 from mercer.decomposition._pca import PCA
 from mercer.decomposition._power_iteration import PowerIteration, power_iteration, whitening_matrix
 from mercer.decomposition._reduced_set import ReducedAxes, reduce_axes
-from mercer.decomposition._truncated_svd import TruncatedSVD
-
-__all__ = [
-    "NMF",
-    "PCA",
-    "FactorAnalysis",
 from mercer.decomposition._separation.diagonalisation import JointDiagonalization, diagonalize_jointly
 from mercer.decomposition._separation.fast_ica import FastICA, fastica
 from mercer.decomposition._separation.gradient_ascent import infomax_gradient, natural_gradient
@@ -27,10 +21,13 @@ from mercer.decomposition._separation.neuron import SigmoidNeuron, train_neuron
 from mercer.decomposition._separation.pursuit import ProjectionPursuit
 from mercer.decomposition._separation.second_order import SecondOrderSeparation
 from mercer.decomposition._separation.stability import SourceStability, measure_stability
+from mercer.decomposition._truncated_svd import TruncatedSVD
 
 __all__ = [
     "ICA",
+    "NMF",
     "PCA",
+    "FactorAnalysis",
     "FastICA",
     "IncrementalPCA",
     "JointDiagonalization",
@@ -38,18 +35,13 @@ __all__ = [
     "MiniBatchNMF",
     "PowerIteration",
     "ProbabilisticPCA",
-    "ReducedAxes",
-    "TruncatedSVD",
-    "non_negative_factorization",
-    "power_iteration",
-    "reduce_axes",
-    "rotate_loadings",
     "ProjectionPursuit",
     "ReducedAxes",
     "SecondOrderSeparation",
     "SigmoidNeuron",
     "SourceMatch",
     "SourceStability",
+    "TruncatedSVD",
     "amari_distance",
     "density_kurtosis",
     "density_negentropy",
@@ -60,8 +52,10 @@ __all__ = [
     "measure_stability",
     "natural_gradient",
     "negentropy",
+    "non_negative_factorization",
     "power_iteration",
     "reduce_axes",
+    "rotate_loadings",
     "train_neuron",
     "whitening_matrix",
 ]
