@@ -37,6 +37,7 @@ from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._projections.canonical_variates import CanonicalVariatesDisplay
 from mercer.inspection._projections.component_images import ComponentImagesDisplay
 from mercer.inspection._projections.embedding import EmbeddingDisplay
+from mercer.inspection._projections.outlier_scores import OutlierScoresDisplay
 from mercer.inspection._projections.principal_axes import PrincipalAxesDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
@@ -88,6 +89,7 @@ __all__ = [
     "MixtureDisplay",
     "NetworkDisplay",
     "OptimalPredictionDisplay",
+    "OutlierScoresDisplay",
     "ParameterPosteriorDisplay",
     "PenaltyGeometryDisplay",
     "PlaneDistanceDisplay",
