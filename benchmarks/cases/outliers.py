@@ -1,4 +1,4 @@
-"""Outliers: isolation forests, local outlier factors and robust covariances, judged by planted rows and determinants."""
+"""Outliers: isolation forests, local outlier factors and robust covariances, judged by planted rows."""
 
 from functools import partial
 from typing import Any
