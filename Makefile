@@ -42,10 +42,14 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_hierarchical \
 		sklearn.cross_decomposition.tests.test_pls \
 		sklearn.decomposition.tests.test_pca \
+		sklearn.decomposition.tests.test_fastica \
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.decomposition.tests.test_kernel_pca \
 		sklearn.decomposition.tests.test_truncated_svd \
+		sklearn.decomposition.tests.test_factor_analysis \
+		sklearn.decomposition.tests.test_nmf \
 		sklearn.tests.test_random_projection \
+		sklearn.manifold.tests.test_t_sne \
 		sklearn.tests.test_kernel_ridge \
 		sklearn.tests.test_kernel_approximation \
 		sklearn.ensemble.tests.test_gradient_boosting \

@@ -26,6 +26,8 @@ _STATEMENT = (
 )
 # Values of rows that are read at a time: 32 MiB of float64. Fixed, since the random numbers follow the pieces.
 _PIECE = 2**22
+# Rows up to which a product with the transposed weights is computed as its transpose.
+_FEW = 32
 # Standard deviation of the first weights, as in Hinton's guide (2010) and in scikit-learn.
 _FIRST_SPREAD = 0.01
 
@@ -100,26 +102,44 @@ class Contrast:
         flips : (n,): the unit of each row that the pseudo-likelihood looks at
         """
         n = len(rows)
-        scores = rows @ state.weights
-        fit = 0.0 if self.gaussian else float(measure_pseudo_likelihood(state, rows, scores, flips).sum())
         if self.persistent:
-            unit_draws.activate_units(scores, state.hidden)
             chains = state.chains
+            self.run_chains(state, chains, keys[1:-2])
+            visible = self._stack(state, rows, chains, keys[-2])
+            # One product for the data and the chains.
+            hidden = visible @ state.weights
+            fit = self._measure_fit(state, rows, hidden[:n], flips)
         else:
+            scores = rows @ state.weights
+            fit = self._measure_fit(state, rows, scores, flips)
             chains = np.empty_like(scores)
-            unit_draws.draw_units(scores, state.hidden, chains, *keys[0])
-        if self.gaussian:
-            fit = -_measure_errors(rows, scores @ state.weights.T + state.visible)
-        visible, hidden = self.run_chains(state, chains, keys[1:])
+            unit_draws.draw_units(scores.copy(), state.hidden, chains, *keys[0])
+            self.run_chains(state, chains, keys[1:-2])
+            visible = self._stack(state, rows, chains, keys[-2])
+            hidden = np.concatenate([scores, visible[n:] @ state.weights])
+        unit_draws.activate_units(hidden[:n], state.hidden)
+        unit_draws.draw_units(hidden[n:], state.hidden, chains, *keys[-1])
         # Signed weights of the data and of the chains; together they sum to zero.
-        signs = np.empty(n + len(chains), dtype=rows.dtype)
+        signs = np.empty(len(hidden), dtype=rows.dtype)
         signs[:n] = 1.0 if weight is None else weight
-        if self.persistent:
-            signs[n:] = -float(signs[:n].sum()) / len(chains)
-        else:
-            signs[n:] = -signs[:n]
-        self._step(state, np.concatenate([rows, visible]), np.concatenate([scores, hidden]), signs, n)
+        signs[n:] = -float(signs[:n].sum()) / len(chains) if self.persistent else -signs[:n]
+        self._step(state, visible, hidden, signs, n)
         return fit
+
+    def _stack(self, state: RestrictedState, rows: Array, chains: Array, key: list[int]) -> Array:
+        """Return the rows with the visible states of the chains below them."""
+        stack = np.empty((len(rows) + len(chains), rows.shape[1]), dtype=rows.dtype)
+        stack[: len(rows)] = rows
+        self._draw_visible(state, chains, key, stack[len(rows) :])
+        return stack
+
+    def _measure_fit(self, state: RestrictedState, rows: Array, scores: Array, flips: Array) -> float:
+        """Return the sum over rows of the log pseudo-likelihood, or minus the squared errors for Gaussian units."""
+        if not self.gaussian:
+            return float(measure_pseudo_likelihood(state, rows, scores, flips).sum())
+        chances = scores.copy()
+        unit_draws.activate_units(chances, state.hidden)
+        return -_measure_errors(rows, chances @ state.weights.T + state.visible)
 
     def learn_once(self, state: RestrictedState, rows: Array, weight: Array) -> RestrictedState:
         """Return the state after one step on rows as one batch; its arrays are changed in place."""
@@ -141,29 +161,29 @@ class Contrast:
                 chains = np.empty_like(scores)
                 keys = random.integers(2**32, size=(3, 2), dtype=np.uint32).tolist()
                 unit_draws.draw_units(scores, state.hidden, chains, *keys[0])
-                rows = self._draw_visible(state, chains, keys[1])
+                rows = np.empty_like(rows)
+                self._draw_visible(state, chains, keys[1], rows)
         return rows
 
-    def run_chains(self, state: RestrictedState, chains: Array, keys: list[list[int]]) -> tuple[Array, Array]:
-        """Take Gibbs steps from hidden states, which are replaced; return the last visible states and the
-        probabilities of the hidden units given them.
-        """
-        probabilities = chains
+    def run_chains(self, state: RestrictedState, chains: Array, keys: list[list[int]]) -> None:
+        """Take whole Gibbs steps from hidden states, which are replaced; two keys for each step."""
         for layer in range(0, len(keys), 2):
-            visible = self._draw_visible(state, chains, keys[layer])
-            probabilities = visible @ state.weights
-            unit_draws.draw_units(probabilities, state.hidden, chains, *keys[layer + 1])
-        return visible, probabilities
+            visible = np.empty((len(chains), len(state.visible)), dtype=chains.dtype)
+            self._draw_visible(state, chains, keys[layer], visible)
+            unit_draws.draw_units(visible @ state.weights, state.hidden, chains, *keys[layer + 1])
 
-    def _draw_visible(self, state: RestrictedState, hidden: Array, key: list[int]) -> Array:
-        """Draw the visible units given the hidden ones."""
-        scores = hidden @ state.weights.T
+    def _draw_visible(self, state: RestrictedState, hidden: Array, key: list[int], out: Array) -> None:
+        """Draw the visible units given the hidden ones, to `out`."""
+        if len(hidden) <= _FEW and hidden.dtype == np.float32:
+            # For few rows the BLAS is faster with the weights on the left: 88 against 147 us for 10 x 256 x 784.
+            scores = np.ascontiguousarray((state.weights @ hidden.T).T)
+        else:
+            scores = hidden @ state.weights.T
         if self.gaussian:
-            scores += state.visible
-            return scores + _draw_normal(key, scores.shape, scores.dtype)
-        drawn = np.empty_like(scores)
-        unit_draws.draw_units(scores, state.visible, drawn, *key)
-        return drawn
+            np.add(scores, state.visible, out=out)
+            out += _draw_normal(key, scores.shape, scores.dtype)
+        else:
+            unit_draws.draw_units(scores, state.visible, out, *key)
 
     def _step(self, state: RestrictedState, visible: Array, hidden: Array, signs: Array, n: int) -> None:
         """Move the parameters along the sum over rows of sign times visible times hidden, divided by `n`."""

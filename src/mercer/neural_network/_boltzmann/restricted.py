@@ -98,8 +98,8 @@ class BernoulliRBM(RestrictedModel, Estimator):
     >>> import numpy as np
     >>> from mercer.neural_network import BernoulliRBM
     >>> X = np.repeat([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], 50, axis=0)[np.random.default_rng(0).permutation(100)]
-    >>> model = BernoulliRBM(n_components=2, n_iter=200, random_state=0).fit(X)
-    >>> bool(model.log_likelihood(X).mean() > -1.5)  # six independent fair coins would have -4.16
+    >>> model = BernoulliRBM(n_components=2, n_iter=200, persistent=False, random_state=0).fit(X)
+    >>> bool(model.log_likelihood(X).mean() > -1.0)  # six independent fair coins would have -4.16
     True
     """
 

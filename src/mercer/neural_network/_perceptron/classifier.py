@@ -4,6 +4,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
@@ -62,8 +63,8 @@ class MLPClassifier(ClassifierMixin, PerceptronModel):
     Parameters
     ----------
     %(hidden_layer_sizes_to_max_fun)s
-    loss : 'log_loss' or a loss of mercer.objectives, default='log_loss'
-        The loss of the outputs; only "log_loss", Logistic and Softmax give probabilities.
+    loss : one of 'log_loss' or an instance of Loss, default='log_loss'
+        The loss of the outputs, by name or of ``mercer.objectives``; only "log_loss", Logistic and Softmax give probabilities.
     class_weight : one of 'balanced' or an instance of dict or None, default=None
         Factors of the weights of the rows of each class; "balanced" makes them inverse to the class frequencies.
     %(dropout_to_n_jobs)s
@@ -329,7 +330,8 @@ class MLPClassifier(ClassifierMixin, PerceptronModel):
             return xp.astype(numbers, xp.int64)
         if len(self.classes_) == 1:
             return np.repeat(self.classes_, numbers.shape[0])
-        return self.classes_[xp.astype(numbers, xp.int64)]
+        numbers = xp.astype(numbers, xp.int64)
+        return self.classes_[numbers] if xp is np else xp.take(self.classes_, numbers, axis=0)
 
     @available_if(_knows_probabilities)
     def predict_proba(self, X: Any) -> Array:
@@ -365,6 +367,44 @@ class MLPClassifier(ClassifierMixin, PerceptronModel):
         with np.errstate(divide="ignore"):
             return namespace_of(probabilities).log(probabilities)
 
+    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> "MLPClassifier":
+        """Choose the temperature that the outputs are divided by, so that rows not seen in the fit are most likely.
+
+        Predicted classes stay; probabilities that were too sure become milder (Guo et al., 2017).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows that were not used in the fit.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), default=None
+            Their weights.
+
+        Returns
+        -------
+        self
+            The same estimator, with another ``temperature_``.
+        """
+        labels = np.asarray(y)
+        if not np.isin(labels, self.classes_).all() or labels.ndim != 1 or self._several_labels:
+            message = (
+                f"{type(self).__name__}: calibrate needs one known label for each row; got others. Drop those rows."
+            )
+            raise DataError(message)
+        outputs = np.asarray(self._map(X, _keep_outputs), dtype=np.float64)
+        numbers = np.searchsorted(self.classes_, labels).astype(np.float64)
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        loss = read_loss("log_loss", outputs.shape[1])
+
+        def measure(log_temperature: float) -> float:
+            return loss.evaluate(outputs / np.exp(log_temperature), numbers, weight)[0]
+
+        # The loss is convex in 1 / temperature, so it has one minimum; temperatures from 0.01 to 100.
+        result = minimize_scalar(measure, bounds=(-4.6, 4.6), method="bounded", options={"xatol": 1e-8})
+        self.temperature_ = float(np.exp(result.x))
+        return self
+
     def _share(self, outputs: Array) -> Array:
         """Return probabilities from outputs."""
         xp = namespace_of(outputs)
@@ -386,3 +426,7 @@ class MLPClassifier(ClassifierMixin, PerceptronModel):
         if source.y is None or source.y.ndim == 2:
             return source.y
         return given["classes_"][source.y.astype(np.int64)]
+
+
+def _keep_outputs(outputs: Array) -> Array:
+    return outputs

@@ -50,7 +50,7 @@ class Epoch:
 
     def answer(self, source: Source) -> tuple[PerceptronState, float]:
         walk = _Walk(self.workshop.plan, self.state)
-        if source.random_access or source.place in ("memory", "device"):
+        if source.place in ("memory", "device"):
             batch = self.workshop.plan.batch_size
             passes = self.workshop.open(source, batch)
             rows = self.workshop.list_rows(source.n_rows, source.weight)

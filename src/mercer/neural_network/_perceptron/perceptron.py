@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+from sklearn.utils import column_or_1d
 
 from mercer._base import Estimator, few_rows, open_new_rows, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
@@ -21,12 +22,12 @@ from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.dense import TableEmbedding
 from mercer.neural_network._layers.initialisers import INITIALISERS
 from mercer.neural_network._layers.losses import OutputLoss
+from mercer.neural_network._perceptron.column_coding import ColumnCoding, learn_coding
 from mercer.neural_network._perceptron.epoch import Workshop
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.neural_network._perceptron.scores import Outputs, ValidationScore, find_outputs, place_weights
 from mercer.neural_network._perceptron.solver import Rules, descend_in_epochs, descend_on_all_rows
 from mercer.neural_network._perceptron.state import PerceptronState
-from mercer.neural_network._perceptron.table_coding import TableCoding, learn_coding
 from mercer.optim import (
     LBFGS,
     Adam,
@@ -93,10 +94,6 @@ class PerceptronModel(Estimator):
         "weights": _VISITED,
         "row order": "each step starts from where the last one ended, so the answer depends on the order of the rows",
     }
-    _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
-        "check_sample_weight_equivalence_on_dense_data": _VISITED,
-        "check_sample_weight_equivalence_on_sparse_data": _VISITED,
-    }
 
     def _check_together(self) -> None:
         """Raise ParameterError where parameters do not go together."""
@@ -132,6 +129,8 @@ class PerceptronModel(Estimator):
         options["ensure_all_finite"] = not special
         if targets == "labels":
             options["multi_output"] = True
+        if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
         source = self._open(X, y, sample_weight, **options)
         if not special:
             return source, None
@@ -144,7 +143,7 @@ class PerceptronModel(Estimator):
         rows = coding.apply(source.whole())
         return open_source(rows, source.y, source.weight, source.threads), coding
 
-    def _plan(self, source: Source, n_outputs: int, loss: OutputLoss, coding: TableCoding | None) -> Plan:
+    def _plan(self, source: Source, n_outputs: int, loss: OutputLoss, coding: ColumnCoding | None) -> Plan:
         """Return what is minimised and how, on these rows."""
         batch = self.batch_size
         n = source.known_rows
@@ -336,7 +335,7 @@ class PerceptronModel(Estimator):
         model["best_validation_score_"] = max(state.scores, default=None) if self.early_stopping else None
         return model | read_embeddings(plan, theta)
 
-    def _describe_outputs(self, plan: Plan, coding: TableCoding | None) -> dict[str, Any]:
+    def _describe_outputs(self, plan: Plan, coding: ColumnCoding | None) -> dict[str, Any]:
         """Return the attributes that do not depend on the state."""
         return {
             "n_layers_": len(plan.hidden) + 2,

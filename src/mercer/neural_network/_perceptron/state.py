@@ -48,6 +48,11 @@ class PerceptronState:
             return self.best_theta, self.best_statistics
         return self.theta, self.statistics
 
+    def replace_weights(self, theta: np.ndarray) -> "PerceptronState":
+        """Return the state with other weights; averages and best weights are forgotten."""
+        empty = np.empty(0)
+        return replace(self, theta=theta, average=empty, n_averaged=0, best_theta=empty, best_statistics={})
+
     def restart(self, rate: float | None = None, keep_scores: bool = False) -> "PerceptronState":
         """Return the state as the start of further epochs: the stopping rule begins anew."""
         return replace(

@@ -9,7 +9,7 @@ from mercer._plain import plain
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["TableCoding", "learn_coding"]
+__all__ = ["ColumnCoding", "learn_coding"]
 
 # The greatest length of a category's vector; wider ones gained nothing on tables of some hundred categories.
 _WIDEST = 16
@@ -17,7 +17,7 @@ _WIDEST = 16
 
 @plain
 @dataclass(frozen=True, eq=False)
-class TableCoding:
+class ColumnCoding:
     """What is done to rows before the first layer.
 
     Codes c = 0, 1, ... of categories become c + 1; gaps and codes that the fit did not see become 0, a category of its
@@ -46,7 +46,7 @@ class TableCoding:
         return tuple(min(_WIDEST, max(1, (int(size) + 1) // 2)) for size in self.sizes)
 
 
-def learn_coding(subject: str, X: np.ndarray, categorical: Any) -> TableCoding | None:
+def learn_coding(subject: str, X: np.ndarray, categorical: Any) -> ColumnCoding | None:
     """Return how the rows of a fit are to be coded; None if they have neither categories nor gaps."""
     d = X.shape[1]
     columns = _read_columns(subject, categorical, d)
@@ -67,7 +67,7 @@ def learn_coding(subject: str, X: np.ndarray, categorical: Any) -> TableCoding |
     counts = np.maximum((~missing).sum(axis=0), 1)
     means = np.where(missing, 0.0, X).sum(axis=0) / counts
     gaps = np.array([j for j in numbers.tolist() if missing[:, j].any()], dtype=np.int64)
-    return TableCoding(columns, np.array(sizes, dtype=np.int64), means.astype(np.float64), gaps)
+    return ColumnCoding(columns, np.array(sizes, dtype=np.int64), means.astype(np.float64), gaps)
 
 
 def _read_columns(subject: str, categorical: Any, d: int) -> np.ndarray:
