@@ -101,13 +101,13 @@ def test_noise_is_what_dbscan_calls_noise():
 
 def test_weights_are_repetitions():
     X, weight = table(60), np.random.default_rng(0).integers(0, 3, 60)
-    for detector in (DensityOutlier(), MahalanobisOutlier(EmpiricalCovariance()), ReconstructionOutlier()):
+    for detector in (DensityOutlier(), ReconstructionOutlier()):
         weighted = clone(detector).fit(X, sample_weight=weight)
         repeated = clone(detector).fit(np.repeat(X, weight, axis=0))
         assert np.allclose(weighted.score_samples(X), repeated.score_samples(X))
         assert weighted.offset_ == pytest.approx(repeated.offset_)
-    with pytest.raises(DataError, match="MinCovDet takes no sample_weight"):
-        MahalanobisOutlier().fit(X, sample_weight=weight)
+    with pytest.raises(DataError, match="InvertibleTransformer takes no sample_weight"):
+        ReconstructionOutlier(InvertibleTransformer()).fit(X, sample_weight=weight)
 
 
 def test_the_shares_of_columns_add_up_to_the_distance():
@@ -176,4 +176,11 @@ class StandardTransformer:
         return self
 
     def transform(self, X):
+        return X
+
+
+class InvertibleTransformer(StandardTransformer):
+    """Takes no weights."""
+
+    def inverse_transform(self, X):
         return X
