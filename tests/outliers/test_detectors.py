@@ -32,14 +32,14 @@ DETECTORS = {
     "neighbours": KNeighborsOutlier(),
     "mean of neighbours": KNeighborsOutlier(5, method="mean"),
     "kernel density": DensityOutlier(),
-    "mixture": DensityOutlier(GaussianMixture(2, random_state=0)),
+    "mixture": DensityOutlier(GaussianMixture(random_state=0)),
     "Gaussian": DensityOutlier(MultivariateGaussianDensity(np.zeros(3), np.eye(3))),
     "Mahalanobis": MahalanobisOutlier(),
     "empirical Mahalanobis": MahalanobisOutlier(EmpiricalCovariance()),
     "reconstruction": ReconstructionOutlier(PCA(n_components=1)),
     "noise": ClusterOutlier(eps=1.0),
-    "one class": OneClassSVM(nu=0.1),
-    "sphere": SVDD(C=0.05),
+    "one class": OneClassSVM(nu=0.1, tol=1e-8),
+    "sphere": SVDD(C=0.05, tol=1e-8),
 }
 # Detectors whose fit draws at random by the numbers of rows.
 DRAWN = ("isolation forest", "elliptic envelope", "Mahalanobis", "mixture")
@@ -65,8 +65,8 @@ def test_planted_rows_rank_first(name):
 def test_the_order_of_rows_does_not_change_their_scores(name):
     X, order = table(), np.random.default_rng(1).permutation(200)
     plain, mixed = score_rows(clone(DETECTORS[name]), X), score_rows(clone(DETECTORS[name]), X[order])
-    # The support vector machines stop at a violation of 1e-3.
-    tolerance = 2e-3 * np.ptp(plain) if name in ("one class", "sphere") else 1e-8
+    # The support vector machines stop at a small violation of their conditions, not at none.
+    tolerance = 1e-5 if name in ("one class", "sphere") else 1e-8
     assert np.allclose(plain[order], mixed, atol=tolerance)
 
 
@@ -101,13 +101,13 @@ def test_noise_is_what_dbscan_calls_noise():
 
 def test_weights_are_repetitions():
     X, weight = table(60), np.random.default_rng(0).integers(0, 3, 60)
-    for detector in (DensityOutlier(), MahalanobisOutlier(EmpiricalCovariance()), ReconstructionOutlier()):
+    for detector in (DensityOutlier(), ReconstructionOutlier()):
         weighted = clone(detector).fit(X, sample_weight=weight)
         repeated = clone(detector).fit(np.repeat(X, weight, axis=0))
         assert np.allclose(weighted.score_samples(X), repeated.score_samples(X))
         assert weighted.offset_ == pytest.approx(repeated.offset_)
-    with pytest.raises(DataError, match="MinCovDet takes no sample_weight"):
-        MahalanobisOutlier().fit(X, sample_weight=weight)
+    with pytest.raises(DataError, match="InvertibleTransformer takes no sample_weight"):
+        ReconstructionOutlier(InvertibleTransformer()).fit(X, sample_weight=weight)
 
 
 def test_the_shares_of_columns_add_up_to_the_distance():
@@ -176,4 +176,11 @@ class StandardTransformer:
         return self
 
     def transform(self, X):
+        return X
+
+
+class InvertibleTransformer(StandardTransformer):
+    """Takes no weights."""
+
+    def inverse_transform(self, X):
         return X

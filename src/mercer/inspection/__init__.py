@@ -42,6 +42,7 @@ from mercer.inspection._projections.component_images import ComponentImagesDispl
 from mercer.inspection._projections.contrasts import ContrastLandscapeDisplay
 from mercer.inspection._projections.diagonals import JointDiagonalDisplay
 from mercer.inspection._projections.embedding import EmbeddingDisplay
+from mercer.inspection._projections.outlier_scores import OutlierScoresDisplay
 from mercer.inspection._projections.principal_axes import PrincipalAxesDisplay
 from mercer.inspection._projections.similarity_tails import SimilarityTailsDisplay
 from mercer.inspection._projections.sources import SeparationStagesDisplay, SourcesDisplay
@@ -101,6 +102,7 @@ __all__ = [
     "MixtureDisplay",
     "NetworkDisplay",
     "OptimalPredictionDisplay",
+    "OutlierScoresDisplay",
     "ParameterPosteriorDisplay",
     "PenaltyGeometryDisplay",
     "PlaneDistanceDisplay",

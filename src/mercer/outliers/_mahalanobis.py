@@ -1,16 +1,16 @@
 """Outliers as rows that are far from the mean in the metric of a covariance."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
-from mercer._base import check_new_rows, fitting
+from mercer._base import check_new_rows
 from mercer._base.parameter import HasFit, Nothing, Rule
 from mercer._types import Array
 from mercer.covariance import MinCovDet
 from mercer.errors import ParameterError
-from mercer.outliers._detector import SHARE, OutlierDetector, fit_part
+from mercer.outliers._detector import SHARE, OutlierDetector
 
 __all__ = ["MahalanobisOutlier"]
 
@@ -66,6 +66,9 @@ class MahalanobisOutlier(OutlierDetector):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {"covariance": HasFit() | Nothing(), "contamination": SHARE}
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "MinCovDet, the default, draws starts by the numbers of rows: another order gives other starts"
+    }
     covariance_: Any
     location_: Any
     precision_: Any
@@ -74,29 +77,9 @@ class MahalanobisOutlier(OutlierDetector):
         self.covariance = covariance
         self.contamination = contamination
 
-    @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Estimate mean and covariance, and set the threshold.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : None
-            Ignored.
-        sample_weight : array-like of shape (n_samples,) or None, default=None
-            Weights, where the estimator of the covariance takes them.
-
-        Returns
-        -------
-        self
-        """
-        self._fit(X, sample_weight)
-        return self
-
     def _learn(self, X: Array, weight: Array) -> tuple[dict[str, Any], Array]:
         estimator = MinCovDet(random_state=0) if self.covariance is None else clone(self.covariance)
-        fitted = fit_part(type(self).__name__, estimator, X, weight)
+        fitted = estimator.fit(X)
         if not hasattr(fitted, "get_precision") or not hasattr(fitted, "location_"):
             message = (
                 f"MahalanobisOutlier: covariance must have location_ and get_precision after its fit; "

@@ -13,6 +13,9 @@ from mercer.outliers._detector import SHARE, OutlierDetector
 
 __all__ = ["KNeighborsOutlier"]
 
+# A distance below this share of the k-th counts as none: rounding of metrics such as the cosine.
+_NOTHING = 1e-12
+
 
 class KNeighborsOutlier(OutlierDetector):
     """Detector of rows that are far from their k nearest rows.
@@ -116,15 +119,19 @@ class KNeighborsOutlier(OutlierDetector):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows; a row of the fit is its own neighbour here.
+            Rows; one that equals a row of the fit has the score of that row.
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
         rows = check_new_rows(self, X)
-        distances, _ = self._search().find(rows, self.rows_, min(self.n_neighbors, len(self.rows_) - 1))
-        return self._score(distances, rows.dtype)
+        k = min(self.n_neighbors, len(self.rows_) - 1)
+        distances, _ = self._search().find(rows, self.rows_, k + 1)
+        # A row at no distance is the row itself, which is left out, so that rows of the fit have their scores of the
+        # fit.
+        is_own = distances[:, :1] <= _NOTHING * distances[:, -1:]
+        return self._score(np.where(is_own, distances[:, 1:], distances[:, :k]), rows.dtype)
 
     def _score(self, distances: Array, dtype: Any) -> Array:
         values = distances[:, -1] if self.method == "largest" else np.mean(distances, axis=1)

@@ -40,7 +40,7 @@ class ClusterOutlier(OutlierDetector):
     labels_ : ndarray of shape (n_samples,)
         The cluster of each row of the fit; -1 for noise.
     training_scores_ : ndarray of shape (n_samples,)
-        Scores of the rows of the fit; minus infinity where there is no core row.
+        Scores of the rows of the fit; less than -1e19 where there is no core row.
     offset_ : float
         The threshold: rows with lower scores are outliers.
     history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
@@ -93,8 +93,7 @@ class ClusterOutlier(OutlierDetector):
     def _set_offset(self, scores: Array, weight: Array) -> float:
         if self.contamination == "auto":
             return -float(self.eps)
-        # Where no row is core all scores are infinite, and no threshold divides them.
-        return find_offset(np.maximum(scores, np.finfo(scores.dtype).min), self.contamination)
+        return find_offset(scores, self.contamination)
 
     def score_samples(self, X: Any) -> Array:
         """Return minus the distance of each row to the nearest core row.
@@ -113,7 +112,8 @@ class ClusterOutlier(OutlierDetector):
 
 def _score(X: Array, core: Array, threads: int) -> Array:
     if len(core) == 0:
-        return np.full(len(X), -np.inf, X.dtype)
+        # Farther than any distance, yet such that sums of scores stay finite.
+        return np.full(len(X), -np.sqrt(np.finfo(X.dtype).max), X.dtype)
     wide = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(core, dtype=np.float64)
     distances, _ = nearest_rows(*wide, 1, threads=threads)
     return -distances[:, 0].astype(X.dtype, copy=False)

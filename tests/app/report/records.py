@@ -24,6 +24,7 @@ from mercer.app.study.record import (
     Rates,
     Record,
     Residuals,
+    StrangeRow,
     Structure,
     Sureness,
 )
@@ -132,6 +133,7 @@ def classification():
         Fit(
             "LogisticRegression", True, 7, "newton", "duality gap 1e-9", [3.0, 2.0, 1.5, 1.4], "loss", 0.01, {"C": 1.0}
         ),
+        strange=[StrangeRow(21, 0.78, ["pressure is 9000 (usually 1 to 5)"])],
     )
 
 

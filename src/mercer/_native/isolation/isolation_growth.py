@@ -68,8 +68,8 @@ def draw_rows(
     second: cython.ulonglong
     with cython.nogil:
         for t in range(rows.shape[0]):
-            first = seeds[t, 0]
-            second = seeds[t, 1]
+            first = cython.cast(cython.ulonglong, seeds[t, 0])
+            second = cython.cast(cython.ulonglong, seeds[t, 1])
             if repeated:
                 for k in range(m):
                     rows[t, k] = cython.cast(cython.longlong, draw(first, second, k) * n)
@@ -279,8 +279,8 @@ def grow_trees(
     second: cython.ulonglong
     with cython.nogil:
         for t in range(rows.shape[0]):
-            first = seeds[t, 0]
-            second = seeds[t, 1]
+            first = cython.cast(cython.ulonglong, seeds[t, 0])
+            second = cython.cast(cython.ulonglong, seeds[t, 1])
             if n_columns < columns.shape[1]:
                 draw_columns(columns[t], n_columns, first, second)
             sizes[t] = grow_tree(

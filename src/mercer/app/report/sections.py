@@ -12,6 +12,7 @@ from mercer.app.report.tables import (
     make_metric_table,
     make_row_table,
     make_setting_table,
+    make_strange_table,
 )
 from mercer.app.study.record import Notice, Record
 
@@ -54,6 +55,7 @@ def make_sections(record: Record) -> list[Section]:
         _show_structure,
         _show_map,
         _show_hardest,
+        _show_strange,
         _show_fit,
         _show_origin,
     )
@@ -296,6 +298,22 @@ def _show_hardest(record: Record) -> Iterator[Section]:
             "The rows with the worst predictions",
             text,
             tables=[make_row_table(record.hardest, "Hardest rows")],
+        )
+
+
+def _show_strange(record: Record) -> Iterator[Section]:
+    if record.strange:
+        text = [
+            "These rows have a number far outside the range of nine rows in ten, or an isolation forest separates them "
+            "from the others by few random splits of the numeric columns; the strangeness of an average row is about "
+            "0.5 there. Check whether these values are mistakes: a model that is fitted to them can be misled."
+        ]
+        yield Section(
+            "strange",
+            "Strange rows",
+            "Rows that are unlike the others, and why",
+            text,
+            tables=[make_strange_table(record.strange)],
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mercer.app.report import figures
 from mercer.app.report.scale import format_number, format_percent
-from mercer.app.study.record import HardRow, Record
+from mercer.app.study.record import HardRow, Record, StrangeRow
 
 __all__ = [
     "Table",
@@ -15,6 +15,7 @@ __all__ = [
     "make_metric_table",
     "make_row_table",
     "make_setting_table",
+    "make_strange_table",
 ]
 
 
@@ -109,6 +110,12 @@ def make_row_table(hard_rows: Sequence[HardRow], title: str, structure: bool = F
         rows.append([str(row.row), *judged, format_number(row.loss), *values])
     numeric = [name in ("row", "unusualness", "loss") for name in names]
     return Table(title, [*names, *columns], rows, [*numeric, *([False] * len(columns))])
+
+
+def make_strange_table(strange_rows: Sequence[StrangeRow]) -> Table:
+    """Return the rows that are unlike the others, with what is unusual about them."""
+    rows = [[str(row.row), format_number(row.strangeness), "; ".join(row.reasons)] for row in strange_rows]
+    return Table("Strange rows", ["row", "strangeness", "what is unusual"], rows, [True, True, False])
 
 
 def make_setting_table(settings: Mapping[str, Any]) -> Table:

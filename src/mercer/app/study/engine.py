@@ -29,8 +29,9 @@ from mercer.app.study.material import Material, draw_rows, drop_rare_classes, ga
 from mercer.app.study.measures import measure_other_metrics
 from mercer.app.study.plane import map_rows
 from mercer.app.study.recipe import choose_costs, find_model, find_threshold, make_balanced_costs, make_encoder
-from mercer.app.study.record import Fit, Notice, Record
+from mercer.app.study.record import Fit, Notice, Record, StrangeRow
 from mercer.app.study.record_file import write_record
+from mercer.app.study.strange_rows import find_strange_rows
 from mercer.app.study.structure import find_structure
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
@@ -113,6 +114,7 @@ def study(
         try:
             if roles.task == "structure":
                 draft.parts, draft.model, draft.answer = find_structure(draft.material, options, clock)
+                draft.parts["strange"] = _look_for_strange_rows(draft, draft.material)
             else:
                 _study_target(draft)
         except Exception as wrong:
@@ -282,6 +284,7 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     parts["hardest"] = clock.attempt(
         "hard rows", lambda: _list_hardest(sample.take(kept), predictions[kept], shown), 0.76, []
     )
+    parts["strange"] = _look_for_strange_rows(draft, sample)
     parts["map"] = clock.attempt(
         "a map of the rows", lambda: map_rows(sample.take(kept), predictions[kept], seed), 0.78
     )
@@ -299,6 +302,11 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
         parts["bias_variance"] = clock.attempt(
             "bias and variance", lambda: split_error(selection, sample, draft.listed, options), 0.94, None, every
         )
+
+
+def _look_for_strange_rows(draft: Draft, material: Material) -> list[StrangeRow]:
+    seed = draft.options.seed
+    return draft.clock.attempt("strange rows", lambda: find_strange_rows(material, seed), 0.77, [])
 
 
 def _encode_target(material: Material) -> np.ndarray:

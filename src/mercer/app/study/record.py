@@ -31,6 +31,7 @@ __all__ = [
     "Record",
     "Residuals",
     "SplitScore",
+    "StrangeRow",
     "Structure",
     "Sureness",
 ]
@@ -287,6 +288,15 @@ class HardRow:
 
 
 @dataclass(frozen=True)
+class StrangeRow:
+    """A row whose numbers are unlike those of the other rows."""
+
+    row: int  # counted from 1, as a reader of the file would
+    strangeness: float  # 0 to 1; about 0.5 for an average row
+    reasons: list[str] = field(default_factory=list)  # "income is 9e+06 (usually 1.2e+04 to 9.1e+04)"
+
+
+@dataclass(frozen=True)
 class Fit:
     """What the final fit reports about itself."""
 
@@ -365,4 +375,5 @@ class Record:
     fit: Fit | None = None
     structure: Structure | None = None
     splits: list[SplitScore] = field(default_factory=list)
+    strange: list[StrangeRow] = field(default_factory=list)
     format: int = 1

@@ -35,7 +35,7 @@ EXACT = Certificate.none("Neighbours are found exactly, and factors are a closed
 
 @plain
 @dataclass(frozen=True, eq=False)
-class FactorState:
+class OutlierFactorState:
     """Local reachability densities (n,), the distance of each row's last neighbour (n,), and negative factors (n,)."""
 
     densities: Array
@@ -226,7 +226,7 @@ class LocalOutlierFactor(Detector, Estimator):
         self._conclude(outcome)
         return self
 
-    def _list_attributes(self, state: FactorState) -> dict[str, Any]:
+    def _list_attributes(self, state: OutlierFactorState) -> dict[str, Any]:
         factors = state.negative_factors
         offset = _USUAL_OFFSET if self.contamination == "auto" else find_offset(factors, self.contamination)
         return {
@@ -370,7 +370,7 @@ def _solve(search: NeighbourSearch, rows: Any, k: int) -> Solver:
     smoothing = _SMOOTHING * scale if scale > 0 else _SMOOTHING
     densities = _measure_densities(distances, last[indices], smoothing)
     factors = np.mean(densities[indices] / densities[:, None], axis=1)
-    state = FactorState(densities, last, -factors, smoothing)
+    state = OutlierFactorState(densities, last, -factors, smoothing)
     yield Step(float(factors.mean(dtype=np.float64)), state, EXACT)
     return Solution(state, True, EXACT)
 
