@@ -5,7 +5,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 
-from mercer.inspection import SimilarityTailsDisplay
+from mercer.inspection import EmbeddingDisplay, SimilarityTailsDisplay
 from mercer.manifold import TSNE
 
 
@@ -22,8 +22,9 @@ def draw() -> Figure:
     axes[0].set(title="similarity")
     for ax, (title, options) in zip(axes[1:], settings, strict=True):
         model = TSNE(max_iter=600, **options).fit(X)
-        ax.scatter(*model.embedding_.T, c=y, cmap="tab10", s=4)
-        ax.set(title=title, aspect="equal", xticks=[], yticks=[])
+        EmbeddingDisplay(model.embedding_, y).plot(ax=ax, s=5)
+        ax.get_legend().remove()
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[], xlabel="", ylabel="")
         for digit in range(10):
             middle = np.median(model.embedding_[y == digit], axis=0)
             ax.annotate(str(digit), middle, ha="center", va="center", weight="bold")

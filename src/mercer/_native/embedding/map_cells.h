@@ -104,45 +104,56 @@ static inline Py_ssize_t CELL(walk)(const float *own, const float *box, const fl
     return met;
 }
 
+/* Add p_ij (y_i - y_j) / (1 + |y_i - y_j|^2) of 16 edges to `sums`, each edge in its own lane. */
+static inline void CELL(pull_lanes)(const float *own, float (*other)[LANES], const float *weight, mercer_points (*sums)[DIM])
+{
+    for (int lane = 0; lane < LANES; lane += WIDE) {
+        mercer_points step[DIM], square, pull;
+        for (int c = 0; c < DIM; c++) {
+            memcpy(&step[c], &other[c][lane], sizeof square);
+            step[c] = own[c] - step[c];
+        }
+        square = step[0] * step[0];
+        for (int c = 1; c < DIM; c++) square += step[c] * step[c];
+        memcpy(&pull, weight + lane, sizeof pull);
+        pull = pull / (1.0f + square);
+        for (int c = 0; c < DIM; c++) sums[lane / WIDE][c] += pull * step[c];
+    }
+}
+
 /* Write sum_j p_ij (y_i - y_j) / (1 + |y_i - y_j|^2) over the edges `first` to `last` of a row.
 
    Lane l adds the edges first + l, first + 16 + l, ...; the lanes are added up by halves. */
 static inline void CELL(attract)(const float *places, Py_ssize_t row, const int *ends, const float *weights,
                                  Py_ssize_t first, Py_ssize_t last, float *out)
 {
-    float sums[DIM][LANES], other[DIM][LANES], weight[LANES];
+    const float *own = places + (Py_ssize_t)DIM * row;
+    float other[DIM][LANES], weight[LANES];
+    mercer_points sums[LANES / WIDE][DIM];
+    Py_ssize_t edge = first;
     memset(sums, 0, sizeof sums);
-    for (Py_ssize_t edge = first; edge < last; edge += LANES) {
-        const Py_ssize_t count = last - edge < LANES ? last - edge : LANES;
-        for (Py_ssize_t l = 0; l < count; l++) {
-            for (int c = 0; c < DIM; c++) other[c][l] = places[(Py_ssize_t)DIM * ends[edge + l] + c];
-            weight[l] = weights[edge + l];
+    /* Whole groups of 16 apart from the rest: loops of a fixed length are unrolled. */
+    for (; edge + LANES <= last; edge += LANES) {
+        for (int l = 0; l < LANES; l++) {
+            const float *end = places + (Py_ssize_t)DIM * ends[edge + l];
+            for (int c = 0; c < DIM; c++) other[c][l] = end[c];
         }
-        for (Py_ssize_t l = count; l < LANES; l++) {
-            for (int c = 0; c < DIM; c++) other[c][l] = places[(Py_ssize_t)DIM * row + c];
-            weight[l] = 0.0f;
+        CELL(pull_lanes)(own, other, weights + edge, sums);
+    }
+    if (edge < last) {
+        for (int l = 0; l < LANES; l++) {
+            const float *end = edge + l < last ? places + (Py_ssize_t)DIM * ends[edge + l] : own;
+            for (int c = 0; c < DIM; c++) other[c][l] = end[c];
+            weight[l] = edge + l < last ? weights[edge + l] : 0.0f;
         }
-        for (int lane = 0; lane < LANES; lane += WIDE) {
-            mercer_points step[DIM], square, pull, part;
-            for (int c = 0; c < DIM; c++) {
-                memcpy(&step[c], &other[c][lane], sizeof square);
-                step[c] = places[(Py_ssize_t)DIM * row + c] - step[c];
-            }
-            square = step[0] * step[0];
-            for (int c = 1; c < DIM; c++) square += step[c] * step[c];
-            memcpy(&pull, weight + lane, sizeof pull);
-            pull = pull / (1.0f + square);
-            for (int c = 0; c < DIM; c++) {
-                memcpy(&part, &sums[c][lane], sizeof part);
-                part += pull * step[c];
-                memcpy(&sums[c][lane], &part, sizeof part);
-            }
-        }
+        CELL(pull_lanes)(own, other, weight, sums);
     }
     for (int c = 0; c < DIM; c++) {
+        float lanes[LANES];
+        for (int lane = 0; lane < LANES; lane += WIDE) memcpy(lanes + lane, &sums[lane / WIDE][c], sizeof(mercer_points));
         for (int half = LANES / 2; half > 0; half /= 2)
-            for (int l = 0; l < half; l++) sums[c][l] += sums[c][l + half];
-        out[c] = sums[c][0];
+            for (int l = 0; l < half; l++) lanes[l] += lanes[l + half];
+        out[c] = lanes[0];
     }
 }
 

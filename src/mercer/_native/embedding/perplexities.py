@@ -74,6 +74,7 @@ def match_perplexity(
     low: cython.double
     high: cython.double
     at: cython.double
+    before: cython.double
     with cython.nogil:
         for i in range(first, last):
             least = squares[i, 0]
@@ -81,7 +82,7 @@ def match_perplexity(
                 least = squares[i, j] if squares[i, j] < least else least
             scale = inline.sum(squares[i]) / squares.shape[1] - least
             scale = scale if scale > 0.0 else 1.0
-            low, high, at = _LOWEST, _HIGHEST, 0.0
+            low, high, at, before = _LOWEST, _HIGHEST, 0.0, 1e300
             turn = 0
             while turn < _MOST:
                 turn += 1
@@ -96,8 +97,10 @@ def match_perplexity(
                     high = at
                 # dH / d log(beta) is minus the variance of beta d^2.
                 at = at + gaps[i] / moments[2] if moments[2] > 1e-12 else high
-                if not (low < at and at < high):
+                # Newton steps may run in a cycle of two: a step that has not halved the gap is followed by a bisection.
+                if not (low < at and at < high) or abs(gaps[i]) > 0.5 * before:
                     at = 0.5 * (low + high)
+                before = abs(gaps[i])
             betas[i] = inline.exp(at) / scale
             for j in range(squares.shape[1]):
                 weights[i, j] /= moments[0]
