@@ -22,7 +22,7 @@ def test_the_requested_sparsity_is_reached_and_stays_in_training():
     before = [W.copy() for W in model.coefs_]
     model.fit(X, X[:, 0])
     assert all((W[part] == 0).all() for W, part in zip(model.coefs_, zeros, strict=True))
-    assert any((W != old).any() for W, old in zip(model.coefs_, before, strict=True))
+    assert any((old != W).any() for W, old in zip(model.coefs_, before, strict=True))
 
 
 @pytest.mark.catalogue("NN-10")
