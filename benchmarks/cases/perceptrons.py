@@ -49,14 +49,14 @@ def read_weights(model: Any) -> dict[str, np.ndarray]:
     return {"W1": W1, "b1": b1, "W2": W2, "b2": b2}
 
 
-def fit_torch(torch: Any, data: Data, threads: int, units: int, epochs: int, batch: int) -> Any:
+def fit_torch(linear: Any, data: Data, threads: int, units: int, epochs: int, batch: int) -> Any:
     """Run torch's eager loop: shuffle, forward, backward, Adam."""
+    import torch
+
     torch.set_num_threads(threads)
     torch.manual_seed(0)
     X, y = torch.from_numpy(data["X"]), torch.from_numpy(data["y"])
-    network = torch.nn.Sequential(
-        torch.nn.Linear(X.shape[1], units), torch.nn.ReLU(), torch.nn.Linear(units, int(y.max()) + 1)
-    )
+    network = torch.nn.Sequential(linear(X.shape[1], units), torch.nn.ReLU(), linear(units, int(y.max()) + 1))
     optimizer, loss = torch.optim.Adam(network.parameters(), lr=1e-3), torch.nn.CrossEntropyLoss()
     for _ in range(epochs):
         order = torch.randperm(len(X))
@@ -105,7 +105,13 @@ CASES = (
         partial(make, rows=60_000),
         (
             *contestants(hidden_layer_sizes=(256,), batch_size=128, max_iter=5, alpha=0.0, tol=0.0),
-            Contestant("torch", "torch", partial(fit_torch, units=256, epochs=5, batch=128), read_torch, predict_torch),
+            Contestant(
+                "torch",
+                "torch.nn.Linear",
+                partial(fit_torch, units=256, epochs=5, batch=128),
+                read_torch,
+                predict_torch,
+            ),
         ),
         quality,
         # Orders of the rows and first weights differ: losses of five epochs agree to a quarter.

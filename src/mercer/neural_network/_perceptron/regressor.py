@@ -62,7 +62,8 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
 
     Examples
     --------
-    >>>     >>> from mercer.neural_network import MLPRegressor
+    >>> import numpy as np
+    >>> from mercer.neural_network import MLPRegressor
     >>> X = np.linspace(-3, 3, 200)[:, None]
     >>> model = MLPRegressor(hidden_layer_sizes=(20,), activation="tanh", solver="lbfgs", max_iter=500, random_state=0)
     >>> model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.999
