@@ -89,7 +89,7 @@ ONCE = {
     "record-batch reader": lambda X, y: (table(X, y).to_reader(max_chunksize=3000), named(y)),
 }
 # Estimators that visit rows in random order: where rows are read front to back, only within their blocks.
-SHUFFLED = ("Perceptron", "SGDClassifier", "SGDRegressor")
+SHUFFLED = ("MLPClassifier", "MLPRegressor", "Perceptron", "SGDClassifier", "SGDRegressor")
 # Which solver is content with one pass over five columns; others iterate, or look again at what rounding left.
 SOLVERS_OF_ONE_PASS = {
     "BoltzmannMachine": ("auto",),

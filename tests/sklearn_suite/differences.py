@@ -52,7 +52,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "mixture": ("GaussianMixture",),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
     "neighbors": ("KernelDensity", "NearestCentroid"),
-    "neural_network": ("BernoulliRBM",),
+    "neural_network": ("BernoulliRBM", "MLPClassifier", "MLPRegressor"),
     "preprocessing": ("StandardScaler",),
     "svm": ("SVC", "SVR", "LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM"),
     "tree": (
@@ -80,6 +80,15 @@ DIFFERENCES: dict[str, str] = {
     "test_rbm::test_sparse_and_verbose*": "the line of a pass has no seconds; they are in history_",
     "test_rbm::test_transform": "calls a private method of scikit-learn's class",
     "test_rbm::test_sample_hiddens": "calls private methods of scikit-learn's class",
+    "test_mlp::test_fit": "sets private attributes of scikit-learn's network and calls its private steps",
+    "test_mlp::test_gradient": "calls private methods; tests/neural_network checks every gradient",
+    "test_mlp::test_learning_rate_warmstart": "reads the private optimizer",
+    "test_mlp::test_adaptive_learning_rate": "reads the private optimizer; history_ has the learning rates",
+    "test_mlp::test_n_iter_no_change*": "reads a private counter",
+    "test_mlp::test_nonfinite_params": "a fit that diverges warns and keeps the last good weights; it does not raise",
+    "test_mlp::test_mlp_diverging_loss": "a fit that diverges ends there: no later score is NaN",
+    "test_mlp::test_verbose_sgd": "verbose prints mercer's lines, which say step and objective",
+    "test_mlp::test_early_stopping_stratified": "the message names the class by its number",
     "test_sgd::test_sgd_oneclass_vs_linear_oneclass_offsets_match*": (
         "asks for offsets equal to 1.3e-6 where the machine was asked to stop at a violation of 5e-6"
     ),

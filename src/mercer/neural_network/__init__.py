@@ -1,11 +1,6 @@
 """Neural networks: layers, multilayer perceptrons and their relatives, and Boltzmann machines."""
 
-from mercer.neural_network._boltzmann.hopfield import (
-    Hopfield,
-    Recall,
-    hopfield_capacity,
-    hopfield_flip_probability,
-)
+from mercer.neural_network._boltzmann.hopfield import Hopfield, Recall, hopfield_capacity, hopfield_flip_probability
 from mercer.neural_network._boltzmann.machine import BoltzmannMachine
 from mercer.neural_network._boltzmann.restricted import BernoulliRBM
 from mercer.neural_network._examination.approximation import UnitSum, approximate_by_cosines, approximate_by_units
@@ -20,6 +15,9 @@ from mercer.neural_network._layers.recurrence import GatedRecurrent, SimpleRecur
 from mercer.neural_network._layers.residual import Residual
 from mercer.neural_network._layers.shaping import Add, Concatenate, Flatten, Reshape
 from mercer.neural_network._layers.windows import AveragePool, Conv1d, Conv2d, MaxPool
+from mercer.neural_network._perceptron.classifier import MLPClassifier
+from mercer.neural_network._perceptron.pruning import estimate_saliency, prune_weights
+from mercer.neural_network._perceptron.regressor import MLPRegressor
 from mercer.neural_network._relatives.autoencoder import Autoencoder
 from mercer.neural_network._relatives.images import ConvClassifier
 from mercer.neural_network._relatives.recurrent import RecurrentClassifier, RecurrentRegressor
@@ -47,6 +45,8 @@ __all__ = [
     "LayerNorm",
     "LayerReport",
     "LossSurface",
+    "MLPClassifier",
+    "MLPRegressor",
     "MaxPool",
     "Network",
     "Recall",
@@ -63,8 +63,10 @@ __all__ = [
     "approximate_by_units",
     "differentiate_by",
     "draw_direction",
+    "estimate_saliency",
     "examine_layers",
     "hopfield_capacity",
     "hopfield_flip_probability",
     "map_loss",
+    "prune_weights",
 ]

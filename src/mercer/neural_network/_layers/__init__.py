@@ -14,15 +14,15 @@ layers in one vector `theta`, so that any optimiser of vectors can train any net
 A :class:`~.layer.Call` is one use of a layer in one pass: ``call.weights`` (dict), ``call.training``,
 ``call.statistics`` (dict; a training pass may replace its entries), ``call.draw(shape, like)`` (uniform numbers that
 depend on the seed, the step and the layer only), and ``call.kept``, where the forward pass leaves what the backward
-pass needs. Everything is written in array-API operations, so that NumPy, torch and CuPy arrays
-run through the same code.
+pass needs. Everything is written in array-API operations, so that NumPy, torch and CuPy arrays run through the same
+code.
 
 The interface of a network::
 
     network = Network([Dense(32), Activation("relu"), Dropout(0.2), Dense(3)], shape=(8,))
     theta, statistics = network.initialise(random_state=0)
     trace = network.forward(theta, X, statistics)               # trace.output, of shape (n, *network.output_shape)
-    gradient, (by_X,) = network.backward(trace, by_output)      # gradient has the shape of theta
+    gradient, by_inputs = network.backward(trace, by_output)    # the shape of theta; dict of arrays by input
     value, gradient, trace = network.evaluate(theta, X, y, loss="log_loss", weight=None, statistics=statistics,
                                               training=True, seed=(0,), step=7)
     network.split(theta)["0 Dense"]["W"]                        # a view of the weights of a layer

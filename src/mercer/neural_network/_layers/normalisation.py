@@ -91,7 +91,7 @@ class BatchNorm(Layer):
             n = z.shape[0]
             if n * int(np.prod(z.shape[1:-1])) < 2:
                 message = (
-                    "BatchNorm: a training batch must have at least 2 rows, since the variance of one is zero; got 1. "
+                    "BatchNorm: a training batch must have at least 2 rows, since the variance of one is zero; got 1 sample. "
                     "Raise batch_size, or drop the last batch."
                 )
                 raise DataError(message)
