@@ -189,20 +189,8 @@ SETTINGS = {
         {"loss": "huber", "epsilon": 50.0, "penalty": "elasticnet", "learning_rate": "adaptive", "shuffle": False},
         {"loss": "epsilon_insensitive", "average": True, "batch_size": 4},
     ],
-    "MLPClassifier": [
-        {"hidden_layer_sizes": (8,), "learning_rate_init": 0.02, "max_iter": 40},
-        {
-            "hidden_layer_sizes": (8,),
-            "activation": "tanh",
-            "solver": "sgd",
-            "learning_rate_init": 0.2,
-            "clip_norm": 1.0,
-        },
-    ],
-    "MLPRegressor": [
-        {"hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 40},
-        {"loss": "huber", "hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 40},
-    ],
+    "MLPClassifier": [{"hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 20}],
+    "MLPRegressor": [{"hidden_layer_sizes": (8,), "learning_rate_init": 0.1, "max_iter": 20}],
     "NuSVC": [{"nu": 0.3}],
     "SVC": [{}, {"multi_class": "ovr"}, {"multi_class": "joint"}],
     "LogisticRegression": [

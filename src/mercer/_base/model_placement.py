@@ -14,6 +14,8 @@ __all__ = ["check_placement", "follow_rows", "place_attributes", "to_device"]
 
 # Text, wherever the rows are.
 _STAYS = "feature_names_in_"
+# Fitted attributes that are lists of arrays, one for each layer or column, as scikit-learn has them.
+_LISTS = ("coefs_", "intercepts_", "embeddings_")
 
 
 def to_device(model: Any, device: Any) -> Any:
@@ -56,7 +58,10 @@ def _move(thing: Any, placement: Placement) -> Any:
         other = copy.copy(thing)
         state = {name: _move_attribute(name, value, placement) for name, value in vars(thing).items()}
         state.pop("_placement", None)
-        fitted = any(_is_fitted_array(name, value) or is_on_device(value) for name, value in vars(thing).items())
+        fitted = any(
+            _is_fitted_array(name, value) or is_on_device(value) or name in _LISTS
+            for name, value in vars(thing).items()
+        )
         # Estimators of scikit-learn know by themselves where their arrays are.
         if fitted and placement != HOST and hasattr(thing, "_places"):
             state = place_attributes(state, placement)
@@ -71,6 +76,8 @@ def _move(thing: Any, placement: Placement) -> Any:
 
 def _move_attribute(name: str, value: Any, placement: Placement) -> Any:
     """Return one attribute of an estimator, moved to `placement` if it holds fitted arrays."""
+    if name in _LISTS:
+        return [placement.put(part) for part in value]
     if is_on_device(value) or _is_fitted_array(name, value):
         return placement.put(value)
     return value if name == "history_" else _move(value, placement)
@@ -93,6 +100,8 @@ def place_attributes(attributes: dict[str, Any], placement: Placement) -> dict[s
         placed[name] = float(value) if number else value
         if _is_fitted_array(name, value):
             placed[name] = placement.put(value)
+        elif name in _LISTS:
+            placed[name] = [placement.put(part) for part in value]
     return placed | {"_placement": str(placement)}
 
 

@@ -31,8 +31,9 @@ def _find_reason(shape: Shape) -> str:
     return ""
 
 
-def _count_weights(model: Any) -> float:
-    return float(sum(W.size for W in model.coefs_) + sum(b.size for b in model.intercepts_))
+def _count_weights(model: Any) -> tuple[float, str]:
+    n_weights = sum(W.size for W in model.coefs_) + sum(b.size for b in model.intercepts_)
+    return float(n_weights), f"{n_weights} weights"
 
 
 CANDIDATES = tuple(

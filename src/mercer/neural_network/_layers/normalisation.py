@@ -91,8 +91,8 @@ class BatchNorm(Layer):
             n = z.shape[0]
             if n * int(np.prod(z.shape[1:-1])) < 2:
                 message = (
-                    "BatchNorm: a training batch must have at least 2 rows, since the variance of one is zero; got 1 sample. "
-                    "Raise batch_size, or drop the last batch."
+                    "BatchNorm: a training batch must have at least 2 rows, since the variance of one is zero; "
+                    "got 1 sample. Raise batch_size, or drop the last batch."
                 )
                 raise DataError(message)
             mean, variance = xp.mean(z, axis=axes), xp.var(z, axis=axes)

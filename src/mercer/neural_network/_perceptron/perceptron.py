@@ -15,7 +15,7 @@ from mercer._base import Estimator, few_rows, open_new_rows, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Outcome
-from mercer._source import Source, open_source
+from mercer._source import Block, Source, open_source
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.neural_network._layers.activations import ACTIVATIONS
@@ -364,6 +364,13 @@ class PerceptronModel(Estimator):
         source = open_new_rows(self, X, ensure_all_finite=False)
         return source.map(Outputs(self, coding.apply, finish))
 
+    def _score_elsewhere(self, X: Any, y: Any, sample_weight: Any, finish: Any, targets: str) -> float:
+        """Return the score on rows that are not in NumPy arrays."""
+        source = self._open(X, y, sample_weight, targets=targets, reset=False, accept_sparse="csr")
+        predicted, given = source.map(Outputs(self, _keep, finish)), source.map(_take_targets)
+        weight = None if not source.has_weight else source.map(_take_weights)
+        return float(self._score(given, predicted, weight))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.categorical_features is None
@@ -373,6 +380,14 @@ class PerceptronModel(Estimator):
 
 def _keep(X: Any) -> Any:
     return X
+
+
+def _take_targets(block: Block) -> Array:
+    return block.y
+
+
+def _take_weights(block: Block) -> Array:
+    return block.weight
 
 
 def read_embeddings(plan: Plan, theta: Array) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Rule
+from mercer._source import place_of
 from mercer._source.namespace import namespace_of
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
@@ -246,8 +247,8 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
     def _score(self, y: Array, predicted: Array, weight: Array | None) -> float:
         """Return R^2, the mean over targets."""
         xp = namespace_of(predicted)
-        y = xp.reshape(xp.astype(y, xp.float64), (predicted.shape[0], -1))
-        share = xp.ones(y.shape[0], dtype=xp.float64) if weight is None else xp.astype(weight, xp.float64)
+        y = xp.reshape(xp.astype(y, predicted.dtype), (predicted.shape[0], -1))
+        share = xp.ones_like(y[:, 0]) if weight is None else xp.astype(weight, predicted.dtype)
         share = (share / xp.sum(share))[:, None]
         mean = xp.sum(share * y, axis=0)
         total = xp.sum(share * (y - mean) ** 2, axis=0)
@@ -268,6 +269,27 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
             The predictions.
         """
         return self._map(X, self._give)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination, the mean over targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), or rows in any other place
+            The rows.
+        y : array-like of shape (n,)
+            Their targets.
+        sample_weight : array-like of shape (n,), default=None
+            Their weights.
+
+        Returns
+        -------
+        float
+            The coefficient.
+        """
+        if place_of(X, y) == "memory":
+            return super().score(X, y, sample_weight)
+        return self._score_elsewhere(X, y, sample_weight, self._decide, "numbers")
 
     def _give(self, outputs: Array) -> Array:
         predicted = self._decide(outputs)

@@ -22,7 +22,7 @@ def find_outputs(model: Any, rows: Array) -> Array:
     """Return the outputs, before any output function, of a fitted perceptron for rows of any kind."""
     coefs, intercepts = model.coefs_, model.intercepts_
     if not isinstance(rows, np.ndarray):
-        # The weights are lists of NumPy arrays wherever the rows are: they go where they are needed.
+        # Weights of a validation in the midst of a fit are NumPy arrays: they go where the rows are.
         coefs, intercepts = place_weights(coefs, rows), place_weights(intercepts, rows)
     tables = getattr(model, "embeddings_", None)
     a = rows if tables is None else _embed(rows, model.categorical_columns_, tables)

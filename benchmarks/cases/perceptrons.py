@@ -1,0 +1,122 @@
+"""Multilayer perceptrons at equal epochs; losses and accuracies are recomputed here from the weights."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from benchmarks.case import Agreement, Case, Contestant, Data, estimators, scaled, split
+
+__all__ = ["CASES", "forward", "make", "small_perceptron"]
+
+
+def make(scale: float, rows: int) -> dict[str, np.ndarray]:
+    """Draw augmented digits, 28 x 28: the 8 x 8 digits of scikit-learn enlarged, shifted and with noise."""
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    random = np.random.default_rng(0)
+    test_rows = scaled(10_000, scale)
+    n = scaled(rows, scale) + test_rows
+    chosen = random.integers(len(images), size=n)
+    X = np.zeros((n, 28, 28), dtype=np.float32)
+    large = np.repeat(np.repeat(images.reshape(-1, 8, 8) / 16.0, 3, axis=1), 3, axis=2).astype(np.float32)
+    down, right = random.integers(5, size=(2, n))
+    for row in range(n):
+        X[row, down[row] : down[row] + 24, right[row] : right[row] + 24] = large[chosen[row]]
+    X += 0.2 * random.random(X.shape, dtype=np.float32)
+    return split(X.reshape(n, 784), test_rows, labels[chosen].astype(np.int64))
+
+
+def forward(solution: Data, rows: np.ndarray) -> np.ndarray:
+    """Return the log-probabilities of a network with one hidden layer of ReLU units."""
+    a = np.maximum(rows.astype(np.float64) @ solution["W1"] + solution["b1"], 0.0)
+    z = a @ solution["W2"] + solution["b2"]
+    z -= z.max(axis=1, keepdims=True)
+    return z - np.log(np.exp(z).sum(axis=1, keepdims=True))
+
+
+def quality(solution: Data, data: Data) -> dict[str, float]:
+    """Return the mean cross-entropy of the training rows, and the accuracy of the test rows."""
+    training, test = forward(solution, data["X"]), forward(solution, data["X_test"])
+    loss = -float(np.mean(training[np.arange(len(training)), data["y"]]))
+    return {"loss": loss, "accuracy": float(np.mean(test.argmax(axis=1) == data["y_test"]))}
+
+
+def read_weights(model: Any) -> dict[str, np.ndarray]:
+    """Return the weights of a fitted perceptron with one hidden layer, in double precision."""
+    (W1, W2), (b1, b2) = model.coefs_, model.intercepts_
+    return {"W1": W1, "b1": b1, "W2": W2, "b2": b2}
+
+
+def fit_torch(torch: Any, data: Data, threads: int, units: int, epochs: int, batch: int) -> Any:
+    """Run torch's eager loop: shuffle, forward, backward, Adam."""
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    X, y = torch.from_numpy(data["X"]), torch.from_numpy(data["y"])
+    network = torch.nn.Sequential(
+        torch.nn.Linear(X.shape[1], units), torch.nn.ReLU(), torch.nn.Linear(units, int(y.max()) + 1)
+    )
+    optimizer, loss = torch.optim.Adam(network.parameters(), lr=1e-3), torch.nn.CrossEntropyLoss()
+    for _ in range(epochs):
+        order = torch.randperm(len(X))
+        for first in range(0, len(X), batch):
+            rows = order[first : first + batch]
+            optimizer.zero_grad()
+            loss(network(X[rows]), y[rows]).backward()
+            optimizer.step()
+    return network
+
+
+def read_torch(network: Any) -> dict[str, np.ndarray]:
+    """Return the weights of a torch network with one hidden layer."""
+    first, last = network[0], network[2]
+    parts = (first.weight.T, first.bias, last.weight.T, last.bias)
+    names = ("W1", "b1", "W2", "b2")
+    return {name: part.detach().numpy().copy() for name, part in zip(names, parts, strict=True)}
+
+
+def predict_torch(network: Any, rows: np.ndarray) -> np.ndarray:
+    """Return the scores of rows."""
+    import torch
+
+    with torch.no_grad():
+        return network(torch.from_numpy(np.ascontiguousarray(rows))).numpy()
+
+
+def contestants(**parameters: Any) -> tuple[Contestant, ...]:
+    """Return both perceptrons with the same parameters."""
+    paths = {"mercer": "mercer.neural_network.MLPClassifier", "sklearn": "sklearn.neural_network.MLPClassifier"}
+    return estimators(paths, read_weights, random_state=0, **parameters)
+
+
+def small_perceptron(scale: float) -> dict[str, np.ndarray]:
+    """Draw 150 rows of 8 columns in three classes."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(250, 8))
+    y = (X @ random.normal(size=(8, 3))).argmax(axis=1)
+    return split(X, 100, y.astype(np.int64))
+
+
+CASES = (
+    Case(
+        "mlp_classifier",
+        "Perceptron 784-256-10, 60 000 augmented digits in float32, five epochs, batch 128, Adam 1e-3",
+        partial(make, rows=60_000),
+        (
+            *contestants(hidden_layer_sizes=(256,), batch_size=128, max_iter=5, alpha=0.0, tol=0.0),
+            Contestant("torch", "torch", partial(fit_torch, units=256, epochs=5, batch=128), read_torch, predict_torch),
+        ),
+        quality,
+        # Orders of the rows and first weights differ: losses of five epochs agree to a quarter.
+        Agreement("loss", "lower", 0.25),
+    ),
+    Case(
+        "mlp_small",
+        "Perceptron 8-32-3 on 150 rows, 200 epochs of one batch, Adam 1e-3",
+        small_perceptron,
+        contestants(hidden_layer_sizes=(32,), max_iter=200, tol=0.0),
+        quality,
+        Agreement("loss", "lower", 0.25),
+    ),
+)
