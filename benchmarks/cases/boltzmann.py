@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.special import log_expit
 
-from benchmarks.case import Agreement, Case, Data, estimators, scaled
+from benchmarks.case import Agreement, Case, Data, estimators, scaled, split
 
 __all__ = ["CASES", "make", "quality"]
 
@@ -17,9 +17,10 @@ _JUDGED = 20
 def make(scale: float, rows: int, columns: int, dtype: str) -> dict[str, np.ndarray]:
     """Draw bits that are signs of sums of 30 hidden numbers."""
     random = np.random.default_rng(0)
-    n = max(scaled(rows, scale), 20)
+    test_rows = 100
+    n = max(scaled(rows, scale), 20) + test_rows
     X = random.normal(size=(n, 30)) @ random.normal(size=(30, columns)) > 0
-    return {"X": X.astype(dtype)}
+    return split(X.astype(dtype), test_rows)
 
 
 def machine_solution(model: Any) -> dict[str, np.ndarray]:
@@ -49,7 +50,7 @@ def quality(solution: Data, data: Data) -> dict[str, float]:
 
 def contestants(**parameters: Any) -> tuple[Any, ...]:
     paths = {"mercer": "mercer.neural_network.BernoulliRBM", "sklearn": "sklearn.neural_network.BernoulliRBM"}
-    return estimators(paths, machine_solution, random_state=0, **parameters)
+    return estimators(paths, machine_solution, "transform", random_state=0, **parameters)
 
 
 CASES = (
