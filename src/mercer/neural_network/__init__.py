@@ -1,11 +1,6 @@
 """Neural networks: layers, multilayer perceptrons and their relatives, and Boltzmann machines."""
 
-from mercer.neural_network._boltzmann.hopfield import (
-    Hopfield,
-    Recall,
-    hopfield_capacity,
-    hopfield_flip_probability,
-)
+from mercer.neural_network._boltzmann.hopfield import Hopfield, Recall, hopfield_capacity, hopfield_flip_probability
 from mercer.neural_network._boltzmann.machine import BoltzmannMachine
 from mercer.neural_network._boltzmann.restricted import BernoulliRBM
 from mercer.neural_network._examination.approximation import UnitSum, approximate_by_cosines, approximate_by_units

@@ -122,7 +122,8 @@ class Contrast:
         # Signed weights of the data and of the chains; together they sum to zero.
         signs = np.empty(len(hidden), dtype=rows.dtype)
         signs[:n] = 1.0 if weight is None else weight
-        signs[n:] = -float(signs[:n].sum()) / len(chains) if self.persistent else -signs[:n]
+        total = float(n) if weight is None else float(weight.sum())
+        signs[n:] = -total / len(chains) if self.persistent else -signs[:n]
         self._step(state, visible, hidden, signs, n)
         return fit
 
@@ -136,7 +137,7 @@ class Contrast:
     def _measure_fit(self, state: RestrictedState, rows: Array, scores: Array, flips: Array) -> float:
         """Return the sum over rows of the log pseudo-likelihood, or minus the squared errors for Gaussian units."""
         if not self.gaussian:
-            return float(measure_pseudo_likelihood(state, rows, scores, flips).sum())
+            return measure_pseudo_likelihood(state, rows, scores, flips)[1]
         chances = scores.copy()
         unit_draws.activate_units(chances, state.hidden)
         return -_measure_errors(rows, chances @ state.weights.T + state.visible)
@@ -187,6 +188,7 @@ class Contrast:
 
     def _step(self, state: RestrictedState, visible: Array, hidden: Array, signs: Array, n: int) -> None:
         """Move the parameters along the sum over rows of sign times visible times hidden, divided by `n`."""
+        by_visible, by_hidden = signs @ visible, signs @ hidden
         hidden *= signs[:, None]
         d, k = state.weights.shape
         rate = self.learning_rate / n
@@ -195,29 +197,30 @@ class Contrast:
         if not self.momentum:
             # One pass over the weights: W = shrink W + rate V^T H, as the transposes that the BLAS sees.
             multiply(rate, hidden.T, visible.T, shrink, state.weights.T, trans_b=1, overwrite_c=1)
-            state.visible[:] += rate * (signs @ visible)
-            state.hidden[:] += rate * hidden.sum(axis=0)
+            state.visible[:] += rate * by_visible
+            state.hidden[:] += rate * by_hidden
             return
         velocity = state.velocity[: d * k].reshape(d, k)
         multiply(1.0 / n, hidden.T, visible.T, self.momentum, velocity.T, trans_b=1, overwrite_c=1)
         biases = state.velocity[d * k :]
         biases *= self.momentum
-        biases[:d] += (signs @ visible) / n
-        biases[d:] += hidden.sum(axis=0) / n
+        biases[:d] += by_visible / n
+        biases[d:] += by_hidden / n
         state.weights[:] *= shrink
         state.weights[:] += self.learning_rate * velocity
         state.visible[:] += self.learning_rate * biases[:d]
         state.hidden[:] += self.learning_rate * biases[d:]
 
 
-def measure_pseudo_likelihood(state: RestrictedState, rows: Array, scores: Array, flips: Array) -> Array:
-    """Return d log P(v_j | other units) of each row, with the unit j of ``flips``; an unbiased estimate of the log
-    pseudo-likelihood if j is uniform.
+def measure_pseudo_likelihood(state: RestrictedState, rows: Array, scores: Array, flips: Array) -> tuple[Array, float]:
+    """Return d log P(v_j | other units) of each row, with the unit j of ``flips``, and the sum over rows; an unbiased
+    estimate of the log pseudo-likelihood if j is uniform.
     """
     terms = np.empty(len(rows))
     scratch = np.empty((3, scores.shape[1]), dtype=scores.dtype)
-    unit_draws.score_flips(rows, scores, state.visible, state.hidden, state.weights, flips, scratch, terms)
-    return rows.shape[1] * terms
+    biases = (state.visible, state.hidden)
+    total = unit_draws.score_flips(rows, scores, *biases, state.weights, flips, scratch, terms)
+    return rows.shape[1] * terms, rows.shape[1] * total
 
 
 def _measure_errors(rows: Array, restored: Array) -> float:

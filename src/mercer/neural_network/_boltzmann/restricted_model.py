@@ -251,4 +251,4 @@ def _score_block(state: RestrictedState, words: Array, block: Block) -> Array:
     flips = ((mixed >> np.uint64(33)) % np.uint64(rows.shape[1])).astype(np.int64)
     rows = rows.astype(state.weights.dtype, copy=False)
     scores = np.ascontiguousarray(rows @ state.weights)
-    return measure_pseudo_likelihood(state, rows, scores, flips).astype(rows.dtype, copy=False)
+    return measure_pseudo_likelihood(state, rows, scores, flips)[0].astype(rows.dtype, copy=False)
