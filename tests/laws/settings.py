@@ -25,9 +25,14 @@ with sklearn.config_context(enable_metadata_routing=True):
     ]
 
 # scikit-learn's checks standardise their rows: parameters that are lengths are other ones there.
-STANDARDISED = {"DBSCAN": {"eps": 0.5}, "DENCLUE": {"bandwidth": 0.3}}
+STANDARDISED = {
+    "DBSCAN": {"eps": 0.5},
+    "DENCLUE": {"bandwidth": 0.3},
+    "RadiusNeighborsClassifier": {"radius": 1.0},
+    "RadiusNeighborsRegressor": {"radius": 1.0},
+}
 SETTINGS = {
-    "KNeighborsClassifier": [{}, {"weights": "distance", "metric": "chebyshev", "n_neighbors": 7}],
+    "KNeighborsClassifier": [{}, {"weights": "distance", "metric": "l1"}],
     "KNeighborsRegressor": [{}, {"weights": "distance", "algorithm": "kd_tree"}],
     "RadiusNeighborsClassifier": [{"radius": 3.0, "outlier_label": "most_frequent"}],
     "RadiusNeighborsRegressor": [{"radius": 4.0}],

@@ -17,6 +17,7 @@ from mercer.neighbors import (
     RadiusNeighborsRegressor,
     kneighbors_graph,
     radius_neighbors_graph,
+    select_n_neighbors,
 )
 
 RANDOM = np.random.default_rng(0)
@@ -189,3 +190,13 @@ def test_functions_that_are_no_distances_are_refused(value, words):
     model = NearestNeighbors(n_neighbors=1, metric=lambda x, y: value).fit(ROWS[:9])
     with pytest.raises(mercer.errors.DataError, match=f"must return numbers of at least 0; {words}"):
         model.kneighbors(QUERIES)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_one_search_scores_every_number_of_neighbours(task):
+    targets = LABELS if task == "classification" else ROWS[:, 0] + 0.1 * RANDOM.normal(size=200)
+    choice = select_n_neighbors(ROWS, targets, max_neighbors=9, task=task)
+    make = KNeighborsClassifier if task == "classification" else KNeighborsRegressor
+    expected = [make(k).fit(ROWS, targets).score(None, targets) for k in range(1, 10)]
+    np.testing.assert_allclose(choice.scores, expected)
+    assert choice.scores[choice.n_neighbors - 1] == choice.scores.max()

@@ -40,7 +40,7 @@ class KNeighborsClassifier(ClassVotes, NearestQueries):
         As in :class:`NearestNeighbors`.
     leaf_size : an integer in [1, inf), default=30
         Taken for compatibility.
-    p : a number in (0, inf] or None, default=2
+    p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         As in :class:`NearestNeighbors`. Columns of different units should be scaled first.
@@ -153,7 +153,7 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
         As in :class:`NearestNeighbors`.
     leaf_size : an integer in [1, inf), default=30
         Taken for compatibility.
-    p : a number in (0, inf] or None, default=2
+    p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         As in :class:`NearestNeighbors`.

@@ -32,7 +32,7 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         What d is: any metric of scikit-learn's ``pairwise_distances``, a function of two rows, or a ``DistanceMetric``.
         ``'precomputed'``: `X` is a square matrix of distances, or a sparse graph that holds the near ones.
-    p : a number in (0, inf] or None, default=2
+    p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric: 1 is the Manhattan, 2 the Euclidean distance.
     metric_params : an instance of dict or None, default=None
         More arguments of the metric.

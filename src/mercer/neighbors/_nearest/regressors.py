@@ -107,7 +107,7 @@ class KNeighborsRegressor(NeighbourMeans, NearestQueries):
         As in :class:`NearestNeighbors`.
     leaf_size : an integer in [1, inf), default=30
         Taken for compatibility.
-    p : a number in (0, inf] or None, default=2
+    p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         As in :class:`NearestNeighbors`. Columns of different units should be scaled first.
@@ -208,7 +208,7 @@ class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
         As in :class:`NearestNeighbors`.
     leaf_size : an integer in [1, inf), default=30
         Taken for compatibility.
-    p : a number in (0, inf] or None, default=2
+    p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         As in :class:`NearestNeighbors`.

@@ -101,6 +101,16 @@ class RowsModel(Estimator):
     def _allows_nan(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "nan_euclidean"
 
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether the metric can compare sparse rows."""
+        if not isinstance(self.metric, str) or self._is_precomputed:
+            return True
+        power = (self.metric_params or {}).get("p", self.p)
+        norms: dict[Any, str] = {1: "manhattan", 2: "euclidean"}
+        name = norms.get(power, "") if self.metric == "minkowski" else self.metric
+        return name in VALID_METRICS_SPARSE["brute"]
+
     def _open_fit(self, X: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Source:
         """Open the rows of a fit, and check that the metric and the algorithm suit each other."""
         self._check_metric()
@@ -184,7 +194,7 @@ class RowsModel(Estimator):
         if not issparse(rows) or self._is_precomputed:
             return
         name = type(self).__name__
-        if isinstance(self.metric, str) and self._settle_metric(rows).name not in VALID_METRICS_SPARSE["brute"]:
+        if not self._takes_sparse:
             message = (
                 f"{name}: Metric {self.metric!r} not valid for sparse input. Use a metric of "
                 f"sklearn.neighbors.VALID_METRICS_SPARSE['brute'], a function, or dense rows."
@@ -254,7 +264,7 @@ class RowsModel(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.pairwise = self._is_precomputed
         tags.input_tags.positive_only = self._is_precomputed
         tags.input_tags.allow_nan = self._allows_nan

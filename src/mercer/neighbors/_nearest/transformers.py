@@ -48,7 +48,7 @@ class KNeighborsTransformer(GraphMaker, NearestQueries):
         Taken for compatibility.
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         As in :class:`NearestNeighbors`.
-    p : a number in (0, inf] or None, default=2
+    p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
     metric_params : an instance of dict or None, default=None
         More arguments of the metric.
@@ -151,7 +151,7 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
         Taken for compatibility.
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         As in :class:`NearestNeighbors`.
-    p : a number in (0, inf] or None, default=2
+    p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
     metric_params : an instance of dict or None, default=None
         More arguments of the metric.
