@@ -178,6 +178,8 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = rules_of("radius", mode=Choice("distance", "connectivity"))
+    # Lists of any length are joined in memory.
+    _places: ClassVar[tuple[str, ...]] = ("memory",)
 
     def __init__(
         self,
