@@ -83,6 +83,9 @@ sklearn-suite: build
 		sklearn.mixture.tests.test_gaussian_mixture \
 		sklearn.neighbors.tests.test_kde \
 		sklearn.neighbors.tests.test_nearest_centroid \
+		sklearn.neighbors.tests.test_neighbors \
+		sklearn.neighbors.tests.test_neighbors_pipeline \
+		sklearn.neighbors.tests.test_graph \
 		sklearn.covariance.tests.test_covariance \
 		sklearn.svm.tests.test_svm \
 		sklearn.svm.tests.test_sparse \

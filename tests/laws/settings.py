@@ -26,7 +26,18 @@ with sklearn.config_context(enable_metadata_routing=True):
 
 # scikit-learn's checks standardise their rows: parameters that are lengths are other ones there.
 STANDARDISED = {"ClusterOutlier": {"eps": 0.5}, "DBSCAN": {"eps": 0.5}, "DENCLUE": {"bandwidth": 0.3}}
+STANDARDISED = {
+    "DBSCAN": {"eps": 0.5},
+    "DENCLUE": {"bandwidth": 0.3},
+    "RadiusNeighborsClassifier": {"radius": 1.0},
+    "RadiusNeighborsRegressor": {"radius": 1.0},
+}
 SETTINGS = {
+    "KNeighborsClassifier": [{}, {"weights": "distance", "metric": "l1"}],
+    "KNeighborsRegressor": [{}, {"weights": "distance", "algorithm": "kd_tree"}],
+    "RadiusNeighborsClassifier": [{"radius": 3.0, "outlier_label": "most_frequent"}],
+    "RadiusNeighborsRegressor": [{"radius": 4.0}],
+    "RadiusNeighborsTransformer": [{"radius": 3.0}],
     "BayesNetClassifier": [{}, {"structure": "naive"}, {"structure": "hill_climb", "n_bins": 3}],
     "BayesNetLearner": [{}, {"structure": "chow_liu"}],
     "KMeans": [

@@ -83,7 +83,7 @@ class Subject:
     @property
     def most_rows(self) -> int:
         """How many rows a fit to them may take without taking minutes: few where every pair of rows is looked at."""
-        if self.name in ("DENCLUE", "HDBSCAN"):
+        if self.name in ("DENCLUE", "HDBSCAN") or "Neighbors" in self.name:
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
         if self.name == "TSNE":
@@ -197,4 +197,7 @@ def _absorb(checksum: Any, value: Any) -> None:
 def outputs(model: Any, X: Any) -> dict[str, np.ndarray]:
     """What a fitted model says of rows, by every method it has."""
     methods = ("predict", "predict_proba", "decision_function", "transform", "score_samples", "mahalanobis")
-    return {name: np.asarray(getattr(model, name)(X)) for name in methods if hasattr(model, name)}
+    values = {name: getattr(model, name)(X) for name in methods if hasattr(model, name)}
+    return {
+        name: value.toarray() if scipy.sparse.issparse(value) else np.asarray(value) for name, value in values.items()
+    }

@@ -146,6 +146,10 @@ def test_transformers_return_frames_when_asked(subject, container):
     if not hasattr(model, "transform"):
         pytest.skip("not a transformer")
     frame = pandas.DataFrame(X, columns=NAMES)
+    if scipy.sparse.issparse(fit(subject, X, y).transform(X)):
+        with pytest.raises(ValueError, match="outputs a scipy sparse matrix"):
+            fit(subject, frame, y).set_output(transform=container).transform(frame)
+        return
     result = fit(subject, frame, y).set_output(transform=container).transform(frame)
     assert type(result).__module__.split(".")[0] == container
     assert len(result) == 100

@@ -42,6 +42,11 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "neighbors": ("KernelDensity", "LocalOutlierFactor", "NearestCentroid"),
     "neighbors": ("KernelDensity", "NearestCentroid"),
     "neural_network": ("BernoulliRBM", "MLPClassifier", "MLPRegressor"),
+    "neighbors": (
+        *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "KernelDensity", "NearestCentroid"),
+        *("NearestNeighbors", "RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "RadiusNeighborsTransformer"),
+        *("kneighbors_graph", "radius_neighbors_graph", "sort_graph_by_row_values"),
+    ),
     "preprocessing": ("StandardScaler",),
     "random_projection": ("GaussianRandomProjection", "SparseRandomProjection", "johnson_lindenstrauss_min_dim"),
     "svm": ("LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"),
@@ -104,6 +109,20 @@ DIFFERENCES: dict[str, str] = {
         "asks for equal bits from distances in float32 and in float64; mercer computes them in float64"
     ),
     "test_t_sne::test_tsne_with_mahalanobis_distance": "the covariance is that of the rows where none is given",
+    "test_neighbors::test_auto_algorithm*": "reads the private attribute _fit_method",
+    "test_neighbors::test_neighbors_minkowski_semimetric_algo_warn*": "reads the private attribute _fit_method",
+    "test_neighbors::test_k_and_radius_neighbors_duplicates*": (
+        "of equal distances the row with the lower index comes first, for every query"
+    ),
+    "test_neighbors::test_kneighbors_regressor_sparse*": "sparse queries are made dense where the tree has dense rows",
+    "test_neighbors::test_predict_sparse_ball_kd_tree*": "sparse queries are made dense where the tree has dense rows",
+    "test_neighbors::test_neighbors_metrics*": "sparse queries are made dense where the tree has dense rows",
+    "test_neighbors::test_neigh_predictions_algorithm_agnosticity*": (
+        "tells the parameter by scikit-learn's private mixin of the class"
+    ),
+    "test_neighbors::test_precomputed_sparse_invalid*": (
+        "a graph without entries of rows for themselves has as many neighbours as entries, not one less"
+    ),
     "test_sgd::test_sgd_oneclass_vs_linear_oneclass_offsets_match*": (
         "asks for offsets equal to 1.3e-6 where the machine was asked to stop at a violation of 5e-6"
     ),

@@ -23,6 +23,7 @@ __all__ = [
     "HasFit",
     "Instance",
     "Integer",
+    "MetricName",
     "Nothing",
     "Real",
     "Rule",
@@ -30,6 +31,13 @@ __all__ = [
     "Text",
     "check_parameters",
 ]
+
+# Names of metrics that scikit-learn's functions of pairs know, and "precomputed".
+METRICS = (
+    *("euclidean", "l2", "l1", "manhattan", "cityblock", "braycurtis", "canberra", "chebyshev", "correlation"),
+    *("cosine", "dice", "hamming", "haversine", "infinity", "jaccard", "mahalanobis", "minkowski", "nan_euclidean"),
+    *("p", "precomputed", "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule"),
+)
 
 
 class Rule:
@@ -161,6 +169,22 @@ class Function(Rule):
 
     def accepts(self, value: Any) -> bool:
         return callable(value)
+
+
+class MetricName(Rule):
+    """The name of a metric that scikit-learn knows."""
+
+    text = "the name of a metric"
+
+    def accepts(self, value: Any) -> bool:
+        if not isinstance(value, str) or value in METRICS:
+            return isinstance(value, str)
+        from sklearn.neighbors import BallTree
+
+        return value in BallTree.valid_metrics
+
+    def list_refused(self) -> Iterator[Any]:
+        yield from ("no such metric", 3)
 
 
 class HasFit(Rule):

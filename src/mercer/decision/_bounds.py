@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_X_y
 
 from mercer._base.density import read_gaussian
 from mercer._base.reading import read_numbers, read_probabilities
 from mercer.errors import DataError
+from mercer.neighbors import NearestNeighbors
 
 __all__ = ["NeighborBounds", "bhattacharyya_bound", "chernoff_bound", "neighbor_bounds", "prior_bounds"]
 

@@ -1,5 +1,6 @@
 """Search for nearest rows by comparing every query with every row, a panel of rows at a time."""
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -9,8 +10,10 @@ from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["RowPanels", "empty_heaps"]
+__all__ = ["Receive", "RowPanels", "empty_heaps"]
 
+# Takes pairs of a query and a row, and their squared distances.
+Receive = Callable[[tuple[Array, Array]], None]
 # Rows in a panel and queries in a group; the native code has the same constants.
 PANEL = 64
 GROUP = 6
@@ -99,14 +102,13 @@ class RowPanels:
                 row_scan.search_all(self.rows, block, first, min(first + run, self.n), *scratch)
             row_scan.sort_heaps(block)
 
-    def within(self, queries: Array, own: Array, square: float) -> list[tuple[Array, Array]]:
-        """Return pairs of a query and a row within squared distance `square`, (c, 2), and these, in parts."""
+    def within(self, queries: Array, own: Array, square: float, receive: Receive) -> None:
+        """Pass on pairs of a query and a row within squared distance `square`, (c, 2), and these, in parts."""
         panels, reach, shift, scale = self.packed
         size = GROUP * max(1, min(self.block // GROUP, _PAIRS // (4 * PANEL * GROUP)))
         run = max(1, _PAIRS // (size * PANEL))
-        parts: list[list[tuple[Array, Array]]] = []
 
-        def search(item: int) -> list[tuple[Array, Array]]:
+        def search(item: int) -> tuple[Array, Array]:
             part = slice(item * size, (item + 1) * size)
             block = _open_block(queries[part], own[part], empty_heaps(0, 1), scale)
             row_scan.pack_queries(block, shift)
@@ -114,15 +116,13 @@ class RowPanels:
             pairs, squares = np.empty((size * PANEL * run, 2), np.intp), np.empty(size * PANEL * run)
             lists = []
             for first in range(0, len(panels), run):
-                count = row_scan.search_within(
-                    self.rows, panels, reach, block, first, min(first + run, len(panels)), square, *scratch,
-                    pairs, squares,
-                )  # fmt: skip
+                stop = min(first + run, len(panels))
+                numbers = first, stop, square
+                count = row_scan.search_within(self.rows, panels, reach, block, *numbers, *scratch, pairs, squares)
                 lists.append((pairs[:count] + np.array([item * size, 0]), squares[:count].copy()))
-            return lists
+            return np.concatenate([pairs for pairs, _ in lists]), np.concatenate([squares for _, squares in lists])
 
-        run_numbered(search, -(-len(queries) // size), self.threads, parts.append)
-        return [part for lists in parts for part in lists]
+        run_numbered(search, -(-len(queries) // size), self.threads, receive)
 
 
 def _open_block(queries: Array, own: Array, heaps: tuple[Array, Array], scale: float) -> row_scan.Block:

@@ -13,9 +13,10 @@ import numpy as np
 from mercer._solver.neighbours.panels import RowPanels, empty_heaps
 from mercer._solver.neighbours.space_tree import SpaceTree
 from mercer._solver.neighbours.tree_search import TreeSearch
+from mercer._source.memory import require_memory
 from mercer._types import Array
 
-__all__ = ["RowSearch", "nearest_rows", "rows_within"]
+__all__ = ["PairLists", "RowSearch", "nearest_rows", "rows_within"]
 
 # Nanoseconds of one core at AVX-512, measured on 100 000 rows of 3 to 60 columns; only their ratios matter.
 # A pair of a query and a row in a panel: per column.
@@ -91,12 +92,10 @@ class RowSearch:
         """
         queries, own = _prepare(queries, leave_out_self)
         search = self.tree if self._places(queries, min(self.n, _WIDTH)) is not None else self.panels
-        parts = search.within(queries if search is self.tree else _as_double(queries), own, _square(radius))
-        pairs = np.concatenate([pairs for pairs, _ in parts]) if parts else np.empty((0, 2), np.intp)
-        squares = np.concatenate([squares for _, squares in parts]) if parts else np.empty(0)
-        order = np.lexsort((pairs[:, 1], squares, pairs[:, 0]) if by_distance else (pairs[:, 1], pairs[:, 0]))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=len(queries)))])
-        return starts, np.ascontiguousarray(pairs[order, 1]), np.sqrt(squares[order])
+        lists = PairLists(self.subject)
+        search.within(queries if search is self.tree else _as_double(queries), own, _square(radius), lists.append)
+        starts, indices, squares = lists.join(len(queries), by_distance)
+        return starts, indices, np.sqrt(squares)
 
     def _is_direct(self, m: int) -> bool:
         """Return whether packing rows into panels would take longer than it saves for `m` queries."""
@@ -123,6 +122,39 @@ class RowSearch:
         places = self.tree.place(queries)
         leaves = self.tree.visits(queries, places, k)
         return places if m * leaves * (self.d * _LEAF_COLUMN + _LEAF) < pairs else None
+
+
+class PairLists:
+    """Pairs of a query and a row, and their distances, as they are found; their memory is forecast as they grow.
+
+    Parameters
+    ----------
+    subject : str
+        The name of the estimator, for the memory forecast.
+    """
+
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
+        self.parts: list[tuple[Array, Array]] = []
+        self.count = self.checked = 0
+
+    def append(self, part: tuple[Array, Array]) -> None:
+        """Add pairs, (c, 2), with their distances, (c,); raise if all together would not fit into memory."""
+        self.parts.append(part)
+        self.count += len(part[1])
+        if self.count > 2 * self.checked:
+            # Sorting and joining take three more copies of what is held already.
+            purpose = f"lists of more than {self.count} neighbours"
+            require_memory(self.subject, 72.0 * self.count, purpose, "lower the radius or ask for fewer rows at a time")
+            self.checked = self.count
+
+    def join(self, m: int, by_distance: bool) -> tuple[Array, Array, Array]:
+        """Return lists of rows for each of m queries: starts, indices, distances."""
+        pairs = np.concatenate([pairs for pairs, _ in self.parts]) if self.parts else np.empty((0, 2), np.intp)
+        distances = np.concatenate([distances for _, distances in self.parts]) if self.parts else np.empty(0)
+        order = np.lexsort((pairs[:, 1], distances, pairs[:, 0]) if by_distance else (pairs[:, 1], pairs[:, 0]))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=m))])
+        return starts, np.ascontiguousarray(pairs[order, 1]), distances[order]
 
 
 def nearest_rows(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer._native.nearest import box_nearest
-from mercer._solver.neighbours.panels import empty_heaps
+from mercer._solver.neighbours.panels import Receive, empty_heaps
 from mercer._solver.neighbours.space_tree import WIDTH, SpaceTree, make_scratch
 from mercer._source.threads import run_numbered
 from mercer._types import Array
@@ -67,22 +67,20 @@ class TreeSearch:
         tree = self.tree
         return box_nearest.Descent(tree.nodes, tree.boxes, tree.order, make_scratch(tree.d), WIDTH)
 
-    def within(self, queries: Array, own: Array, square: float) -> list[tuple[Array, Array]]:
-        """Return pairs of a query and a row within squared distance `square`, (c, 2), and these, in parts."""
+    def within(self, queries: Array, own: Array, square: float, receive: Receive) -> None:
+        """Pass on pairs of a query and a row within squared distance `square`, (c, 2), and these, in parts."""
         places = self.place(queries)
-        parts: list[list[tuple[Array, Array]]] = []
 
-        def search(item: int) -> list[tuple[Array, Array]]:
+        def search(item: int) -> tuple[Array, Array]:
             part = places[item * _RUN : (item + 1) * _RUN]
             points, walk, lists = np.ascontiguousarray(queries[part], np.float64), self._walk(), []
             pairs, squares = np.empty((_PAIRS, 2), np.intp), np.empty(_PAIRS)
             while walk.has_queries(len(part)):
                 count = box_nearest.list_within(points, own[part], self.tree.leaves, walk, square, pairs, squares)
                 lists.append((np.column_stack([part[pairs[:count, 0]], pairs[:count, 1]]), squares[:count].copy()))
-            return lists
+            return np.concatenate([pairs for pairs, _ in lists]), np.concatenate([squares for _, squares in lists])
 
-        run_numbered(search, -(-len(queries) // _RUN), self.tree.threads, parts.append)
-        return [part for lists in parts for part in lists]
+        run_numbered(search, -(-len(queries) // _RUN), self.tree.threads, receive)
 
 
 def _run(work: object, items: int, threads: int) -> None:

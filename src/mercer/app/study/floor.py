@@ -1,12 +1,12 @@
 """Estimate the best score that any model could reach from these columns."""
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from mercer.app.study.material import Material, draw_rows
 from mercer.app.study.metrics import Metric
 from mercer.app.study.plane import encode_rows
 from mercer.decision import neighbor_bounds
+from mercer.neighbors import NearestNeighbors
 
 __all__ = ["count_contradictions", "estimate_best"]
 

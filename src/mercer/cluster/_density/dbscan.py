@@ -7,10 +7,11 @@ import numpy as np
 from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, check_new_rows, fitting
-from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
 from mercer._base.validation import check_weight
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.neighbours.metric import Metric
 from mercer._solver.request import Dense
 from mercer._source import open_source
 from mercer._stored import Stored, integers, numbers
@@ -18,7 +19,6 @@ from mercer._types import Array
 from mercer.cluster._density.core_search import core_search
 from mercer.cluster._density.dbscan_search import cluster_rows, search_used
 from mercer.cluster._density.precomputed import check_distances
-from mercer.cluster._metric import Metric, MetricName
 
 __all__ = ["DBSCAN", "dbscan"]
 

@@ -11,11 +11,12 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting
-from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
 from mercer._base.preparation import prepare_once
 from mercer._base.validation import check_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.neighbours.metric import Metric
 from mercer._solver.request import Dense
 from mercer._source import open_source
 from mercer._stored import Stored, floats, integers, numbers
@@ -31,7 +32,6 @@ from mercer.cluster._density.hdbscan_search import (
 )
 from mercer.cluster._density.join_search import JoinSearch
 from mercer.cluster._hierarchy.soundness import check_linkage
-from mercer.cluster._metric import Metric, MetricName
 from mercer.cluster._numbering import number_by_first_rows
 
 __all__ = ["HDBSCAN"]

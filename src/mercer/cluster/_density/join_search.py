@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from mercer._solver.neighbours.metric import Metric
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.cluster._density.condensed_tree import CondensedTree
 from mercer.cluster._density.precomputed import densify
-from mercer.cluster._metric import Metric
 
 __all__ = ["JoinSearch"]
 

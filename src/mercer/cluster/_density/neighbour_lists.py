@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from mercer._solver.neighbours.metric import Metric
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
-from mercer.cluster._metric import Metric
 from mercer.cluster._numbering import number_by_first_rows
 
 __all__ = ["DistanceTiles", "Graph", "MatrixRows", "MetricTree", "Neighbours", "cluster_lists"]

@@ -1,7 +1,6 @@
 """Metrics by scikit-learn's names: which trees know them, and their arguments."""
 
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,31 +9,13 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import BallTree, KDTree
 
-from mercer._base.parameter import Rule
 from mercer._types import Array, Rows
 
-__all__ = ["TREES", "Metric", "MetricName"]
+__all__ = ["TREES", "Metric"]
 
 TREES = {"kd_tree": KDTree, "ball_tree": BallTree}
-METRICS = (
-    *("euclidean", "l2", "l1", "manhattan", "cityblock", "braycurtis", "canberra", "chebyshev", "correlation"),
-    *("cosine", "dice", "hamming", "haversine", "infinity", "jaccard", "mahalanobis", "minkowski", "nan_euclidean"),
-    *("p", "precomputed", "rogerstanimoto", "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule"),
-)
 # Other names of the same metric.
 _SAME = {"l2": "euclidean", "l1": "manhattan", "cityblock": "manhattan", "p": "minkowski", "infinity": "chebyshev"}
-
-
-class MetricName(Rule):
-    """The rule for names in the parameter ``metric``."""
-
-    text = "the name of a metric"
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and (value in METRICS or value in BallTree.valid_metrics)
-
-    def list_refused(self) -> Iterator[Any]:
-        yield from ("no such metric", 3)
 
 
 class Metric:
@@ -95,6 +76,8 @@ class Metric:
         if self.is_euclidean and not issparse(rows) and not issparse(X):
             return cdist(rows, X)
         rows, X = _narrow(rows), _narrow(X)
+        if hasattr(self.name, "pairwise"):
+            return np.ascontiguousarray(self.name.pairwise(rows, X), np.float64)
         distances = pairwise_distances(rows, X, metric=self.name, n_jobs=1, **self.arguments)
         return np.ascontiguousarray(distances, np.float64)
 

@@ -1,0 +1,242 @@
+"""Nearest rows by any metric: norms down the box tree, directions as rows of length one, others by all distances."""
+
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.sparse import diags_array as diagonal
+
+from mercer._native.nearest import norm_nearest
+from mercer._solver.neighbours.metric import Metric
+from mercer._solver.neighbours.panels import empty_heaps
+from mercer._solver.neighbours.search import PairLists, RowSearch
+from mercer._solver.neighbours.space_tree import SpaceTree, make_scratch
+from mercer._solver.neighbours.sparse_search import SparseSearch
+from mercer._source.threads import run_numbered
+from mercer._types import Array, Rows
+from mercer.errors import DataError
+
+__all__ = ["Search", "TableSearch", "open_search"]
+
+# Distances held at a time on each thread: 16 MiB of float64.
+_TABLE = 2**21
+# Queries searched for by a norm in one native call.
+_RUN = 64
+# How much less than the bound on a norm counts, for rounding.
+_ROUNDING = 1.0 - 1e-9
+# The most rows for which the tree of a norm is no gain, since a walk has its own cost.
+_SMALL = 64
+
+
+class Search(Protocol):
+    """Rows that can be searched."""
+
+    def nearest(self, queries: Rows, k: int, *, leave_out_self: bool = False) -> tuple[Array, Array]:
+        """Return the distances to the k nearest rows of each query, (m, k), and the indices of these rows."""
+
+    def within(
+        self, queries: Rows, radius: float, *, leave_out_self: bool = False, by_distance: bool = False
+    ) -> tuple[Array, Array, Array]:
+        """Return the rows within `radius` of each query as lists one after the other: starts, indices, distances."""
+
+
+def open_search(
+    rows: Rows, metric: Metric, *, method: str = "auto", threads: int = 1, subject: str = "nearest_rows"
+) -> Search:
+    """Return the search for rows by a metric that takes the least time.
+
+    Parameters
+    ----------
+    rows : ndarray or CSR matrix of shape (n, d)
+    metric : Metric
+        Scales that depend on the rows are settled already.
+    method : {'auto', 'brute', 'tree'}
+        How Euclidean rows and norms are searched; the answer is the same.
+    threads : int
+    subject : str
+        The name of the estimator, for errors and memory forecasts.
+    """
+    squares = metric.name == "sqeuclidean" and not metric.arguments
+    if metric.is_euclidean or squares:
+        make = SparseSearch if issparse(rows) else DenseSearch
+        return make(rows, method, threads, subject, squares)
+    if metric.name == "cosine" and not metric.arguments:
+        lengths = _measure_lengths(rows)
+        if lengths.all():
+            return DirectionSearch(rows, lengths, method, threads, subject)
+    power = _read_power(metric)
+    if power is not None and not issparse(rows) and method != "brute" and len(rows) > _SMALL:
+        return NormSearch(rows, metric, power, threads, subject)
+    return TableSearch(rows, metric, threads, subject)
+
+
+class DenseSearch:
+    """Euclidean rows; distances squared if asked for."""
+
+    def __init__(self, rows: Array, method: str, threads: int, subject: str, squares: bool = False) -> None:
+        self.search, self.squares = RowSearch(rows, method=method, threads=threads, subject=subject), squares
+
+    def nearest(self, queries: Rows, k: int, *, leave_out_self: bool = False) -> tuple[Array, Array]:
+        distances, indices = self.search.nearest(_densify(queries), k, leave_out_self=leave_out_self)
+        return distances**2 if self.squares else distances, indices
+
+    def within(
+        self, queries: Rows, radius: float, *, leave_out_self: bool = False, by_distance: bool = False
+    ) -> tuple[Array, Array, Array]:
+        radius = float(np.sqrt(radius)) if self.squares else radius
+        options = {"leave_out_self": leave_out_self, "by_distance": by_distance}
+        starts, indices, distances = self.search.within(_densify(queries), radius, **options)
+        return starts, indices, distances**2 if self.squares else distances
+
+
+class DirectionSearch:
+    """Rows by the angle between them: the cosine distance is half the squared distance of rows of length one."""
+
+    def __init__(self, rows: Rows, lengths: Array, method: str, threads: int, subject: str) -> None:
+        make = SparseSearch if issparse(rows) else DenseSearch
+        self.unit = make(_divide(rows, lengths), method, threads, subject)
+        self.tables = TableSearch(rows, Metric("cosine", None), threads, subject)
+        self.rows = rows
+
+    def nearest(self, queries: Rows, k: int, *, leave_out_self: bool = False) -> tuple[Array, Array]:
+        lengths = _measure_lengths(queries)
+        if not lengths.all():
+            # A row of zeros has no direction: it is at distance one from every row.
+            return self.tables.nearest(queries, k, leave_out_self=leave_out_self)
+        distances, indices = self.unit.nearest(_divide(queries, lengths), k, leave_out_self=leave_out_self)
+        return 0.5 * distances**2, indices
+
+    def within(
+        self, queries: Rows, radius: float, *, leave_out_self: bool = False, by_distance: bool = False
+    ) -> tuple[Array, Array, Array]:
+        options = {"leave_out_self": leave_out_self, "by_distance": by_distance}
+        lengths = _measure_lengths(queries)
+        if not lengths.all():
+            return self.tables.within(queries, radius, **options)
+        starts, indices, distances = self.unit.within(_divide(queries, lengths), float(np.sqrt(2 * radius)), **options)
+        return starts, indices, 0.5 * distances**2
+
+
+class TableSearch:
+    """Rows by any metric: all distances, a table of some queries at a time."""
+
+    def __init__(self, rows: Rows, metric: Metric, threads: int, subject: str) -> None:
+        self.rows, self.metric, self.threads, self.subject = rows, metric, threads, subject
+        self.n = rows.shape[0]
+
+    def nearest(self, queries: Rows, k: int, *, leave_out_self: bool = False) -> tuple[Array, Array]:
+        m = queries.shape[0]
+        own = np.arange(m) if leave_out_self else np.full(m, -1)
+        distances, indices = empty_heaps(m, k)
+
+        def search(part: slice) -> None:
+            norm_nearest.search_table(self.measure(queries[part]), 0, own[part], distances[part], indices[part])
+            norm_nearest.sort_table(distances[part], indices[part])
+
+        self._each(m, search)
+        return distances, indices
+
+    def within(
+        self, queries: Rows, radius: float, *, leave_out_self: bool = False, by_distance: bool = False
+    ) -> tuple[Array, Array, Array]:
+        lists = PairLists(self.subject)
+
+        def search(part: slice) -> tuple[Array, Array]:
+            table = self.measure(queries[part])
+            near = table <= radius
+            if leave_out_self:
+                places = np.arange(table.shape[0])
+                near[places, part.start + places] = False
+            query, row = np.nonzero(near)
+            return np.column_stack([part.start + query, row]), table[near]
+
+        self._each(queries.shape[0], search, lists.append)
+        return lists.join(queries.shape[0], by_distance)
+
+    def _each(self, m: int, work: Any, receive: Any = None) -> None:
+        """Call `work` for each of some fixed parts of m queries, on all threads."""
+        size = max(1, _TABLE // max(1, self.n))
+        run_numbered(
+            lambda item: work(slice(item * size, min((item + 1) * size, m))), -(-m // size), self.threads, receive
+        )
+
+    def measure(self, queries: Rows) -> Array:
+        """Return the distances from some queries to all rows, (b, n), checked."""
+        if issparse(queries) != issparse(self.rows):
+            queries = csr_array(queries) if issparse(self.rows) else queries.toarray()
+        table = self.metric.distances(queries, self.rows)
+        if self.metric.name == "nan_euclidean":
+            # Rows without a column in common have no distance: they are as far away as can be.
+            table = np.where(np.isnan(table), np.inf, table)
+        least = table.min(initial=np.inf)
+        if not least >= 0.0:
+            if least > -1e-9:
+                return np.maximum(table, 0.0)
+            message = (
+                f"{self.subject}: the metric must return numbers of at least 0; got {least:g}. Return distances, not "
+                f"similarities."
+            )
+            raise DataError(message)
+        return table
+
+
+class NormSearch(TableSearch):
+    """Rows by a p-norm, in a tree of boxes."""
+
+    def __init__(self, rows: Array, metric: Metric, power: float, threads: int, subject: str) -> None:
+        super().__init__(rows, metric, threads, subject)
+        self.power, d = power, rows.shape[1]
+        # The p-norm is at least d^(1/p - 1/2) times the Euclidean norm for p > 2, and at least as large for p <= 2.
+        inverse = 0.0 if np.isinf(power) else 1.0 / power
+        self.factor = _ROUNDING * (d ** (2.0 * inverse - 1.0) if power > 2 else 1.0)
+        weight = metric.arguments.get("w")
+        # sum w |x - y|^p is the norm of columns times w^(1/p).
+        self.scale = None if weight is None else np.asarray(weight, np.float64) ** inverse
+        self.tree = SpaceTree(self._scale_columns(rows), threads, subject)
+
+    def _scale_columns(self, rows: Array) -> Array:
+        return rows if self.scale is None else np.ascontiguousarray(rows * self.scale)
+
+    def nearest(self, queries: Rows, k: int, *, leave_out_self: bool = False) -> tuple[Array, Array]:
+        points = np.ascontiguousarray(self._scale_columns(_densify(queries)), np.float64)
+        own = np.arange(len(points)) if leave_out_self else np.full(len(points), -1)
+        distances, indices = empty_heaps(len(points), k)
+        tree = self.tree
+
+        def search(item: int) -> None:
+            part = slice(item * _RUN, (item + 1) * _RUN)
+            record = tree.nodes, tree.boxes, tree.order, make_scratch(tree.d), self.power, self.factor
+            walk = norm_nearest.Norm(*record)
+            norm_nearest.search_norm(points[part], own[part], tree.leaves, walk, distances[part], indices[part])
+
+        run_numbered(search, -(-len(points) // _RUN), self.threads)
+        return distances, indices
+
+
+def _read_power(metric: Metric) -> float | None:
+    """Return p where the metric is a p-norm with p of at least one, else None."""
+    names = {"manhattan": 1.0, "chebyshev": np.inf}
+    if isinstance(metric.name, str) and metric.name in names and not metric.arguments:
+        return names[metric.name]
+    if metric.name == "minkowski" and metric.arguments.keys() <= {"p", "w"} and metric.arguments["p"] >= 1:
+        power = float(metric.arguments["p"])
+        return None if np.isinf(power) and metric.arguments.get("w") is not None else power
+    return None
+
+
+def _densify(queries: Rows) -> Array:
+    return queries.toarray() if issparse(queries) else queries
+
+
+def _measure_lengths(rows: Rows) -> Array:
+    """Return the Euclidean length of each row."""
+    if issparse(rows):
+        return np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64).ravel())
+    return np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+
+
+def _divide(rows: Rows, lengths: Array) -> Rows:
+    """Return rows divided by their lengths, as float64."""
+    if issparse(rows):
+        return csr_array(diagonal(1.0 / lengths) @ rows.astype(np.float64))
+    return rows.astype(np.float64) / lengths[:, None]

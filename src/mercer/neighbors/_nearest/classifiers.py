@@ -1,0 +1,308 @@
+"""Classification by the votes of the k nearest rows, or of the rows within a radius."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import fitting
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Integer, Nothing, Rule, Text
+from mercer._types import Array, Rows
+from mercer.errors import DataError, ParameterError
+from mercer.neighbors._nearest.class_votes import ClassVotes
+from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
+from mercer.neighbors._nearest.rows_model import rules_of
+from mercer.neighbors._nearest.votes import Neighbours
+
+__all__ = ["KNeighborsClassifier", "RadiusNeighborsClassifier"]
+
+
+class KNeighborsClassifier(ClassVotes, NearestQueries):
+    r"""Classification by the votes of the k nearest rows.
+
+    A query x gets the class with the largest share of the votes of its `n_neighbors` nearest rows :math:`N(x)`,
+
+    .. math:: P(c \mid x) = \frac{\sum_{i \in N(x)} w_i [y_i = c]}{\sum_{i \in N(x)} w_i}.
+
+    With k = 1 and many rows, the error is at most twice that of the best possible classifier (Cover and Hart, 1967).
+
+    Parameters
+    ----------
+    n_neighbors : an integer in [1, inf), default=5
+        k: few neighbours follow every row (high variance), many blur the borders (high bias).
+        :func:`select_n_neighbors` compares all k from one search.
+    weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
+        The vote :math:`w_i` of a neighbour: one; one over its distance (where that is zero, only such rows vote); or
+        a function from an array of distances to one of votes. None means ``'uniform'``.
+    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
+        As in :class:`NearestNeighbors`.
+    leaf_size : an integer in [1, inf), default=30
+        Taken for compatibility.
+    p : a number in (0, inf) or None, default=2
+        The power of the Minkowski metric.
+    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
+        As in :class:`NearestNeighbors`. Columns of different units should be scaled first.
+    metric_params : an instance of dict or None, default=None
+        More arguments of the metric.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
+        Labels, sorted.
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        The metric in use and its arguments.
+    n_samples_fit_ : int
+        The number of rows.
+    outputs_2d_ : bool
+        Whether there are several outputs.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_, converged_, n_iter_, certificate_ :
+        One step of objective 0: nothing is optimised, and the neighbours are exact.
+
+    Notes
+    -----
+    Of equal distances the row with the lower index is the neighbour, of equal votes the first class wins. The sample
+    weight of a row multiplies its vote; k counts rows, whatever their weight. Cost and places are those of
+    :class:`NearestNeighbors`.
+
+    References
+    ----------
+    T. Cover and P. Hart, Nearest neighbor pattern classification, 1967.
+
+    Examples
+    --------
+    >>> from mercer.neighbors import KNeighborsClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KNeighborsClassifier(n_neighbors=7).fit(X, y)
+    >>> round(model.score(None, y), 3)  # every row predicted from the other rows
+    0.967
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", "weights")
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "weights": "k counts rows: a row of weight two is one neighbour with two votes, not two neighbours"
+    }
+    _check_exceptions: ClassVar[dict[str, str]] = ClassVotes._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": "k counts rows: a weight multiplies the vote of one neighbour",
+        "check_sample_weight_equivalence_on_sparse_data": "k counts rows: a weight multiplies the vote of one "
+        "neighbour",
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float | None = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsClassifier":
+        """Keep the rows and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
+        y : array-like of shape (n,) or (n, n_outputs)
+        sample_weight : array-like of shape (n,) or None, default=None
+            A factor of each row's vote; rows of weight zero are left out, and indices of neighbours count the others.
+
+        Returns
+        -------
+        self
+        """
+        self._learn_rows(X, y, sample_weight)
+        return self
+
+    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
+        yield Neighbours.of_table(*self._nearest(rows, self.n_neighbors, threads))
+
+
+class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
+    r"""Classification by the votes of all rows within a radius.
+
+    A query gets the class with the largest share of the votes of the rows at a distance of at most `radius`. Where no
+    row is that near, it is an *outlier*.
+
+    Parameters
+    ----------
+    radius : a number in [0, inf), default=1.0
+        How far a row may be that votes.
+    weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
+        As in :class:`KNeighborsClassifier`; a function gets an array of arrays of distances.
+    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
+        As in :class:`NearestNeighbors`.
+    leaf_size : an integer in [1, inf), default=30
+        Taken for compatibility.
+    p : a number in (0, inf) or None, default=2
+        The power of the Minkowski metric.
+    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
+        As in :class:`NearestNeighbors`.
+    outlier_label : an integer in (-inf, inf) or a string or an array-like or None, default=None
+        The label of outliers: one, or one for each output; ``'most_frequent'`` takes the most frequent label of the
+        fit. None refuses outliers.
+    metric_params : an instance of dict or None, default=None
+        More arguments of the metric.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or a list of them for several outputs
+        Labels, sorted.
+    outlier_label_ : list or None
+        The label of outliers for each output.
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        The metric in use and its arguments.
+    n_samples_fit_ : int
+        The number of rows.
+    outputs_2d_ : bool
+        Whether there are several outputs.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_, converged_, n_iter_, certificate_ :
+        One step of objective 0: nothing is optimised, and the neighbours are exact.
+
+    Notes
+    -----
+    A weight of two is the row twice. The shares of an outlier are zeros, or one for the outlier label if that is a
+    class. Cost and places are those of :class:`NearestNeighbors`.
+
+    Examples
+    --------
+    >>> from mercer.neighbors import RadiusNeighborsClassifier
+    >>> model = RadiusNeighborsClassifier(radius=1.0, outlier_label=-1)
+    >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]).predict([[0.5], [2.5], [9.0]]).tolist()
+    [0, 1, -1]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = rules_of(
+        "radius", "weights", outlier_label=Integer() | Text() | ArrayRule() | Nothing()
+    )
+    outlier_label_: Any
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float | None = 2,
+        metric: Any = "minkowski",
+        outlier_label: Any = None,
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.radius = radius
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.outlier_label = outlier_label
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RadiusNeighborsClassifier":
+        """Keep the rows and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
+        y : array-like of shape (n,) or (n, n_outputs)
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights; a weight of two is the row twice, a row of weight zero is no neighbour.
+
+        Returns
+        -------
+        self
+        """
+        self._learn_rows(X, y, sample_weight)
+        return self
+
+    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
+        return self._find_within(rows, threads)
+
+    def _list_more(self, classes: Any, codes: Array, flat: bool, weight: Array) -> dict[str, Any]:
+        by_output = [classes] if flat else classes
+        given = self.outlier_label
+        if given is None:
+            return {"outlier_label_": None}
+        if isinstance(given, str) and given == "most_frequent":
+            counts = [np.bincount(codes[:, output], weight) for output in range(len(by_output))]
+            return {"outlier_label_": [labels[count.argmax()] for labels, count in zip(by_output, counts, strict=True)]}
+        is_scalar = isinstance(given, str) or np.ndim(given) == 0
+        labels = [given] * len(by_output) if is_scalar else list(given)
+        self._check_outlier_labels(labels, by_output)
+        return {"outlier_label_": labels}
+
+    def _check_outlier_labels(self, labels: list[Any], by_output: list[Array]) -> None:
+        name = type(self).__name__
+        if len(labels) != len(by_output):
+            message = (
+                f"{name}: The length of outlier_label: {self.outlier_label} is inconsistent with the output length: "
+                f"{len(by_output)}; give one label for each output."
+            )
+            raise ParameterError(message)
+        for classes, label in zip(by_output, labels, strict=True):
+            if not isinstance(label, str) and np.ndim(label):
+                message = f"{name}: The outlier_label of classes {classes} is supposed to be a scalar, got {label}."
+                raise TypeError(message)
+            if np.append(classes, label).dtype != classes.dtype:
+                message = (
+                    f"{name}: The dtype of outlier_label {label} is inconsistent with classes {classes} in y; give a "
+                    f"label of their kind."
+                )
+                raise TypeError(message)
+
+    def _votes(self, rows: Rows, threads: int) -> tuple[Array, ...]:
+        votes = super()._votes(rows, threads)
+        outliers = np.flatnonzero(~votes[0].any(axis=1))
+        if len(outliers) and self.outlier_label_ is None:
+            message = (
+                f"{type(self).__name__}: No neighbors found for test samples {outliers!r}, you can try using larger "
+                f"radius, giving a label for outliers, or considering removing them from your dataset."
+            )
+            raise DataError(message)
+        for classes, label, table in zip(self._classes_by_output, self.outlier_label_ or (), votes, strict=False):
+            place = np.flatnonzero(classes == label)
+            if len(outliers) and not len(place):
+                message = (
+                    f"{type(self).__name__}: Outlier label {label} is not in training classes. All class probabilities "
+                    f"of outliers will be assigned with 0."
+                )
+                warnings.warn(message, UserWarning, stacklevel=5)
+            table[np.ix_(outliers, place)] = 1.0
+        return votes
+
+    def _label(self, rows: Rows, threads: int) -> Array:
+        votes = self._votes(rows, threads)
+        labels = []
+        for output, (classes, table) in enumerate(zip(self._classes_by_output, votes, strict=True)):
+            chosen = classes[np.argmax(table, axis=1)]
+            outliers = ~table.any(axis=1)
+            if outliers.any():
+                chosen[outliers] = self.outlier_label_[output]
+            labels.append(chosen)
+        return np.stack(labels, axis=1) if self.outputs_2d_ else labels[0]

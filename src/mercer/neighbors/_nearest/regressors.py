@@ -1,0 +1,295 @@
+"""Regression by the mean of the k nearest rows, or of the rows within a radius."""
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+
+from mercer._base import fitting
+from mercer._base.parameter import Rule
+from mercer._source import place_of
+from mercer._types import Array, Rows
+from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
+from mercer.neighbors._nearest.rows_model import RowsModel, rules_of
+from mercer.neighbors._nearest.votes import Neighbours, average, weigh
+
+__all__ = ["KNeighborsRegressor", "RadiusNeighborsRegressor"]
+
+
+class NeighbourMeans(RegressorMixin, RowsModel):
+    """A regressor that averages the targets of neighbours; :meth:`_find` finds them."""
+
+    weights: Any
+    _targets: Array
+    _row_weight: Array
+
+    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
+        """Yield the neighbours of some queries, a part of the queries at a time."""
+        raise NotImplementedError  # each regressor has its own
+
+    def _learn_rows(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Open rows and targets, and keep them."""
+        source = self._open_fit(X, y, sample_weight, targets="numbers")
+        rows, targets, weight = self._gather(source)
+        self._keep(source, rows, {"_targets": np.asarray(targets), "_row_weight": weight})
+
+    def _average(self, rows: Rows, threads: int) -> Array:
+        """Return the mean of the targets of the neighbours, in the precision of the rows."""
+        dtype = (self._fit_X if rows is None else rows).dtype
+        targets = self._targets.reshape(len(self._targets), -1).astype(np.float64, copy=False)
+        parts = []
+        for neighbours in self._find(rows, threads):
+            weight = weigh(type(self).__name__, neighbours, self.weights, self._row_weight)
+            parts.append(average(neighbours, targets, weight).astype(dtype, copy=False))
+        means = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return means[:, 0] if self._targets.ndim == 1 else means
+
+    def predict(self, X: Any) -> Array:
+        """Predict the mean of the targets of the neighbours of each query.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, d), rows in any other place, distances of shape (m, n) with
+            ``metric='precomputed'``, or None
+            The queries; None means the rows of the fit, which are not their own neighbours.
+
+        Returns
+        -------
+        y : ndarray of shape (m,) or (m, n_outputs)
+        """
+        return self._query(X, self._average)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination of the predictions, averaged over outputs.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+            For None, the rows of the fit are predicted from the other rows: the score of leave-one-out.
+        y : array-like of shape (m,) or (m, n_outputs)
+        sample_weight : array-like of shape (m,) or None, default=None
+
+        Returns
+        -------
+        float
+        """
+        if X is None or place_of(X, y) == "memory":
+            return super().score(X, y, sample_weight)
+        source = self._open(X, y, sample_weight, targets="numbers", reset=False, accept_sparse="csr")
+        rows, targets, weight = self._gather(source)
+        return float(r2_score(targets, self._average(rows, self._threads()), sample_weight=weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class KNeighborsRegressor(NeighbourMeans, NearestQueries):
+    r"""Regression by the mean of the k nearest rows.
+
+    The prediction for a query x is the weighted mean of the targets of its `n_neighbors` nearest rows :math:`N(x)`,
+
+    .. math:: \hat y(x) = \frac{\sum_{i \in N(x)} w_i y_i}{\sum_{i \in N(x)} w_i}.
+
+    Parameters
+    ----------
+    n_neighbors : an integer in [1, inf), default=5
+        k: the noise of the mean falls as 1 / k, its bias grows with the distance of the k-th row.
+        :func:`select_n_neighbors` compares all k from one search.
+    weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
+        The weight :math:`w_i` of a neighbour: one; one over its distance (where that is zero, only such rows count);
+        or a function from an array of distances to one of weights. None means ``'uniform'``.
+    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
+        As in :class:`NearestNeighbors`.
+    leaf_size : an integer in [1, inf), default=30
+        Taken for compatibility.
+    p : a number in (0, inf) or None, default=2
+        The power of the Minkowski metric.
+    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
+        As in :class:`NearestNeighbors`. Columns of different units should be scaled first.
+    metric_params : an instance of dict or None, default=None
+        More arguments of the metric.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        The metric in use and its arguments.
+    n_samples_fit_ : int
+        The number of rows.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_, converged_, n_iter_, certificate_ :
+        One step of objective 0: nothing is optimised, and the neighbours are exact.
+
+    Notes
+    -----
+    Of equal distances the row with the lower index is the neighbour. The sample weight of a row multiplies its weight;
+    k counts rows, whatever their weight. Cost and places are those of :class:`NearestNeighbors`.
+
+    Examples
+    --------
+    >>> from mercer.neighbors import KNeighborsRegressor
+    >>> model = KNeighborsRegressor(n_neighbors=2).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 0.0, 1.0, 1.0])
+    >>> model.predict([[1.5]]).tolist()
+    [0.5]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", "weights")
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "weights": "k counts rows: a row of weight two is one neighbour of twice the weight, not two neighbours"
+    }
+    _check_exceptions: ClassVar[dict[str, str]] = NeighbourMeans._check_exceptions | {
+        "check_sample_weight_equivalence_on_dense_data": "k counts rows: a weight multiplies that of one neighbour",
+        "check_sample_weight_equivalence_on_sparse_data": "k counts rows: a weight multiplies that of one neighbour",
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float | None = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsRegressor":
+        """Keep the rows and their targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
+        y : array-like of shape (n,) or (n, n_outputs)
+        sample_weight : array-like of shape (n,) or None, default=None
+            A factor of each row's weight; rows of weight zero are left out, and indices of neighbours count the others.
+
+        Returns
+        -------
+        self
+        """
+        self._learn_rows(X, y, sample_weight)
+        return self
+
+    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
+        yield Neighbours.of_table(*self._nearest(rows, self.n_neighbors, threads))
+
+
+class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
+    """Regression by the mean of all rows within a radius.
+
+    The prediction for a query is the weighted mean of the targets of the rows at a distance of at most `radius`, and
+    NaN, with a warning, where no row is that near.
+
+    Parameters
+    ----------
+    radius : a number in [0, inf), default=1.0
+        How far a row may be that counts.
+    weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
+        As in :class:`KNeighborsRegressor`; a function gets an array of arrays of distances.
+    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
+        As in :class:`NearestNeighbors`.
+    leaf_size : an integer in [1, inf), default=30
+        Taken for compatibility.
+    p : a number in (0, inf) or None, default=2
+        The power of the Minkowski metric.
+    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
+        As in :class:`NearestNeighbors`.
+    metric_params : an instance of dict or None, default=None
+        More arguments of the metric.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        The metric in use and its arguments.
+    n_samples_fit_ : int
+        The number of rows.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_, converged_, n_iter_, certificate_ :
+        One step of objective 0: nothing is optimised, and the neighbours are exact.
+
+    Notes
+    -----
+    A weight of two is the row twice. Cost and places are those of :class:`NearestNeighbors`.
+
+    Examples
+    --------
+    >>> from mercer.neighbors import RadiusNeighborsRegressor
+    >>> model = RadiusNeighborsRegressor(radius=1.0).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 0.0, 1.0, 1.0])
+    >>> model.predict([[1.5]]).tolist()
+    [0.5]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = rules_of("radius", "weights")
+
+    def __init__(
+        self,
+        radius: float = 1.0,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float | None = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.radius = radius
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RadiusNeighborsRegressor":
+        """Keep the rows and their targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
+        y : array-like of shape (n,) or (n, n_outputs)
+        sample_weight : array-like of shape (n,) or None, default=None
+            Weights; a weight of two is the row twice, a row of weight zero is no neighbour.
+
+        Returns
+        -------
+        self
+        """
+        self._learn_rows(X, y, sample_weight)
+        return self
+
+    def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
+        return self._find_within(rows, threads)
+
+    def _average(self, rows: Rows, threads: int) -> Array:
+        means = super()._average(rows, threads)
+        if np.isnan(means).any():
+            message = (
+                f"{type(self).__name__}: One or more samples have no neighbors within specified radius; predicting "
+                f"NaN. Raise radius (now {self.radius:g})."
+            )
+            warnings.warn(message, UserWarning, stacklevel=4)
+        return means

@@ -1,0 +1,286 @@
+"""What every model that keeps its rows and searches them shares: parameters, the fit, and queries."""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.neighbors import VALID_METRICS_SPARSE
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
+from mercer._base.preparation import prepare_once
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.neighbours.metric import Metric
+from mercer._solver.neighbours.metric_search import Search, open_search
+from mercer._source import Block, Source
+from mercer._source.memory import require_memory
+from mercer._types import Array, Rows
+from mercer.errors import DataError, ParameterError
+from mercer.neighbors._nearest.graph_search import GraphSearch, check_graph
+
+__all__ = ["RowsModel", "rules_of"]
+
+# Queries for which counting the threads of the machine takes longer than the search.
+_FEW = 16
+STATEMENT = "Nothing is optimised: the rows are the model, and the neighbours that it finds are exact."
+# The methods that the names of scikit-learn's algorithms stand for.
+_METHODS = {"auto": "auto", "brute": "brute", "kd_tree": "tree", "ball_tree": "tree"}
+
+
+class PairMetric(Rule):
+    """A metric as an object with a method ``pairwise``, such as scikit-learn's DistanceMetric."""
+
+    text = "an object with a method pairwise"
+
+    def accepts(self, value: Any) -> bool:
+        return callable(getattr(value, "pairwise", None))
+
+
+_RULES: dict[str, Rule] = {
+    "n_neighbors": Integer(1),
+    "radius": Real(0),
+    "weights": Choice("uniform", "distance") | Function() | Nothing(),
+    "algorithm": Choice("auto", "ball_tree", "kd_tree", "brute"),
+    "leaf_size": Integer(1),
+    "p": Real(0, math.inf, "right") | Nothing(),
+    "metric": MetricName() | Function() | PairMetric(),
+    "metric_params": Instance(dict) | Nothing(),
+    "n_jobs": Integer() | Nothing(),
+}
+
+
+def rules_of(*names: str, **others: Rule) -> dict[str, Rule]:
+    """Return the ranges of the parameters that these models share, and of some of their own."""
+    shared = ("algorithm", "leaf_size", "p", "metric", "metric_params", "n_jobs")
+    return {name: _RULES[name] for name in (*names, *shared)} | others
+
+
+@plain
+@dataclass(frozen=True)
+class KeptRows:
+    """The state of a fit that keeps its rows: their number."""
+
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """An answer to queries, called with the rows of a block on the thread that reads them."""
+
+    answer: Any
+
+    def __call__(self, block: Block) -> Any:
+        return self.answer(block.X if block.is_sparse else np.ascontiguousarray(block.X), 1)
+
+
+class RowsModel(Estimator):
+    """A model that keeps the rows of its fit and searches them.
+
+    An *answer* is a function from rows, None for those of the fit, and a number of threads to a value for each row.
+    """
+
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+    _objective_moves: ClassVar[str | None] = None
+    algorithm: str
+    metric: Any
+    metric_params: dict[str, Any] | None
+    p: float | None
+    n_samples_fit_: int
+    _fit_X: Rows  # noqa: N815 (scikit-learn's name)
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def _allows_nan(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "nan_euclidean"
+
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether the metric can compare sparse rows."""
+        if not isinstance(self.metric, str) or self._is_precomputed:
+            return True
+        power = (self.metric_params or {}).get("p", self.p)
+        norms: dict[Any, str] = {1: "manhattan", 2: "euclidean"}
+        name = norms.get(power, "") if self.metric == "minkowski" else self.metric
+        return name in VALID_METRICS_SPARSE["brute"]
+
+    def _open_fit(self, X: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Source:
+        """Open the rows of a fit, and check that the metric and the algorithm suit each other."""
+        self._check_metric()
+        if isinstance(X, RowsModel):
+            check_is_fitted(X)
+            X = X._fit_X
+        elif hasattr(X, "query_radius") and hasattr(X, "data"):
+            # A tree of scikit-learn, whose rows are taken.
+            X = np.asarray(X.data)
+        if self._allows_nan:
+            options["ensure_all_finite"] = False
+        return self._open(X, y, sample_weight, accept_sparse="csr", **options)
+
+    def _keep(self, source: Source, rows: Rows, attributes: dict[str, Any]) -> None:
+        """Drive the one step of the fit, and store the rows."""
+        metric = self._settle_metric(rows)
+        given = {
+            "n_samples_fit_": rows.shape[0],
+            "effective_metric_": self._name_metric(metric),
+            "effective_metric_params_": dict(metric.arguments),
+            "_fit_X": rows,
+        }
+        outcome = self._drive(
+            lambda start: _keep_rows(rows.shape[0]), source, fitted=_list_nothing, max_steps=1,
+            attributes=given | attributes,
+        )  # fmt: skip
+        self._conclude(outcome)
+
+    def _gather(self, source: Source) -> tuple[Rows, Array, Array]:
+        """Return all rows with their targets and weights, read into memory where they are elsewhere."""
+        if source.place == "memory":
+            rows, y, weight = source.whole(), source.y, source.weight
+        else:
+            needed = 8.0 * source.n_rows * (source.n_features + 2)
+            require_memory(type(self).__name__, needed, f"{source.n_rows} rows in memory", "fit fewer rows")
+            rows, *others = (np.asarray(part) for part in source.fetch(source.map(_select_parts)))
+            weight = others.pop() if source.has_weight else None
+            rows, y = np.ascontiguousarray(rows), others[0] if others else None
+        self._check_storage(rows)
+        if self._is_precomputed:
+            rows = check_graph(type(self).__name__, rows, square=True)
+        elif weight is not None and not weight.all():
+            # A weight of zero is no row.
+            keep = np.flatnonzero(weight)
+            rows, weight, y = rows[keep], weight[keep], None if y is None else y[keep]
+        elif issparse(rows):
+            # A copy, so that what the user does to the matrix later does not change the model.
+            rows = rows.copy()
+        return rows, y, weight
+
+    def _check_metric(self) -> None:
+        """Raise if the algorithm cannot search by the metric."""
+        name, is_tree = type(self).__name__, self.algorithm in ("kd_tree", "ball_tree")
+        if is_tree and self._is_precomputed:
+            message = (
+                f"{name}: Metric 'precomputed' not valid for algorithm={self.algorithm!r}: given distances have no "
+                f"rows to sort into a tree. Use algorithm='brute'."
+            )
+            raise ParameterError(message)
+        if self.algorithm == "kd_tree" and callable(self.metric):
+            message = (
+                f"{name}: kd_tree does not support callable metric {self.metric!r}. Use algorithm='brute' or 'auto'."
+            )
+            raise ParameterError(message)
+        power = (self.metric_params or {}).get("p", self.p)
+        if not callable(self.metric) and self.metric == "minkowski" and power is not None and power < 1:
+            if is_tree:
+                message = (
+                    f'{name}: algorithm="{self.algorithm}" does not support 0 < p < 1 for the Minkowski metric. To '
+                    f'resolve this problem either set p >= 1 or algorithm="brute".'
+                )
+                raise ParameterError(message)
+            message = (
+                f"{name}: Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the "
+                f"execution with `algorithm='brute'`."
+            )
+            warnings.warn(message, UserWarning, stacklevel=6)
+
+    def _check_storage(self, rows: Rows) -> None:
+        """Raise if the metric is not for sparse rows, and warn where a tree was asked for them."""
+        if not issparse(rows) or self._is_precomputed:
+            return
+        name = type(self).__name__
+        if not self._takes_sparse:
+            message = (
+                f"{name}: Metric {self.metric!r} not valid for sparse input. Use a metric of "
+                f"sklearn.neighbors.VALID_METRICS_SPARSE['brute'], a function, or dense rows."
+            )
+            raise ParameterError(message)
+        if self.algorithm in ("kd_tree", "ball_tree"):
+            message = f"{name}: cannot use tree with sparse input: using brute force"
+            warnings.warn(message, UserWarning, stacklevel=6)
+
+    def _settle_metric(self, rows: Rows) -> Metric:
+        """Return the metric with its arguments; scales that depend on the rows are taken from these."""
+        p = self.p if self.metric == "minkowski" or self.metric_params is None else None
+        metric = Metric(self.metric, self.metric_params, p)
+        if metric.arguments.get("w", 0) is None:
+            del metric.arguments["w"]
+        return metric if self._is_precomputed else metric.settle_scales(rows)
+
+    def _name_metric(self, metric: Metric) -> Any:
+        """Return the name under which scikit-learn knows the metric in use."""
+        return metric.name if self.metric == "minkowski" else self.metric
+
+    def _search(self, threads: int) -> Search:
+        """Return the search over the rows of the fit, made at the first query."""
+        metric = Metric(self.effective_metric_, self.effective_metric_params_)
+        options: dict[str, Any] = {"method": _METHODS[self.algorithm], "threads": threads}
+        subject = type(self).__name__
+        if self._is_precomputed:
+            return GraphSearch(subject, threads)
+        key = self._fit_X, threads, self.algorithm
+        return prepare_once(self, key, lambda: open_search(self._fit_X, metric, subject=subject, **options))
+
+    def _query(self, X: Any, answer: Any) -> Any:
+        """Return the answers to queries in any place; for None, to the rows of the fit."""
+        if (rows := few_rows(self, X)) is not None and not self._is_precomputed:
+            return answer(rows, 1 if len(rows) <= _FEW else self._threads())
+        check_is_fitted(self)
+        if X is None:
+            return answer(None, self._threads())
+        options: dict[str, Any] = {"ensure_all_finite": False} if self._allows_nan else {}
+        source = open_new_rows(self, X, accept_sparse="csr", **options)
+        if source.place != "memory":
+            if getattr(answer, "needs_memory", False):
+                self._needs_memory(source, "a list of neighbours of any length", "ask for part of the rows at a time")
+            return source.map(_Answer(answer))
+        rows = source.whole()
+        if self._is_precomputed:
+            rows = check_graph(type(self).__name__, rows)
+        return answer(rows, self._threads())
+
+    def _nearest(self, rows: Rows, k: int, threads: int) -> tuple[Array, Array]:
+        """Return the k nearest rows for some queries; for None, for the rows of the fit, without themselves."""
+        alone, n = rows is None, self.n_samples_fit_
+        if k > n - alone:
+            fewer = "less than" if alone else "at most"
+            message = (
+                f"{type(self).__name__}: n_neighbors must be {fewer} the number of fitted rows, {n}; got {k}. Lower "
+                f"n_neighbors or fit more rows."
+            )
+            raise DataError(message)
+        return self._search(threads).nearest(self._fit_X if alone else rows, k, leave_out_self=alone)
+
+    def _within(self, rows: Rows, radius: float, threads: int, by_distance: bool = False) -> tuple[Array, Array, Array]:
+        """Return the rows of the fit within a radius of some queries; for None, of the rows of the fit."""
+        alone = rows is None
+        options = {"leave_out_self": alone, "by_distance": by_distance}
+        return self._search(threads).within(self._fit_X if alone else rows, radius, **options)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        tags.input_tags.pairwise = self._is_precomputed
+        tags.input_tags.positive_only = self._is_precomputed
+        tags.input_tags.allow_nan = self._allows_nan
+        return tags
+
+
+def _keep_rows(n_rows: int) -> Solver:
+    state, certificate = KeptRows(n_rows), Certificate.none(STATEMENT)
+    yield Step(0.0, state, certificate)
+    return Solution(state, True, certificate)
+
+
+def _list_nothing(state: KeptRows) -> dict[str, Any]:
+    return {}
+
+
+def _select_parts(block: Block) -> tuple[Array, ...]:
+    parts = [block.dense(), block.y, block.weight]
+    return tuple(part for part in parts if part is not None)

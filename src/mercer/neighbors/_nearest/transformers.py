@@ -1,0 +1,238 @@
+"""Rows turned into graphs of their neighbours, for models that take precomputed distances."""
+
+from typing import Any, ClassVar
+
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from mercer._base import fitting
+from mercer._base.parameter import Choice, Rule
+from mercer._types import Rows
+from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
+from mercer.neighbors._nearest.rows_model import RowsModel, rules_of
+
+__all__ = ["KNeighborsTransformer", "RadiusNeighborsTransformer"]
+
+
+class GraphMaker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsModel):
+    """What the two transformers share: the rows of the fit, and the number of columns of a graph."""
+
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "the columns of a graph are the rows of the fit, in their order"
+    }
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_samples_fit_
+
+    def _learn_rows(self, X: Any) -> None:
+        source = self._open_fit(X)
+        self._keep(source, self._gather(source)[0], {})
+
+
+class KNeighborsTransformer(GraphMaker, NearestQueries):
+    """Rows turned into the graph of their k nearest rows of the fit.
+
+    Entry (i, j) of the sparse graph says that row j of the fit is among the nearest of query i: as the distance, or as
+    a one. A query that is a row of the fit counts itself; with ``mode='distance'`` one neighbour more is kept for that,
+    so that models with ``metric='precomputed'`` find k others.
+
+    Parameters
+    ----------
+    mode : one of 'distance', 'connectivity', default='distance'
+        Whether entries are distances or ones.
+    n_neighbors : an integer in [1, inf), default=5
+        The number of neighbours.
+    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
+        As in :class:`NearestNeighbors`.
+    leaf_size : an integer in [1, inf), default=30
+        Taken for compatibility.
+    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
+        As in :class:`NearestNeighbors`.
+    p : a number in (0, inf) or None, default=2
+        The power of the Minkowski metric.
+    metric_params : an instance of dict or None, default=None
+        More arguments of the metric.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        The metric in use and its arguments.
+    n_samples_fit_ : int
+        The number of rows of the fit: the columns of graphs.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_, converged_, n_iter_, certificate_ :
+        One step of objective 0: nothing is optimised, and the neighbours are exact.
+
+    Examples
+    --------
+    >>> from mercer.neighbors import KNeighborsTransformer
+    >>> X = [[0.0], [1.0], [3.0]]
+    >>> KNeighborsTransformer(n_neighbors=1).fit_transform(X).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", mode=Choice("distance", "connectivity"))
+
+    def __init__(
+        self,
+        *,
+        mode: str = "distance",
+        n_neighbors: int = 5,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: Any = "minkowski",
+        p: float | None = 2,
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.mode = mode
+        self.n_neighbors = n_neighbors
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "KNeighborsTransformer":
+        """Keep the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._learn_rows(X)
+        return self
+
+    def transform(self, X: Any) -> Rows:
+        """Return the graph of the nearest rows of the fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, d), rows in any other place, or distances of shape (m, n)
+
+        Returns
+        -------
+        graph : CSR matrix of shape (m, n)
+            The entries of a row are in the order of rising distances.
+        """
+        graph = self.kneighbors_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
+        return graph.astype(self._fit_X.dtype, copy=False)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Rows:
+        """Fit to `X` and return its graph."""
+        return self.fit(X).transform(X)
+
+
+class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
+    """Rows turned into the graph of the rows of the fit within a radius.
+
+    Entry (i, j) of the sparse graph says that row j of the fit is within `radius` of query i: as the distance, or as a
+    one. A query that is a row of the fit has an entry for itself.
+
+    Parameters
+    ----------
+    mode : one of 'distance', 'connectivity', default='distance'
+        Whether entries are distances or ones.
+    radius : a number in [0, inf), default=1.0
+        How far a row may be.
+    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
+        As in :class:`NearestNeighbors`.
+    leaf_size : an integer in [1, inf), default=30
+        Taken for compatibility.
+    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
+        As in :class:`NearestNeighbors`.
+    p : a number in (0, inf) or None, default=2
+        The power of the Minkowski metric.
+    metric_params : an instance of dict or None, default=None
+        More arguments of the metric.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        The metric in use and its arguments.
+    n_samples_fit_ : int
+        The number of rows of the fit: the columns of graphs.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_, converged_, n_iter_, certificate_ :
+        One step of objective 0: nothing is optimised, and the neighbours are exact.
+
+    Examples
+    --------
+    >>> from mercer.neighbors import RadiusNeighborsTransformer
+    >>> X = [[0.0], [1.0], [3.0]]
+    >>> RadiusNeighborsTransformer(radius=2.0).fit_transform(X).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = rules_of("radius", mode=Choice("distance", "connectivity"))
+    # Lists of any length are joined in memory.
+    _places: ClassVar[tuple[str, ...]] = ("memory",)
+
+    def __init__(
+        self,
+        *,
+        mode: str = "distance",
+        radius: float = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: Any = "minkowski",
+        p: float | None = 2,
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.mode = mode
+        self.radius = radius
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "RadiusNeighborsTransformer":
+        """Keep the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), rows in any other place, or distances of shape (n, n)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._learn_rows(X)
+        return self
+
+    def transform(self, X: Any) -> Rows:
+        """Return the graph of the rows of the fit within the radius.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, d), or distances of shape (m, n)
+
+        Returns
+        -------
+        graph : CSR matrix of shape (m, n)
+            The entries of a row are in the order of rising distances.
+        """
+        graph = self.radius_neighbors_graph(X, mode=self.mode, sort_results=True)
+        return graph.astype(self._fit_X.dtype, copy=False)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Rows:
+        """Fit to `X` and return its graph."""
+        return self.fit(X).transform(X)

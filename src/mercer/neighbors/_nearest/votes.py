@@ -1,0 +1,136 @@
+"""Votes and means of neighbours: their weights, and sums over lists of neighbours."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._types import Array
+from mercer.errors import DataError
+
+__all__ = ["Neighbours", "average", "count_votes", "weigh"]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Lists of neighbours of m queries, one after the other.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (m + 1,)
+        The list of query i is from ``starts[i]`` to ``starts[i + 1]``.
+    indices, distances : ndarray of shape (starts[-1],)
+    width : int or None
+        The length of every list, where all are equal.
+    """
+
+    starts: Array
+    indices: Array
+    distances: Array
+    width: int | None = None
+
+    @classmethod
+    def of_table(cls, distances: Array, indices: Array) -> "Neighbours":
+        """Return the lists that the lines of a table are."""
+        m, k = indices.shape
+        return cls(np.arange(0, m * k + 1, k), indices.ravel(), distances.ravel(), k)
+
+    @property
+    def queries(self) -> Array:
+        """The query that each entry belongs to."""
+        m = len(self.starts) - 1
+        return np.repeat(np.arange(m), np.diff(self.starts) if self.width is None else self.width)
+
+    def split(self, values: Array) -> Array:
+        """Return values of the entries by query: as a table, or as an array of arrays."""
+        if self.width is not None:
+            return values.reshape(-1, self.width)
+        lists = np.empty(len(self.starts) - 1, dtype=object)
+        lists[:] = np.split(values, self.starts[1:-1])
+        return lists
+
+
+def weigh(subject: str, neighbours: Neighbours, weights: Any, sample_weight: Array) -> Array:
+    """Return the weight of each neighbour, or None where all count the same.
+
+    Parameters
+    ----------
+    subject : str
+    neighbours : Neighbours
+    weights : {'uniform', 'distance'}, callable or None
+        ``'distance'`` is the inverse of the distance; where a distance is zero, only those neighbours count.
+    sample_weight : ndarray of shape (n,) or None
+        A factor for each row of the fit.
+    """
+    weight = None
+    if isinstance(weights, str) and weights == "distance":
+        weight = _invert(neighbours)
+    elif callable(weights):
+        weight = _call(subject, neighbours, weights)
+    if sample_weight is not None:
+        own = sample_weight[neighbours.indices]
+        weight = own if weight is None else weight * own
+    return weight
+
+
+def _invert(neighbours: Neighbours) -> Array:
+    """Return one over each distance; one and zero in lists where a distance is zero."""
+    distances = neighbours.distances
+    zero = distances == 0
+    if not zero.any():
+        return 1.0 / distances
+    queries = neighbours.queries
+    touched = np.zeros(len(neighbours.starts) - 1, bool)
+    touched[queries[zero]] = True
+    with np.errstate(divide="ignore"):
+        return np.where(touched[queries], zero.astype(np.float64), 1.0 / distances)
+
+
+def _call(subject: str, neighbours: Neighbours, weights: Any) -> Array:
+    """Return what a function makes of the distances, by query, and check that it suits them."""
+    values = weights(neighbours.split(neighbours.distances))
+    if values is None:
+        return None
+    values = np.asarray(values)
+    flat = np.concatenate([np.ravel(part) for part in values]) if values.dtype == object else values.ravel()
+    if flat.shape != neighbours.distances.shape:
+        message = (
+            f"{subject}: weights must return one number for each distance, {len(neighbours.distances)}; got "
+            f"{len(flat)}. Return an array of the shape of its argument."
+        )
+        raise DataError(message)
+    return flat.astype(np.float64)
+
+
+def count_votes(subject: str, neighbours: Neighbours, labels: Array, n_classes: int, weight: Array) -> Array:
+    """Return the share of each class in the weight of the neighbours, (m, n_classes); zeros where there are none."""
+    m = len(neighbours.starts) - 1
+    places = neighbours.queries * n_classes + labels[neighbours.indices]
+    votes = np.bincount(places, weight, minlength=m * n_classes).reshape(m, n_classes).astype(np.float64, copy=False)
+    totals = votes.sum(axis=1, keepdims=True)
+    if neighbours.width is not None and not totals.all():
+        message = (
+            f"{subject}: All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this "
+            f"case if you are using a user-defined function, or raise sample_weight."
+        )
+        raise DataError(message)
+    return votes / np.where(totals == 0, 1.0, totals)
+
+
+def average(neighbours: Neighbours, targets: Array, weight: Array) -> Array:
+    """Return the mean of the targets of the neighbours, (m, t); NaN where there are none."""
+    m, values = len(neighbours.starts) - 1, targets[neighbours.indices]
+    if neighbours.width is not None:
+        table = values.reshape(m, neighbours.width, -1)
+        if weight is None:
+            return table.mean(axis=1)
+        shares = weight.reshape(m, neighbours.width)
+        return np.einsum("mk,mkt->mt", shares, table) / shares.sum(axis=1)[:, None]
+    queries = neighbours.queries
+    with np.errstate(invalid="ignore"):
+        totals = np.bincount(queries, weight, minlength=m)
+        columns = [
+            np.bincount(queries, column if weight is None else column * weight, minlength=m) / totals
+            for column in values.T
+        ]
+    return np.stack(columns, axis=1)
