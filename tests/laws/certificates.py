@@ -18,6 +18,13 @@ from tests.laws.paired_tables import (
     kernel_canonical_residual,
     singular_residual,
 )
+from tests.laws.row_maps import (
+    classical_residual,
+    guttman_fixed_point,
+    laplacian_residual,
+    locally_linear_residual,
+    path_residual,
+)
 from tests.laws.state_space_ascent import state_space_ascent
 
 __all__ = ["RECOMPUTED"]
@@ -459,6 +466,11 @@ def largest_edge_gap(model, X, y):
 
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "CCA"): canonical_residual,
+    ("residual", "ClassicalMDS"): classical_residual,
+    ("residual", "Isomap"): path_residual,
+    ("residual", "LocallyLinearEmbedding"): locally_linear_residual,
+    ("fixed point", "MDS"): guttman_fixed_point,
+    ("residual", "SpectralEmbedding"): laplacian_residual,
     ("residual", "KernelCCA"): kernel_canonical_residual,
     ("residual", "PLSCanonical"): deflation_residual,
     ("residual", "PLSRegression"): deflation_residual,

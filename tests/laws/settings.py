@@ -25,7 +25,13 @@ with sklearn.config_context(enable_metadata_routing=True):
     ]
 
 # scikit-learn's checks standardise their rows: parameters that are lengths are other ones there.
-STANDARDISED = {"DBSCAN": {"eps": 0.5}, "DENCLUE": {"bandwidth": 0.3}}
+STANDARDISED = {
+    "DBSCAN": {"eps": 0.5},
+    "DENCLUE": {"bandwidth": 0.3},
+    # Some checks have ten rows.
+    "Isomap": {"n_neighbors": 5},
+    "LocallyLinearEmbedding": {"n_neighbors": 5},
+}
 SETTINGS = {
     "BayesNetClassifier": [{}, {"structure": "naive"}, {"structure": "hill_climb", "n_bins": 3}],
     "BayesNetLearner": [{}, {"structure": "chow_liu"}],
@@ -57,6 +63,11 @@ SETTINGS = {
     "PLSCanonical": [{"n_components": 1}, {"n_components": 1, "algorithm": "svd"}],
     "PLSRegression": [{}],
     "KernelCCA": [{"n_components": 1, "gamma": 0.01, "y_kernel": "linear"}],
+    "ClassicalMDS": [{}],
+    "Isomap": [{"n_neighbors": 12}],
+    "LocallyLinearEmbedding": [{"n_neighbors": 12}],
+    "MDS": [{}, {"metric_mds": False, "max_iter": 30}],
+    "SpectralEmbedding": [{"affinity": "rbf", "gamma": 0.01}],
     "CategoricalHMM": [{"n_components": 3}],
     "DensityHMM": [{"n_components": 3}],
     "GMMHMM": [{"n_components": 3, "n_mix": 2}],

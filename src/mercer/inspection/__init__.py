@@ -35,6 +35,8 @@ from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._network import NetworkDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._projections.canonical_variates import CanonicalVariatesDisplay
+from mercer.inspection._projections.cell_grids import CellGridDisplay
+from mercer.inspection._projections.shepard import ShepardDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
 from mercer.inspection._sequences.states import StateSequenceDisplay, TransitionGraphDisplay
@@ -50,6 +52,7 @@ __all__ = [
     "BoostingRoundsDisplay",
     "BullseyeDisplay",
     "CanonicalVariatesDisplay",
+    "CellGridDisplay",
     "ClassDensityDisplay",
     "ClusterNumberDisplay",
     "CoefficientPathDisplay",
@@ -89,6 +92,7 @@ __all__ = [
     "ProcessDisplay",
     "ScoreCurveDisplay",
     "ScreeDisplay",
+    "ShepardDisplay",
     "ShrinkageDisplay",
     "SmoothnessFilterDisplay",
     "SpinDisplay",
