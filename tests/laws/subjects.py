@@ -86,6 +86,9 @@ class Subject:
         if self.name in ("DENCLUE", "HDBSCAN"):
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
+        if self.name == "TSNE":
+            # Enough for a team of threads and several items of work; 300 iterations take a second.
+            return 1_000
         if self.name in ("GaussianProcessClassifier", "GaussianProcessRegressor"):
             # Matrices of all pairs are decomposed many times over: enough rows for several tiles.
             return 600
@@ -103,6 +106,7 @@ class Subject:
     def needs_memory(self) -> bool:
         """Whether this setting reaches rows one by one, and so refuses those that are elsewhere."""
         by_rows = self.settings.get("solver") in ("dual", "sag", "saga") or "cv" in self.settings
+        by_rows |= self.name == "ProbabilisticPCA" and self.settings.get("method") == "em"
         by_rows |= self.settings.get("solver") == "lsqr" and self.name != "LinearDiscriminantAnalysis"
         return by_rows or self.settings.get("strategy") == "quantile" or self.settings.get("metric") == "manhattan"
 

@@ -35,6 +35,15 @@ LAWS: dict[str, Draw] = {
 }
 
 
+def _draw_source(law: Any, random: np.random.Generator, n: int) -> np.ndarray:
+    """Draw one source by the name of its law, or by its autoregressive coefficients, scaled to variance one."""
+    if isinstance(law, str):
+        return LAWS[law](random, n)
+    seed = np.random.SeedSequence(int(random.integers(2**63)))
+    series, variance, _ = _draw_series("make_mixed_sources", np.asarray(law, dtype=np.float64), n, 1.0, seed)
+    return series / math.sqrt(variance)
+
+
 def make_mixed_sources(
     n_samples: int = 1000,
     *,
@@ -49,10 +58,11 @@ def make_mixed_sources(
     ----------
     n_samples : int, default=1000
         Number of rows.
-    sources : sequence of str, default=("uniform", "laplace")
+    sources : sequence of str or sequence of float, default=("uniform", "laplace")
         The law of each source, of mean zero and variance one: ``"uniform"``, ``"laplace"``, ``"gaussian"``,
         ``"exponential"`` or ``"binary"``, drawn row by row; ``"sine"``, ``"sawtooth"`` or ``"square"``, waves of random
-        frequency and phase, which are uncorrelated over many periods only.
+        frequency and phase, which are uncorrelated over many periods only. Numbers in place of a name are the
+        coefficients of an autoregressive source in time.
     mixing : array-like of shape (n_features, n_sources) or None, default=None
         A; None means a random square one of condition number two.
     noise : float, default=0.0
@@ -74,13 +84,15 @@ def make_mixed_sources(
     >>> bool(np.allclose(rows.data @ rows.unmixing.T, rows.sources))
     True
     """
-    subject, laws = "make_mixed_sources", list(sources)
+    subject = "make_mixed_sources"
+    laws = [law if isinstance(law, str) else tuple(np.atleast_1d(law).tolist()) for law in sources]
     check_samples(subject, n_samples)
-    unknown = [law for law in laws if law not in LAWS]
-    check(subject, "sources", unknown or laws, bool(laws) and not unknown, f"among {', '.join(LAWS)}", "Name the laws.")
+    unknown = [law for law in laws if isinstance(law, str) and law not in LAWS]
+    known = f"among {', '.join(LAWS)}, or autoregressive coefficients"
+    check(subject, "sources", unknown or laws, bool(laws) and not unknown, known, "Name the laws.")
     check_noise(subject, noise)
     *streams, rest = generators(random_state, len(laws) + 1)
-    S = np.column_stack([LAWS[law](random, n_samples) for law, random in zip(laws, streams)])
+    S = np.column_stack([_draw_source(law, random, n_samples) for law, random in zip(laws, streams)])
     if mixing is None:
         left, right = (np.linalg.qr(rest.normal(size=(len(laws), len(laws))))[0] for _ in range(2))
         mixing = (left * np.linspace(2.0, 1.0, len(laws))) @ right

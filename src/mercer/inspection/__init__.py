@@ -33,10 +33,20 @@ from mercer.inspection._linear.plane_distance import PlaneDistanceDisplay
 from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, ShrinkageDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._network import NetworkDisplay
+from mercer.inspection._networks.drawing import LayeredNetworkDisplay
+from mercer.inspection._networks.layers import LayerHealthDisplay, PreActivationDisplay
+from mercer.inspection._networks.surfaces import LearningRatePilotDisplay, LossSurfaceDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._projections.canonical_variates import CanonicalVariatesDisplay
 from mercer.inspection._projections.cell_grids import CellGridDisplay
+from mercer.inspection._projections.component_images import ComponentImagesDisplay
+from mercer.inspection._projections.contrasts import ContrastLandscapeDisplay
+from mercer.inspection._projections.diagonals import JointDiagonalDisplay
+from mercer.inspection._projections.embedding import EmbeddingDisplay
+from mercer.inspection._projections.principal_axes import PrincipalAxesDisplay
 from mercer.inspection._projections.shepard import ShepardDisplay
+from mercer.inspection._projections.similarity_tails import SimilarityTailsDisplay
+from mercer.inspection._projections.sources import SeparationStagesDisplay, SourcesDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
 from mercer.inspection._sequences.states import StateSequenceDisplay, TransitionGraphDisplay
@@ -56,11 +66,14 @@ __all__ = [
     "ClassDensityDisplay",
     "ClusterNumberDisplay",
     "CoefficientPathDisplay",
+    "ComponentImagesDisplay",
+    "ContrastLandscapeDisplay",
     "CostCurveDisplay",
     "CouplingDisplay",
     "DecisionBoundaryDisplay",
     "DendrogramDisplay",
     "EMPanelsDisplay",
+    "EmbeddingDisplay",
     "EnergyTraceDisplay",
     "EpochCurveDisplay",
     "EvidenceDisplay",
@@ -72,14 +85,19 @@ __all__ = [
     "GibbsDisplay",
     "ImpurityDisplay",
     "JamesSteinDisplay",
+    "JointDiagonalDisplay",
     "KDistanceDisplay",
     "KMeansPanelsDisplay",
     "KernelComponentDisplay",
     "KernelSelectionDisplay",
     "LatticeDisplay",
+    "LayerHealthDisplay",
+    "LayeredNetworkDisplay",
     "LeafRegionsDisplay",
     "LearningRateDisplay",
+    "LearningRatePilotDisplay",
     "LossDisplay",
+    "LossSurfaceDisplay",
     "MapDisplay",
     "MarginDisplay",
     "MeanFieldDisplay",
@@ -89,12 +107,17 @@ __all__ = [
     "ParameterPosteriorDisplay",
     "PenaltyGeometryDisplay",
     "PlaneDistanceDisplay",
+    "PreActivationDisplay",
+    "PrincipalAxesDisplay",
     "ProcessDisplay",
     "ScoreCurveDisplay",
     "ScreeDisplay",
+    "SeparationStagesDisplay",
     "ShepardDisplay",
     "ShrinkageDisplay",
+    "SimilarityTailsDisplay",
     "SmoothnessFilterDisplay",
+    "SourcesDisplay",
     "SpinDisplay",
     "SpinLatticeDisplay",
     "StateSequenceDisplay",

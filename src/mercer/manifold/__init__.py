@@ -6,16 +6,25 @@ from mercer.manifold._measures import compare_maps, continuity, neighborhood_rec
 from mercer.manifold._scaling.classical import ClassicalMDS
 from mercer.manifold._scaling.mds import MDS, smacof
 from mercer.manifold._spectral import SpectralEmbedding, spectral_embedding
+from mercer.manifold._tsne.affinities import Affinities, join_affinities, match_perplexity
+from mercer.manifold._tsne.divergence import Divergence, measure_divergence
+from mercer.manifold._tsne.tsne import TSNE
 
 __all__ = [
     "MDS",
+    "TSNE",
+    "Affinities",
     "ClassicalMDS",
+    "Divergence",
     "Isomap",
     "LocallyLinearEmbedding",
     "SpectralEmbedding",
     "compare_maps",
     "continuity",
+    "join_affinities",
     "locally_linear_embedding",
+    "match_perplexity",
+    "measure_divergence",
     "neighborhood_recall",
     "smacof",
     "spectral_embedding",

@@ -1,1 +1,1 @@
-"""Pictures of projections: maps of rows, canonical variates, and what high dimensions do to them."""
+"""Pictures of projections: embeddings, principal axes, images of components, canonical variates, grids of cells."""

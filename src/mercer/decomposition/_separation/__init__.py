@@ -1,0 +1,1 @@
+"""Independent components and source separation: contrasts, scores, solvers, joint diagonalisation, matching."""
