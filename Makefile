@@ -41,6 +41,11 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_hdbscan \
 		sklearn.cluster.tests.test_hierarchical \
 		sklearn.cross_decomposition.tests.test_pls \
+		sklearn.manifold.tests.test_mds \
+		sklearn.manifold.tests.test_classical_mds \
+		sklearn.manifold.tests.test_isomap \
+		sklearn.manifold.tests.test_locally_linear \
+		sklearn.manifold.tests.test_spectral_embedding \
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_fastica \
 		sklearn.decomposition.tests.test_incremental_pca \

@@ -19,6 +19,13 @@ from tests.laws.paired_tables import (
     kernel_canonical_residual,
 )
 from tests.laws.paired_tables import singular_residual as paired_singular_residual
+from tests.laws.row_maps import (
+    classical_residual,
+    guttman_fixed_point,
+    laplacian_residual,
+    locally_linear_residual,
+    path_residual,
+)
 from tests.laws.separation_gradients import (
     fast_ica_fixed_point,
     fast_ica_gradient,
@@ -566,6 +573,11 @@ def machine_slope(model: Any, X: np.ndarray, y: Any) -> float:
 
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "CCA"): canonical_residual,
+    ("residual", "ClassicalMDS"): classical_residual,
+    ("residual", "Isomap"): path_residual,
+    ("residual", "LocallyLinearEmbedding"): locally_linear_residual,
+    ("fixed point", "MDS"): guttman_fixed_point,
+    ("residual", "SpectralEmbedding"): laplacian_residual,
     ("residual", "KernelCCA"): kernel_canonical_residual,
     ("residual", "PLSCanonical"): deflation_residual,
     ("residual", "PLSRegression"): deflation_residual,

@@ -31,6 +31,13 @@ STANDARDISED = {
     "DENCLUE": {"bandwidth": 0.3},
     "RadiusNeighborsClassifier": {"radius": 1.0},
     "RadiusNeighborsRegressor": {"radius": 1.0},
+STANDARDISED = {
+    "ClusterOutlier": {"eps": 0.5},
+    "DBSCAN": {"eps": 0.5},
+    "DENCLUE": {"bandwidth": 0.3},
+    # Some checks have ten rows.
+    "Isomap": {"n_neighbors": 5},
+    "LocallyLinearEmbedding": {"n_neighbors": 5},
 }
 SETTINGS = {
     "KNeighborsClassifier": [{}, {"weights": "distance", "metric": "l1"}],
@@ -68,6 +75,11 @@ SETTINGS = {
     "PLSCanonical": [{"n_components": 1}, {"n_components": 1, "algorithm": "svd"}],
     "PLSRegression": [{}],
     "KernelCCA": [{"n_components": 1, "gamma": 0.01, "y_kernel": "linear"}],
+    "ClassicalMDS": [{}],
+    "Isomap": [{"n_neighbors": 12}],
+    "LocallyLinearEmbedding": [{"n_neighbors": 12}],
+    "MDS": [{}, {"metric_mds": False, "max_iter": 30}],
+    "SpectralEmbedding": [{"affinity": "rbf", "gamma": 0.01}],
     "BernoulliRBM": [
         {"n_components": 6, "n_iter": 3, "learning_rate": 0.01},
         {"n_components": 6, "n_iter": 3, "learning_rate": 0.001, "visible": "gaussian", "persistent": False},

@@ -38,12 +38,14 @@ from mercer.inspection._networks.layers import LayerHealthDisplay, PreActivation
 from mercer.inspection._networks.surfaces import LearningRatePilotDisplay, LossSurfaceDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
 from mercer.inspection._projections.canonical_variates import CanonicalVariatesDisplay
+from mercer.inspection._projections.cell_grids import CellGridDisplay
 from mercer.inspection._projections.component_images import ComponentImagesDisplay
 from mercer.inspection._projections.contrasts import ContrastLandscapeDisplay
 from mercer.inspection._projections.diagonals import JointDiagonalDisplay
 from mercer.inspection._projections.embedding import EmbeddingDisplay
 from mercer.inspection._projections.outlier_scores import OutlierScoresDisplay
 from mercer.inspection._projections.principal_axes import PrincipalAxesDisplay
+from mercer.inspection._projections.shepard import ShepardDisplay
 from mercer.inspection._projections.similarity_tails import SimilarityTailsDisplay
 from mercer.inspection._projections.sources import SeparationStagesDisplay, SourcesDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
@@ -61,6 +63,7 @@ __all__ = [
     "BoostingRoundsDisplay",
     "BullseyeDisplay",
     "CanonicalVariatesDisplay",
+    "CellGridDisplay",
     "ClassDensityDisplay",
     "ClusterNumberDisplay",
     "CoefficientPathDisplay",
@@ -112,6 +115,7 @@ __all__ = [
     "ScoreCurveDisplay",
     "ScreeDisplay",
     "SeparationStagesDisplay",
+    "ShepardDisplay",
     "ShrinkageDisplay",
     "SimilarityTailsDisplay",
     "SmoothnessFilterDisplay",

@@ -9,19 +9,23 @@ from mercer.theory._finite_classes import (
     consistent_failure_probability,
     consistent_sample_size,
 )
+from mercer.theory._high_dimensions import ball_fraction, count_cells, relative_contrast
 from mercer.theory._hypothesis_counts import count_boolean_functions, log2_tree_count
 
 __all__ = [
     "agnostic_error_bound",
+    "ball_fraction",
     "consistent_error_bound",
     "consistent_failure_probability",
     "consistent_sample_size",
     "count_boolean_functions",
+    "count_cells",
     "edge_error_bound",
     "expected_in_sample_error",
     "expected_out_of_sample_error",
     "log2_tree_count",
     "margin_bound",
+    "relative_contrast",
     "rounds_to_zero_error",
     "training_error_bound",
     "vc_dimension",

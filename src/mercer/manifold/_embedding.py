@@ -1,0 +1,130 @@
+"""What maps of rows share: the state of their solvers, eigenvectors with one sign, and how they are stored."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import issparse
+from scipy.sparse.linalg import eigsh
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from mercer._base import Estimator
+from mercer._plain import plain
+from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._types import Array, Rows
+
+__all__ = ["EigenMap", "EigenMapState", "fix_signs", "largest_eigenvectors", "smallest_eigenvectors", "solve_at_once"]
+
+# Up to this size a dense decomposition takes some milliseconds, less than an iterative one needs to start.
+_SMALL = 200
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@plain
+@dataclass(frozen=True)
+class EigenMapState:
+    """Coordinates of the rows, the eigenvalues that belong to them, and the largest residual of the eigenvectors."""
+
+    embedding: Array
+    values: Array
+    residual: float
+    extra: Array = None
+
+
+class EigenMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Base of maps whose coordinates are eigenvectors of one matrix."""
+
+    _objective_moves: ClassVar[str | None] = None
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "a matrix of all pairs of rows is decomposed; its size is forecast before it is taken"
+    }
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Fit the map, and return the coordinates of its rows.
+
+        Parameters
+        ----------
+        X : array-like
+            As ``fit`` takes it.
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        return self.fit(X).embedding_  # type: ignore[attr-defined]
+
+
+def solve_at_once(
+    find: Callable[[], EigenMapState], objective: Callable[[EigenMapState], float], statement: str
+) -> Any:
+    """Return a function from a state to resume from to a solver of one step."""
+
+    def solver(start: EigenMapState | None) -> Solver:
+        state = (yield Dense(find, heavy=True)) if start is None else start
+        certificate = Certificate.of("residual", state.residual, 1e-6, statement)
+        if start is None:
+            yield Step(objective(state), state, certificate)
+        return Solution(state, True, certificate)
+
+    return solver
+
+
+def fix_signs(vectors: Array) -> Array:
+    """Return columns with the signs by which the entry of largest magnitude is positive."""
+    if vectors.size == 0:
+        return vectors
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
+    return vectors * np.where(largest < 0, -1.0, 1.0)
+
+
+def largest_eigenvectors(matrix: Array, k: int, *, solver: str = "auto", tol: float = 0.0, max_iter: Any = None) -> Any:
+    """Return the k largest eigenvalues of a dense symmetric matrix, falling, their vectors, and the residual."""
+    n = len(matrix)
+    k = min(k, n)
+    if solver == "dense" or k >= n or (solver == "auto" and (n <= _SMALL or k > 10)):
+        values, vectors = eigh(matrix, subset_by_index=[n - k, n - 1], check_finite=False)
+    else:
+        values, vectors = eigsh(matrix, k, which="LA", tol=tol, maxiter=max_iter, v0=_start(n))
+    order = np.argsort(-values, kind="stable")
+    values, vectors = values[order], fix_signs(vectors[:, order])
+    return values, vectors, measure_residual(matrix, values, vectors)
+
+
+def smallest_eigenvectors(
+    matrix: Rows, k: int, *, solver: str = "auto", tol: float = 0.0, max_iter: Any = None, shift: float = 0.0
+) -> Any:
+    """Return the k smallest eigenvalues of a positive semidefinite matrix, rising, their vectors, and the residual.
+
+    Sparse matrices are factored about `shift`, near which the eigenvalues are looked for.
+    """
+    n = matrix.shape[0]
+    k = min(k, n)
+    if solver == "dense" or k >= n - 1 or (solver == "auto" and (n <= _SMALL or k > 10)):
+        dense = matrix.toarray() if issparse(matrix) else matrix
+        values, vectors = eigh(dense, subset_by_index=[0, k - 1], check_finite=False)
+    else:
+        sparse = matrix.tocsc() if issparse(matrix) else matrix
+        values, vectors = eigsh(sparse, k, sigma=shift, which="LM", tol=tol, maxiter=max_iter, v0=_start(n))
+    order = np.argsort(values, kind="stable")
+    values, vectors = values[order], fix_signs(vectors[:, order])
+    return values, vectors, measure_residual(matrix, values, vectors)
+
+
+def measure_residual(matrix: Rows, values: Array, vectors: Array) -> float:
+    """Return the largest |A v - lambda v|, relative to the largest entry of A (or 1)."""
+    gaps = np.linalg.norm(matrix @ vectors - values * vectors, axis=0)
+    largest = float(np.abs(matrix.data if issparse(matrix) else matrix).max(initial=0.0))
+    return float(gaps.max(initial=0.0)) / (largest or 1.0)
+
+
+def _start(n: int) -> Array:
+    """Return a fixed first vector for iterative methods, so that results are the same in every call."""
+    return np.random.default_rng(0).uniform(-1.0, 1.0, n)

@@ -1,0 +1,284 @@
+"""Isomap: classical scaling of distances along the rows."""
+
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.sparse.csgraph import connected_components, shortest_path
+from sklearn.metrics import pairwise_distances
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import check_new_rows, fitting
+from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rule, Text
+from mercer._source.memory import require_memory
+from mercer._types import Array, Rows
+from mercer.errors import DataError, ParameterError
+from mercer.manifold._embedding import EigenMap, EigenMapState, largest_eigenvectors, solve_at_once
+from mercer.manifold._neighbour_graph import (
+    check_neighbours,
+    connect_parts,
+    find_neighbours,
+    find_within,
+    is_euclidean,
+    make_graph,
+)
+from mercer.manifold._scaling.classical import Parameters
+
+__all__ = ["Isomap"]
+
+STATEMENT = (
+    "Largest |B v - lambda v| over the eigenvectors v, relative to the largest entry of B, the centred squared lengths "
+    "of shortest paths."
+)
+
+
+class Isomap(EigenMap):
+    r"""Isometric mapping: classical scaling of the lengths of shortest paths between rows.
+
+    Each row is joined to its nearest rows; the distance of two rows is the length of the shortest path between them,
+    which follows the surface on which the rows lie. :class:`ClassicalMDS` of these distances gives the coordinates.
+
+    Parameters
+    ----------
+    n_neighbors : an integer in [1, inf) or None, default=5
+        Nearest rows that a row is joined to; None with `radius`.
+    radius : a number in [0, inf) or None, default=None
+        A row is joined to all rows within this distance, in the place of `n_neighbors`.
+    n_components : an integer in [1, inf), default=2
+        Coordinates of a row.
+    eigen_solver : one of 'auto', 'arpack', 'dense', default='auto'
+        Lanczos' method, or a dense decomposition; 'auto' takes the second up to 200 rows.
+    tol : a number in [0, inf), default=0
+        Of Lanczos' method; 0 means machine precision.
+    max_iter : an integer in [1, inf) or None, default=None
+        Most iterations of Lanczos' method.
+    path_method : one of 'auto', 'FW', 'D', default='auto'
+        How shortest paths are found: by Floyd and Warshall's method or by Dijkstra's; 'auto' chooses by size.
+    neighbors_algorithm : one of 'auto', 'brute', 'kd_tree', 'ball_tree', default='auto'
+        Has no effect: the search is exact in any case.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+    metric : a string or a callable, default='minkowski'
+        The distance between rows, or ``"precomputed"``.
+    p : a number in [1, inf), default=2
+        Of Minkowski's metric.
+    metric_params : a dictionary or None, default=None
+        Further arguments of the metric.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The coordinates. The entry of largest magnitude of each column is positive.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Of the centred squared distances, falling.
+    dist_matrix_ : ndarray of shape (n_samples, n_samples)
+        Lengths of shortest paths.
+    X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The rows.
+    history_ : dict of ndarray
+        ``objective``, the reconstruction error.
+    certificate_ : Certificate
+        ``"residual"`` of the eigenvectors.
+    converged_, n_iter_, n_features_in_, feature_names_in_
+        As every estimator has them.
+
+    Notes
+    -----
+    Memory 24 n^2 bytes. Shortest paths take O(n^2 (k + log n)). A graph that is not connected is joined by the shortest
+    edges between its parts, with a warning that says how many parts there are. A new row reaches the others through its
+    nearest rows.
+
+    References
+    ----------
+    J. Tenenbaum, V. de Silva and J. Langford, A global geometric framework for nonlinear dimensionality reduction,
+    2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.manifold import Isomap
+    >>> angle = np.linspace(0, 4, 100)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> Y = Isomap(n_components=1).fit_transform(X)[:, 0]
+    >>> bool(abs(np.corrcoef(Y, angle)[0, 1]) > 0.9999)
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_neighbors": Integer(1) | Nothing(),
+        "radius": Real(0) | Nothing(),
+        "n_components": Integer(1),
+        "eigen_solver": Choice("auto", "arpack", "dense"),
+        "tol": Real(0),
+        "max_iter": Integer(1) | Nothing(),
+        "path_method": Choice("auto", "FW", "D"),
+        "neighbors_algorithm": Choice("auto", "brute", "kd_tree", "ball_tree"),
+        "n_jobs": Integer() | Nothing(),
+        "metric": Text() | Function(),
+        "p": Real(1),
+        "metric_params": Parameters() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int | None = 5,
+        radius: float | None = None,
+        n_components: int = 2,
+        eigen_solver: str = "auto",
+        tol: float = 0,
+        max_iter: int | None = None,
+        path_method: str = "auto",
+        neighbors_algorithm: str = "auto",
+        n_jobs: int | None = None,
+        metric: Any = "minkowski",
+        p: float = 2,
+        metric_params: dict[str, Any] | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.n_components = n_components
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.path_method = path_method
+        self.neighbors_algorithm = neighbors_algorithm
+        self.n_jobs = n_jobs
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "Isomap":
+        """Find the coordinates.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or (n_samples, n_samples) with
+            ``metric="precomputed"``
+            Rows, or distances; sparse ones are a graph of neighbours.
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        self : Isomap
+        """
+        if (self.n_neighbors is None) == (self.radius is None):
+            message = (
+                f"Isomap: Both n_neighbors and radius are provided, or neither: got n_neighbors={self.n_neighbors} and "
+                f"radius={self.radius}. Use Isomap(radius=1.0, n_neighbors=None) for neighbours within a distance."
+            )
+            raise ParameterError(message)
+        source = self._open(X, accept_sparse="csr")
+        rows = source.whole()
+        n = rows.shape[0]
+        if self.n_neighbors is not None:
+            check_neighbours("Isomap", self.n_neighbors, n)
+        require_memory("Isomap", 24.0 * n * n, f"the {n} x {n} lengths of shortest paths", "give fewer rows")
+        paths = shortest_path(self._join(rows), method=self.path_method, directed=False)
+        dtype = source.host_dtype
+        known = {"dist_matrix_": paths.astype(dtype, copy=False), "X_fit_": rows.copy()}
+        find = partial(_decompose, paths, self.n_components, self.eigen_solver, self.tol, self.max_iter)
+        solve = solve_at_once(find, lambda state: float(state.extra[-1]), STATEMENT)
+        outcome = self._drive(solve, source, fitted=partial(self._describe, dtype=dtype), attributes=known)
+        self._conclude(outcome)
+        return self
+
+    def _join(self, rows: Rows) -> csr_array:
+        """Return the graph of neighbours, connected."""
+        given = self.metric == "precomputed"
+        options = {"own": True, "metric": self.metric, "p": self.p, "parameters": self.metric_params}
+        if self.n_neighbors is not None:
+            distances, indices = find_neighbours(rows, rows, self.n_neighbors, threads=self._threads(), **options)
+        else:
+            distances, indices = find_within(rows, rows, self.radius or 0.0, **options)
+        graph = make_graph(distances, indices, rows.shape[0])
+        if given and issparse(rows) and (count := connected_components(graph, directed=False)[0]) > 1:
+            message = (
+                f"Isomap: The number of connected components of the neighbors graph is {count} > 1. The graph cannot "
+                f"be completed with metric='precomputed'. Raise the number of neighbors, or give all distances."
+            )
+            raise DataError(message)
+
+        def between(first: Array, second: Array) -> Array:
+            if given:
+                return rows[np.ix_(first, second)]
+            if is_euclidean(self.metric, self.p, self.metric_params):
+                return pairwise_distances(rows[first], rows[second])
+            more = ({"p": self.p} if self.metric == "minkowski" else {}) | (self.metric_params or {})
+            return pairwise_distances(rows[first], rows[second], metric=self.metric, **more)
+
+        return connect_parts("Isomap", graph, between)
+
+    @property
+    def nbrs_(self) -> Any:
+        """scikit-learn's search for neighbours, fitted to the rows."""
+        check_is_fitted(self)
+        from sklearn.neighbors import NearestNeighbors
+
+        options = {"metric": self.metric, "p": self.p, "metric_params": self.metric_params}
+        return NearestNeighbors(n_neighbors=self.n_neighbors, radius=self.radius, **options).fit(self.X_fit_)
+
+    def _describe(self, state: EigenMapState, dtype: Any) -> dict[str, Any]:
+        return {
+            "embedding_": state.embedding.astype(dtype),
+            "eigenvalues_": state.values.astype(dtype),
+            "_square_means": state.extra[:-1],
+            "_error": float(state.extra[-1]),
+            "_directions": state.embedding / np.where(state.values > 0, state.values, np.inf),
+        }
+
+    def transform(self, X: Any) -> Array:
+        """Place rows: the shortest paths from them lead through their nearest rows of the fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features), or (m, n_samples) with ``metric="precomputed"``
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+        """
+        check_is_fitted(self)
+        rows = check_new_rows(self, X, accept_sparse="csr")
+        options = {"own": False, "metric": self.metric, "p": self.p, "parameters": self.metric_params}
+        if self.n_neighbors is not None:
+            distances, indices = find_neighbours(
+                rows, self.X_fit_, self.n_neighbors, threads=self._threads(), **options
+            )
+        else:
+            distances, indices = find_within(rows, self.X_fit_, self.radius or 0.0, **options)
+        paths = np.empty((rows.shape[0], len(self.embedding_)))
+        for row in range(len(paths)):
+            paths[row] = np.min(self.dist_matrix_[indices[row]] + distances[row][:, None], axis=0, initial=np.inf)
+        if not np.isfinite(paths).all():
+            message = f"Isomap: a row has no row of the fit within radius={self.radius}; raise radius and fit again."
+            raise DataError(message)
+        return (-0.5 * (paths**2 - self._square_means) @ self._directions).astype(self.embedding_.dtype)
+
+    def reconstruction_error(self) -> float:
+        """Return |B - B_k|_F / n, where B are the centred squared distances and B_k those of the coordinates."""
+        check_is_fitted(self)
+        return self._error
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+
+def _decompose(paths: Array, k: int, solver: str, tol: float, max_iter: int | None) -> EigenMapState:
+    """Return coordinates; ``extra`` has the mean square of each column, and the reconstruction error."""
+    squares = paths**2
+    means = squares.mean(axis=0)
+    B = -0.5 * (squares - means - means[:, None] + means.mean())
+    values, vectors, residual = largest_eigenvectors(B, k, solver=solver, tol=tol, max_iter=max_iter)
+    left = max(0.0, float(np.vdot(B, B)) - float(values @ values))
+    values = np.pad(values, (0, k - len(values)))
+    embedding = np.pad(vectors, ((0, 0), (0, k - vectors.shape[1]))) * np.sqrt(np.maximum(values, 0.0))
+    return EigenMapState(embedding, values, residual, np.append(means, np.sqrt(left) / len(B)))

@@ -1,0 +1,291 @@
+"""Locally linear embedding and its modified, Hessian and tangent-space forms."""
+
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import check_new_rows, fitting
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._solver.neighbours import nearest_rows
+from mercer._types import Array
+from mercer.errors import DataError, ParameterError
+from mercer.manifold._embedding import EigenMap, EigenMapState, smallest_eigenvectors, solve_at_once
+from mercer.manifold._local_weights import (
+    build_hessian,
+    build_modified,
+    build_standard,
+    build_tangent,
+    find_weights,
+)
+from mercer.manifold._neighbour_graph import check_neighbours
+
+__all__ = ["LocallyLinearEmbedding", "locally_linear_embedding"]
+
+STATEMENT = "Largest |M v - lambda v| over the eigenvectors v, relative to the largest entry of the matrix M."
+
+
+class LocallyLinearEmbedding(EigenMap):
+    r"""Locally linear embedding: coordinates in which each row is the same combination of its nearest rows.
+
+    Weights :math:`w_{ij}` of sum one restore each row from its k nearest rows; the coordinates minimise
+
+    .. math:: \sum_i \Big| y_i - \sum_j w_{ij} y_j \Big|^2 \quad \text{subject to} \quad Y^T Y = I, \; 1^T Y = 0,
+
+    and are the eigenvectors of :math:`M = (I - W)^T (I - W)` with the least eigenvalues. Other methods have other
+    matrices M: several weights for each row (``"modified"``), squared second derivatives (``"hessian"``), and
+    coordinates in the tangent plane of each neighbourhood (``"ltsa"``).
+
+    Parameters
+    ----------
+    n_neighbors : an integer in [1, inf), default=5
+        Nearest rows of a row.
+    n_components : an integer in [1, inf), default=2
+        Coordinates of a row.
+    reg : a number in [0, inf), default=0.001
+        Ridge of the weights, times the trace of the local products.
+    eigen_solver : one of 'auto', 'arpack', 'dense', default='auto'
+        Lanczos' method with a factorisation of M, or a dense decomposition; 'auto' takes the second up to 200 rows.
+    tol : a number in [0, inf), default=1e-06
+        Of Lanczos' method.
+    max_iter : an integer in [1, inf), default=100
+        Most iterations of Lanczos' method.
+    method : one of 'standard', 'hessian', 'modified', 'ltsa', default='standard'
+        The matrix M.
+    hessian_tol : a number in [0, inf), default=0.0001
+        Of ``method="hessian"``: sums below this are not divided by.
+    modified_tol : a number in [0, inf), default=1e-12
+        Of ``method="modified"``: a reflection shorter than this is left out.
+    neighbors_algorithm : one of 'auto', 'brute', 'kd_tree', 'ball_tree', default='auto'
+        Has no effect: the search is exact in any case.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Has no effect: the first vector of Lanczos' method is always the same.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        The coordinates: orthonormal columns. The entry of largest magnitude of each is positive.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Of M, rising.
+    reconstruction_error_ : float
+        Their sum.
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        The rows.
+    history_ : dict of ndarray
+        ``objective``, the reconstruction error.
+    certificate_ : Certificate
+        ``"residual"`` of the eigenvectors.
+    converged_, n_iter_, n_features_in_, feature_names_in_
+        As every estimator has them.
+
+    Notes
+    -----
+    The search for neighbours, O(n k^3) for the weights, and a sparse factorisation. A new row gets the coordinates of
+    its nearest rows, combined by the weights that restore it. ``method="hessian"`` takes the quadratic functions alone,
+    as Donoho and Grimes do; scikit-learn adds all functions orthogonal to these.
+
+    References
+    ----------
+    S. Roweis and L. Saul, Nonlinear dimensionality reduction by locally linear embedding, 2000. D. Donoho and C.
+    Grimes, Hessian eigenmaps, 2003. Z. Zhang and J. Wang, MLLE: modified locally linear embedding using multiple
+    weights, 2006. Z. Zhang and H. Zha, Principal manifolds via local tangent space alignment, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.manifold import LocallyLinearEmbedding
+    >>> angle = np.linspace(0, 4, 100)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> Y = LocallyLinearEmbedding(n_components=1, method="ltsa").fit_transform(X)[:, 0]
+    >>> bool(abs(np.corrcoef(Y, angle)[0, 1]) > 0.999)
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_neighbors": Integer(1),
+        "n_components": Integer(1),
+        "reg": Real(0),
+        "eigen_solver": Choice("auto", "arpack", "dense"),
+        "tol": Real(0),
+        "max_iter": Integer(1),
+        "method": Choice("standard", "hessian", "modified", "ltsa"),
+        "hessian_tol": Real(0),
+        "modified_tol": Real(0),
+        "neighbors_algorithm": Choice("auto", "brute", "kd_tree", "ball_tree"),
+        "random_state": Seed(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    _law_exceptions: ClassVar[dict[str, str]] = EigenMap._law_exceptions | {
+        "row order": "rows in separate clusters make several eigenvalues of zero, whose vectors may be rotated"
+    }
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 5,
+        n_components: int = 2,
+        reg: float = 1e-3,
+        eigen_solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 100,
+        method: str = "standard",
+        hessian_tol: float = 1e-4,
+        modified_tol: float = 1e-12,
+        neighbors_algorithm: str = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.reg = reg
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.method = method
+        self.hessian_tol = hessian_tol
+        self.modified_tol = modified_tol
+        self.neighbors_algorithm = neighbors_algorithm
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "LocallyLinearEmbedding":
+        """Find the coordinates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        self : LocallyLinearEmbedding
+        """
+        source = self._open(X)
+        rows = source.whole()
+        if self.n_components > rows.shape[1]:
+            message = (
+                f"LocallyLinearEmbedding: output dimension must be less than or equal to input dimension: n_components "
+                f"is {self.n_components} and n_features = {rows.shape[1]}. Lower n_components."
+            )
+            raise ParameterError(message)
+        check_neighbours("LocallyLinearEmbedding", self.n_neighbors, rows.shape[0])
+        wide = np.ascontiguousarray(rows, dtype=np.float64)
+        dtype = source.host_dtype
+        known = {"X_fit_": rows.copy()}
+        solve = solve_at_once(partial(self._find, wide), lambda state: float(state.values.sum()), STATEMENT)
+        outcome = self._drive(solve, source, fitted=partial(self._describe, dtype=dtype), attributes=known)
+        self._conclude(outcome)
+        return self
+
+    def _find(self, X: Array) -> EigenMapState:
+        """Build M, and find its eigenvectors of least eigenvalues beside the constant one."""
+        k, q = self.n_neighbors, self.n_components
+        indices = nearest_rows(X, X, k, leave_out_self=True, threads=self._threads())[1]
+        builders = {
+            "standard": lambda: build_standard(X, indices, self.reg),
+            "hessian": lambda: build_hessian(X, indices, q, self.hessian_tol),
+            "modified": lambda: build_modified(X, indices, q, self.modified_tol),
+            "ltsa": lambda: build_tangent(X, indices, q),
+        }
+        M = builders[self.method]()
+        try:
+            values, vectors, residual = smallest_eigenvectors(
+                M, q + 1, solver=self.eigen_solver, tol=self.tol, max_iter=self.max_iter
+            )
+        except RuntimeError as error:
+            message = (
+                f"LocallyLinearEmbedding: Error in determining null-space with ARPACK: the matrix is singular "
+                f"({error}). Use eigen_solver='dense', or raise n_neighbors or reg."
+            )
+            raise DataError(message) from error
+        return EigenMapState(vectors[:, 1 : q + 1], values[1 : q + 1], residual)
+
+    def _describe(self, state: EigenMapState, dtype: Any) -> dict[str, Any]:
+        return {
+            "embedding_": state.embedding.astype(dtype),
+            "eigenvalues_": state.values.astype(dtype),
+            "reconstruction_error_": float(state.values.sum()),
+        }
+
+    def transform(self, X: Any) -> Array:
+        """Place rows by the weights that restore them from their nearest rows of the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, n_features)
+            Rows; one that equals a row of the fit gets its coordinates.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+        """
+        check_is_fitted(self)
+        rows = np.ascontiguousarray(check_new_rows(self, X), dtype=np.float64)
+        fitted = np.ascontiguousarray(self.X_fit_, dtype=np.float64)
+        distances, indices = nearest_rows(rows, fitted, self.n_neighbors, threads=self._threads())
+        weights = find_weights(rows, fitted, indices, self.reg)
+        same = distances[:, 0] == 0
+        weights[same] = np.arange(self.n_neighbors) == 0
+        placed = np.einsum("nk,nkq->nq", weights, self.embedding_[indices].astype(np.float64))
+        return placed.astype(self.embedding_.dtype)
+
+
+def locally_linear_embedding(
+    X: Any,
+    *,
+    n_neighbors: int,
+    n_components: int,
+    reg: float = 1e-3,
+    eigen_solver: str = "auto",
+    tol: float = 1e-6,
+    max_iter: int = 100,
+    method: str = "standard",
+    hessian_tol: float = 1e-4,
+    modified_tol: float = 1e-12,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> tuple[Array, float]:
+    """Compute a locally linear embedding of rows; see :class:`LocallyLinearEmbedding`.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    n_neighbors, n_components, reg, eigen_solver, tol, max_iter, method, hessian_tol, modified_tol, random_state, n_jobs
+        As the class has them.
+
+    Returns
+    -------
+    embedding : ndarray of shape (n_samples, n_components)
+    error : float
+        The reconstruction error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.manifold import locally_linear_embedding
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> locally_linear_embedding(X, n_neighbors=6, n_components=2)[0].shape
+    (50, 2)
+    """
+    model = LocallyLinearEmbedding(
+        n_neighbors=n_neighbors,
+        n_components=n_components,
+        reg=reg,
+        eigen_solver=eigen_solver,
+        tol=tol,
+        max_iter=max_iter,
+        method=method,
+        hessian_tol=hessian_tol,
+        modified_tol=modified_tol,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    ).fit(X)
+    return model.embedding_, model.reconstruction_error_

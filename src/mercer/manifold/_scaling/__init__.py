@@ -1,0 +1,1 @@
+"""Multidimensional scaling: maps whose distances are those given, classical, metric and non-metric."""

@@ -1,0 +1,52 @@
+"""Dissimilarities between all pairs of rows: given ones are checked, others are computed."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer._source.memory import require_memory
+from mercer._types import Array
+from mercer.errors import DataError
+
+__all__ = ["check_dissimilarities", "compute_dissimilarities"]
+
+
+def check_dissimilarities(subject: str, matrix: Array) -> Array:
+    """Return dissimilarities in float64, symmetric; raise if they cannot be such."""
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        message = (
+            f"{subject}: array must be 2-dimensional and square: dissimilarities have one row and column per thing; "
+            f"got shape {matrix.shape}. Give distances between all pairs."
+        )
+        raise DataError(message)
+    D = np.asarray(matrix, dtype=np.float64)
+    largest = float(np.abs(D).max(initial=0.0))
+    if not np.allclose(D, D.T, rtol=0.0, atol=1e-10 * max(largest, 1e-300)):
+        gap = float(np.abs(D - D.T).max())
+        message = (
+            f"{subject}: Array must be symmetric: dissimilarities of i with j and of j with i differ by up to "
+            f"{gap:.3g}. Give 0.5 * (D + D.T) if that is meant."
+        )
+        raise DataError(message)
+    if D.size and D.min() < 0:
+        message = (
+            f"{subject}: dissimilarities must not be negative; got {D.min():.3g}. Give distances, such as "
+            f"1 - similarity, not similarities."
+        )
+        raise DataError(message)
+    return D
+
+
+def compute_dissimilarities(subject: str, rows: Array, metric: Any, parameters: Any, others: Array = None) -> Array:
+    """Return the distances between all pairs of rows, or between rows and others."""
+    n, m = rows.shape[0], (rows if others is None else others).shape[0]
+    require_memory(subject, 24.0 * n * m, f"the {n} x {m} dissimilarities", "give fewer rows")
+    from sklearn.metrics import pairwise_distances
+
+    options = parameters or {}
+    D = pairwise_distances(rows, others, metric=metric, **options)
+    if others is None:
+        # Rounding may differ between the two triangles.
+        D = 0.5 * (D + D.T)
+        np.fill_diagonal(D, 0.0)
+    return np.asarray(D, dtype=np.float64)

@@ -1,0 +1,163 @@
+"""Stress majorisation (SMACOF): each step moves all points to the minimum of a quadratic upper bound of the stress.
+
+With distances d_ij of the points X and disparities delta_ij, the raw stress is sum_{i<j} (d_ij - delta_ij)^2. Guttman's
+transform X <- B(X) X / n, with B_ij = -delta_ij / d_ij off the diagonal and rows that sum to zero, never raises it.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from mercer._plain import plain
+from mercer._solver import Certificate, Dense, Step
+from mercer._source.threads import run_numbered
+from mercer._types import Array
+
+__all__ = ["Ranking", "ScalingState", "Stress", "certify", "majorise", "measure_stress"]
+
+# Values of a tile: 2**15 float64 are 256 KiB, so that the few arrays of a tile stay in a second-level cache.
+_TILE = 2**15
+STATEMENT = "Length of one more step of Guttman's transform, relative to the length of all coordinates."
+
+
+@plain
+@dataclass(frozen=True)
+class ScalingState:
+    """Points, their raw stress, the sum of their squared distances, the relative length of the next move, and steps.
+
+    Before the first step the stress is infinite.
+    """
+
+    points: Array
+    stress: float
+    squares: float
+    move: float
+    steps: int = 0
+    converged: bool = False
+
+    def improves_on(self, other: "ScalingState") -> bool:
+        """Return whether the stress is lower by more than rounding."""
+        return self.stress < other.stress * (1.0 - 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class Stress:
+    """The stress of points for given dissimilarities, in tiles of rows that fit a cache."""
+
+    dissimilarities: Array
+    threads: int = 1
+
+    def step(self, points: Array, targets: Array) -> tuple[Array, float, float]:
+        """Return Guttman's transform of points, their raw stress, and the sum of their squared distances."""
+        n = len(points)
+        height = max(1, _TILE // n)
+        columns = np.ascontiguousarray(points.T)
+        moved, sums = np.empty_like(points), np.empty((-(-n // height), 2))
+
+        def work(number: int) -> None:
+            rows = slice(number * height, min(n, (number + 1) * height))
+            distances, wanted = _distances(columns, rows), targets[rows]
+            gaps = distances - wanted
+            sums[number] = np.vdot(gaps, gaps), np.vdot(distances, distances)
+            # Points that coincide have no direction to move in: any unit vector is a subgradient, and zero is taken.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(distances > 0, wanted / distances, 0.0)
+            moved[rows] = ratio.sum(axis=1)[:, None] * points[rows] - ratio @ points
+
+        run_numbered(work, len(sums), self.threads)
+        stress, squares = sums.sum(axis=0)
+        # Each pair was counted twice.
+        return moved / n, float(stress) / 2.0, float(squares) / 2.0
+
+    def distances(self, points: Array) -> Array:
+        """Return the distances between all pairs of points."""
+        return _distances(np.ascontiguousarray(points.T), slice(None))
+
+
+def _distances(columns: Array, rows: slice) -> Array:
+    """Return distances from some points to all, by differences: nothing cancels."""
+    total = np.zeros((columns[0][rows].shape[0], columns.shape[1]))
+    for column in columns:
+        gaps = column[rows, None] - column[None, :]
+        total += gaps * gaps
+    return np.sqrt(total)
+
+
+class Ranking:
+    """Disparities that keep the order of the dissimilarities: the monotone regression of distances on them."""
+
+    def __init__(self, dissimilarities: Array) -> None:
+        n = len(dissimilarities)
+        self.upper = np.triu_indices(n, 1)
+        values = dissimilarities[self.upper]
+        # As in scikit-learn, a dissimilarity of zero is a missing one.
+        self.known = np.flatnonzero(values)
+        # Equal dissimilarities get equal disparities: they are one observation with their number as weight.
+        _, self.group, self.counts = np.unique(values[self.known], return_inverse=True, return_counts=True)
+        self.n, self.values = n, values[self.known]
+
+    def disparities(self, distances: Array) -> Array:
+        """Return disparities, scaled so that their squares sum to the number of pairs."""
+        sums = np.bincount(self.group, distances[self.upper][self.known], len(self.counts))
+        fitted = isotonic_regression(sums / self.counts, weights=self.counts.astype(float)).x
+        return self.spread(fitted[self.group])
+
+    def first(self) -> Array:
+        """Return the dissimilarities themselves, scaled as disparities are."""
+        return self.spread(self.values)
+
+    def spread(self, values: Array) -> Array:
+        """Return a symmetric matrix of the values of the known pairs, scaled."""
+        squares = float(values @ values)
+        scale = np.sqrt(self.n * (self.n - 1) / 2 / squares) if squares > 0 else 1.0
+        flat = np.zeros(len(self.upper[0]))
+        flat[self.known] = scale * values
+        matrix = np.zeros((self.n, self.n))
+        matrix[self.upper] = flat
+        return matrix + matrix.T
+
+
+def majorise(stress: Stress, run: ScalingState, *, metric: bool, max_iter: int, eps: float) -> Any:
+    """Minimise the stress from the points of a run; a step is one transform of all points. Returns the last run."""
+    ranking = None if metric else Ranking(stress.dissimilarities)
+    targets = stress.dissimilarities
+    if ranking is not None:
+        targets = ranking.first() if run.steps == 0 else ranking.disparities(stress.distances(run.points))
+    following = (yield Dense(partial(stress.step, run.points, targets)))[0]
+    while run.steps < max_iter and not run.converged:
+        before, points = run.stress, following
+        if ranking is None:
+            following, value, squares = yield Dense(partial(stress.step, points, targets))
+        else:
+            # The stress counts against the disparities that the points were moved towards; the next move has new ones.
+            _, value, squares = yield Dense(partial(stress.step, points, targets))
+            distances = yield Dense(partial(stress.distances, points))
+            targets = yield Dense(partial(ranking.disparities, distances))
+            following = (yield Dense(partial(stress.step, points, targets)))[0]
+        change = (before - value) / squares if squares > 0 else 0.0
+        converged = bool(np.isfinite(before) and change < eps)
+        run = ScalingState(points, value, squares, _measure_move(points, following), run.steps + 1, converged)
+        yield Step(value, run, certify(run, eps))
+    return run
+
+
+def _measure_move(points: Array, following: Array) -> float:
+    centred = points - points.mean(axis=0)
+    size = float(np.linalg.norm(centred))
+    return float(np.linalg.norm(following - following.mean(axis=0) - centred)) / size if size > 0 else 0.0
+
+
+def certify(state: ScalingState, eps: float) -> Certificate:
+    # For metric scaling the stress falls by at least n |step|^2, and the sum of squared distances is n |X|^2: a fall
+    # below eps means a step below root eps.
+    return Certificate.of("fixed point", state.move, float(np.sqrt(eps)), STATEMENT)
+
+
+def measure_stress(state: ScalingState, normalized: bool) -> float:
+    """Return the stress, raw or as Kruskal's stress-1: the root of its share of the sum of squared distances."""
+    if not normalized:
+        return state.stress
+    return float(np.sqrt(state.stress / state.squares)) if state.squares > 0 else 0.0

@@ -1,0 +1,145 @@
+"""Isomap, locally linear and spectral embeddings: curves unrolled, scikit-learn's numbers, new rows, broken graphs."""
+
+import numpy as np
+import pytest
+import sklearn.manifold
+from scipy.spatial.distance import pdist
+from scipy.stats import spearmanr
+from sklearn.datasets import make_s_curve
+
+from mercer.manifold import (
+    Isomap,
+    LocallyLinearEmbedding,
+    SpectralEmbedding,
+    compare_maps,
+    continuity,
+    locally_linear_embedding,
+    neighborhood_recall,
+    spectral_embedding,
+    trustworthiness,
+)
+
+S, T = make_s_curve(300, random_state=0)
+
+
+def arc(n=120):
+    angle = np.linspace(0, 4, n)
+    return np.column_stack([np.cos(angle), np.sin(angle)]), angle
+
+
+def same_up_to_sign(first, second, tolerance):
+    signs = np.sign(np.sum(first * second, axis=0))
+    np.testing.assert_allclose(first * signs, second, atol=tolerance)
+
+
+def test_shortest_paths_along_an_arc_are_its_lengths():
+    X, angle = arc()
+    model = Isomap(n_neighbors=2, n_components=1).fit(X)
+    np.testing.assert_allclose(model.dist_matrix_, np.abs(angle[:, None] - angle[None]), rtol=1e-3)
+    assert abs(np.corrcoef(model.embedding_[:, 0], angle)[0, 1]) > 0.99999
+
+
+def test_isomap_is_scikit_learns_also_for_new_rows():
+    theirs, ours = sklearn.manifold.Isomap(n_neighbors=8).fit(S[:250]), Isomap(n_neighbors=8).fit(S[:250])
+    np.testing.assert_allclose(ours.dist_matrix_, theirs.dist_matrix_, atol=1e-10)
+    same_up_to_sign(ours.embedding_, theirs.embedding_, 1e-6)
+    same_up_to_sign(ours.transform(S[250:]), theirs.transform(S[250:]), 1e-6)
+    np.testing.assert_allclose(ours.transform(S[:250]), ours.embedding_, atol=1e-8)
+    assert ours.reconstruction_error() == pytest.approx(theirs.reconstruction_error())
+
+
+@pytest.mark.parametrize("method", ["standard", "modified", "ltsa"])
+@pytest.mark.parametrize("solver", ["dense", "arpack"])
+def test_locally_linear_embeddings_are_scikit_learns(method, solver):
+    options = {"n_neighbors": 12, "n_components": 2, "method": method, "eigen_solver": solver, "tol": 0.0}
+    ours, error = locally_linear_embedding(S, **options)
+    theirs, expected = sklearn.manifold.locally_linear_embedding(S, **options, random_state=0)
+    assert error == pytest.approx(expected, rel=1e-3, abs=1e-10)
+    # Eigenvectors of two close eigenvalues may be mixed by rounding: their span is compared.
+    spans = np.linalg.svd(ours.T @ theirs, compute_uv=False)
+    np.testing.assert_allclose(spans, 1.0, atol=1e-4)
+
+
+def test_second_derivatives_of_a_developable_surface_vanish_in_its_coordinates():
+    """The Hessian form keeps the plane of the two true coordinates of the S-curve: its length and its width."""
+    points = LocallyLinearEmbedding(n_neighbors=14, method="hessian").fit_transform(S)
+    columns = np.column_stack([np.ones(len(S)), points])
+    for truth in (T, S[:, 1]):
+        left = truth - columns @ np.linalg.lstsq(columns, truth, rcond=None)[0]
+        assert np.sum(left**2) < 0.02 * np.sum((truth - truth.mean()) ** 2)
+
+
+def test_locally_linear_places_of_new_rows_are_combinations_of_their_neighbours():
+    theirs = sklearn.manifold.LocallyLinearEmbedding(n_neighbors=10, eigen_solver="dense").fit(S[:250])
+    ours = LocallyLinearEmbedding(n_neighbors=10, eigen_solver="dense").fit(S[:250])
+    same_up_to_sign(ours.transform(S[250:]), theirs.transform(S[250:]), 1e-8)
+    np.testing.assert_array_equal(ours.transform(S[:250]), ours.embedding_)
+
+
+@pytest.mark.parametrize("options", [{"n_neighbors": 15}, {"affinity": "rbf", "gamma": 2.0}])
+def test_spectral_embedding_is_scikit_learns_and_extends_to_new_rows(options):
+    theirs = sklearn.manifold.SpectralEmbedding(2, random_state=0, **options).fit(S)
+    ours = SpectralEmbedding(2, **options).fit(S)
+    same_up_to_sign(ours.embedding_, theirs.embedding_, 1e-7)
+    np.testing.assert_allclose(ours.transform(S), ours.embedding_, atol=1e-8)
+    new = SpectralEmbedding(2, **options).fit(S[:299]).transform(S[299:])
+    assert np.abs(new).max() <= 1.2 * np.abs(ours.embedding_).max()
+    same_up_to_sign(spectral_embedding(ours.affinity_matrix_, n_components=2), theirs.embedding_, 1e-7)
+
+
+def test_the_eigenvectors_of_a_path_are_cosines():
+    n = 30
+    path = np.diag(np.ones(n - 1), 1) + np.diag(np.ones(n - 1), -1)
+    first = spectral_embedding(path, n_components=1, norm_laplacian=False)[:, 0]
+    expected = np.cos(np.pi * (np.arange(n) + 0.5) / n)
+    np.testing.assert_allclose(np.abs(first), np.abs(expected) / np.linalg.norm(expected), atol=1e-8)
+
+
+def test_a_graph_in_parts_is_joined_with_a_sentence():
+    X = np.vstack([arc(40)[0], arc(40)[0] + 100.0])
+    with pytest.warns(UserWarning, match=r"components of the neighbors graph is 2 > 1.*Raise n_neighbors"):
+        assert np.isfinite(Isomap(n_neighbors=4).fit(X).dist_matrix_).all()
+    with pytest.warns(UserWarning, match="it has 2 parts. Raise n_neighbors"):
+        SpectralEmbedding(n_neighbors=4).fit(X)
+
+
+def test_duplicates_of_all_rows_are_mapped_together():
+    X = np.repeat(arc(40)[0], 2, axis=0)
+    points = Isomap(n_neighbors=5, n_components=1).fit_transform(X)
+    np.testing.assert_allclose(points[::2], points[1::2], atol=1e-6)
+
+
+def test_measures_are_scikit_learns_and_count_what_they_say():
+    maps = {"isomap": Isomap(n_neighbors=8).fit_transform(S), "first columns": S[:, :2]}
+    for points in maps.values():
+        assert trustworthiness(S, points) == pytest.approx(sklearn.manifold.trustworthiness(S, points), abs=1e-12)
+        assert continuity(S, points) == pytest.approx(trustworthiness(points, S), abs=1e-12)
+    D, E = (np.linalg.norm(table[:, None] - table[None], axis=2) for table in (S, maps["isomap"]))
+    np.fill_diagonal(D, np.inf)
+    np.fill_diagonal(E, np.inf)
+    shared = [len(set(np.argsort(D[i])[:5]) & set(np.argsort(E[i])[:5])) / 5 for i in range(len(S))]
+    assert neighborhood_recall(S, maps["isomap"]) == pytest.approx(np.mean(shared))
+    table = compare_maps(S, maps)
+    assert list(table) == ["isomap", "first columns"]
+    assert table["isomap"]["trustworthiness"] == trustworthiness(S, maps["isomap"])
+    correlation = spearmanr(pdist(S), pdist(maps["isomap"])).statistic
+    assert table["isomap"]["distance_correlation"] == pytest.approx(correlation)
+
+
+def test_too_many_neighbours_and_wrong_shapes_are_refused_with_the_cure():
+    X = arc(10)[0]
+    for model in (Isomap(n_neighbors=10), LocallyLinearEmbedding(n_neighbors=10)):
+        with pytest.raises(ValueError, match=r"n_samples = 10, n_neighbors = 10; lower n_neighbors"):
+            model.fit(X)
+    with pytest.raises(ValueError, match="Both n_neighbors and radius"):
+        Isomap(radius=1.0).fit(X)
+    with pytest.raises(ValueError, match="n_neighbors must be greater than"):
+        LocallyLinearEmbedding(n_neighbors=4, method="hessian").fit(X)
+    with pytest.raises(ValueError, match="less than n_samples / 2"):
+        trustworthiness(X, X, n_neighbors=5)
+    with pytest.raises(ValueError, match="one point per row, 10; got 9"):
+        continuity(X, X[:9], n_neighbors=2)
+    with pytest.raises(ValueError, match="affinities must not be negative"):
+        spectral_embedding(-np.ones((4, 4)))
+    with pytest.raises(ValueError, match="at least one map"):
+        compare_maps(X, {})
