@@ -31,7 +31,13 @@ def make_counts(scale: float, rows: int, columns: int) -> dict[str, np.ndarray]:
     shares = random.dirichlet(np.full(COMPONENTS, 0.1), rows)
     parts = [random.multinomial(100, shares[row] @ topics) for row in range(rows)]
     X = csr_array(np.array(parts, dtype=np.float64))
-    return {"data": X.data, "indices": X.indices, "indptr": X.indptr, "width": np.array(columns)}
+    return {
+        "data": X.data,
+        "indices": X.indices,
+        "indptr": X.indptr,
+        "width": np.array(columns),
+        "X_test": np.zeros((1, 1)),
+    }
 
 
 def read_counts(data: Data) -> csr_array:
