@@ -41,7 +41,7 @@ def make_counts(scale: float, rows: int, columns: int) -> dict[str, np.ndarray]:
 
 
 def read_counts(data: Data) -> csr_array:
-    shape = (len(data["indptr"]) - 1, int(data["width"]))
+    shape = (len(data["indptr"]) - 1, int(np.ravel(data["width"])[0]))
     return csr_array((data["data"], data["indices"], data["indptr"]), shape=shape)
 
 
