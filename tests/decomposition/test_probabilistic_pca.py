@@ -74,6 +74,16 @@ def test_the_m_step_is_a_maximum_with_missing_entries():
             assert other.score(rows) < best
 
 
+def test_weights_are_repetitions_for_both_methods():
+    weight = np.random.default_rng(1).integers(0, 3, 300)
+    rows = X.copy()
+    rows[::4, 1] = np.nan
+    for table, settings in ((X, {}), (rows, {"tol": 1e-12, "max_iter": 5000})):
+        weighted = ProbabilisticPCA(1, random_state=0, **settings).fit(table, sample_weight=weight)
+        repeated = ProbabilisticPCA(1, random_state=0, **settings).fit(np.repeat(table, weight, axis=0))
+        np.testing.assert_allclose(weighted.get_covariance(), repeated.get_covariance(), atol=1e-6)
+
+
 def test_it_is_a_density_and_its_samples_follow_it():
     model = ProbabilisticPCA(2).fit(X)
     assert isinstance(model, Density)

@@ -175,7 +175,11 @@ SETTINGS = {
     "NMF": [{"n_components": 3}, {"n_components": 3, "solver": "mu", "beta_loss": "kullback-leibler", "alpha_W": 0.01}],
     "MiniBatchNMF": [{"n_components": 3, "batch_size": 100}],
     "FactorAnalysis": [{"n_components": 2}, {"n_components": 1, "rotation": "varimax", "tol": 1e-6}],
-    "ProbabilisticPCA": [{"n_components": 2}, {"n_components": 2, "method": "em"}],
+    "ProbabilisticPCA": [{"n_components": 1}],
+    "OnlinePCA": [{"n_components": 2, "learning_rate": 1e-4}],
+    # Of rows without full rank the other maps follow rounding in the directions without variance.
+    "Whitening": [{"method": "zca"}],
+    "RobustPCA": [{}],
     "TruncatedSVD": [{}, {"n_components": 1, "algorithm": "arpack"}],
     "GaussianRandomProjection": [{"n_components": 3}],
     "SparseRandomProjection": [{"n_components": 3, "density": 0.5, "dense_output": True}],

@@ -106,7 +106,6 @@ class Subject:
     def needs_memory(self) -> bool:
         """Whether this setting reaches rows one by one, and so refuses those that are elsewhere."""
         by_rows = self.settings.get("solver") in ("dual", "sag", "saga") or "cv" in self.settings
-        by_rows |= self.name == "ProbabilisticPCA" and self.settings.get("method") == "em"
         by_rows |= self.settings.get("solver") == "lsqr" and self.name != "LinearDiscriminantAnalysis"
         return by_rows or self.settings.get("strategy") == "quantile" or self.settings.get("metric") == "manhattan"
 

@@ -96,6 +96,7 @@ SOLVERS_OF_ONE_PASS = {
     "PCA": {"auto", "full", "covariance_eigh", "randomized", "arpack"},
     "TruncatedSVD": {"auto"},
     "FactorAnalysis": {"auto"},
+    "Whitening": {"auto"},
     "ProbabilisticPCA": {"auto"},
     "Ridge": {"auto", "cholesky", "lbfgs"},
     "IncrementalPCA": {"auto"},

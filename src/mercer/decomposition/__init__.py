@@ -1,5 +1,7 @@
 """Decomposition: principal components, whole, in batches and of kernels; independent components; source separation."""
 
+from mercer.decomposition._applications import denoise, remove_components
+from mercer.decomposition._choice import AxesChoice, choose_n_axes
 from mercer.decomposition._incremental_pca import IncrementalPCA
 from mercer.decomposition._kernel_pca import KernelPCA
 from mercer.decomposition._latent.factor_analysis import FactorAnalysis
@@ -8,6 +10,7 @@ from mercer.decomposition._latent.rotation import rotate_loadings
 from mercer.decomposition._nonnegative.factorization import non_negative_factorization
 from mercer.decomposition._nonnegative.minibatch import MiniBatchNMF
 from mercer.decomposition._nonnegative.nmf import NMF
+from mercer.decomposition._online_pca import OnlinePCA
 from mercer.decomposition._pca import PCA
 from mercer.decomposition._power_iteration import PowerIteration, power_iteration, whitening_matrix
 from mercer.decomposition._reduced_set import ReducedAxes, reduce_axes
@@ -21,18 +24,22 @@ from mercer.decomposition._separation.neuron import SigmoidNeuron, train_neuron
 from mercer.decomposition._separation.pursuit import ProjectionPursuit
 from mercer.decomposition._separation.second_order import SecondOrderSeparation
 from mercer.decomposition._separation.stability import SourceStability, measure_stability
+from mercer.decomposition._robust_pca import RobustPCA
 from mercer.decomposition._truncated_svd import TruncatedSVD
+from mercer.decomposition._whitening import Whitening
 
 __all__ = [
     "ICA",
     "NMF",
     "PCA",
+    "AxesChoice",
     "FactorAnalysis",
     "FastICA",
     "IncrementalPCA",
     "JointDiagonalization",
     "KernelPCA",
     "MiniBatchNMF",
+    "OnlinePCA",
     "PowerIteration",
     "ProbabilisticPCA",
     "ProjectionPursuit",
@@ -52,9 +59,15 @@ __all__ = [
     "measure_stability",
     "natural_gradient",
     "negentropy",
+    "RobustPCA",
+    "TruncatedSVD",
+    "Whitening",
+    "choose_n_axes",
+    "denoise",
     "non_negative_factorization",
     "power_iteration",
     "reduce_axes",
+    "remove_components",
     "rotate_loadings",
     "train_neuron",
     "whitening_matrix",

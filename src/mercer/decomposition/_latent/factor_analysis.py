@@ -71,7 +71,8 @@ class FactorAnalysis(LatentGaussian):
     max_iter : an integer in [1, inf), default=1000
         Most iterations.
     noise_variance_init : an array-like or None, default=None
-        First noise variances, one for each column; None for ones.
+        First noise variances, one for each column; None for half the columns' variances. (scikit-learn starts from
+        ones, and then takes a loud column for a factor.)
     svd_method : one of 'lapack', 'randomized', default='randomized'
         Accepted for scikit-learn's code: eigenvectors of the d x d covariance are exact either way.
     iterated_power : an integer in [0, inf), default=3
@@ -218,9 +219,9 @@ class FactorAnalysis(LatentGaussian):
         outcome = self._drive(partial(self._solve, count, first), source, fitted=fitted, max_steps=self.max_iter)
         self._conclude(outcome)
 
-    def _first_noise(self, d: int) -> np.ndarray:
+    def _first_noise(self, d: int) -> np.ndarray | None:
         if self.noise_variance_init is None:
-            return np.ones(d)
+            return None
         noise = np.array(self.noise_variance_init, dtype=np.float64)
         if noise.shape != (d,) or not (noise > 0).all():
             message = (
@@ -230,7 +231,7 @@ class FactorAnalysis(LatentGaussian):
             raise DataError(message)
         return noise
 
-    def _solve(self, count: int, first: np.ndarray, start: FactorState | None) -> Solver:
+    def _solve(self, count: int, first: np.ndarray | None, start: FactorState | None) -> Solver:
         """Alternate between loadings and noise variances until the log-likelihood rests."""
         moments = yield Moments()
         weight, covariance = moments.weight, moments.scatter / moments.weight
@@ -245,8 +246,11 @@ class FactorAnalysis(LatentGaussian):
             )
             raise DataError(message)
         least = _LEAST * np.maximum(variances, variances.max() * _LEAST)
-        # Steps of psi that a resumed fit takes again are those of the stored noise.
-        state = start or FactorState(weight, np.array(moments.mean), np.empty((0, len(first))), first, np.empty(0))
+        # Half the variance of each column, whatever its unit: with equal noise in all columns a loud one would look
+        # like a factor, and its noise could hardly grow again.
+        noise = np.maximum(variances / 2, least) if first is None else first
+        empty = np.empty((0, len(variances)))
+        state = start or FactorState(weight, np.array(moments.mean), empty, noise, np.empty(0))
         while not state.stopped and len(state.likelihoods) < self.max_iter:
             state = yield from self._iterate(state, covariance, count, least)
             yield Step(state.likelihoods[-1] / weight, state)

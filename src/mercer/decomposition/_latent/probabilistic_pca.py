@@ -228,8 +228,10 @@ class ProbabilisticPCA(LatentGaussian):
                 f"Drop it."
             )
             raise DataError(message)
-        mean = np.nanmean(X, axis=0, dtype=np.float64)
-        variances = np.nanvar(X, axis=0, dtype=np.float64)
+        weight = np.ones(len(X)) if source.weight is None else np.asarray(source.weight, dtype=np.float64)
+        seen = weight @ observed
+        mean = weight @ np.where(observed, X, 0.0) / np.where(seen > 0, seen, 1.0)
+        variances = weight @ np.where(observed, X - mean, 0.0) ** 2 / np.where(seen > 0, seen, 1.0)
         if not np.isfinite(variances).all():
             message = "ProbabilisticPCA: the squares of the rows overflow float64; divide the rows by a constant."
             raise DataError(message)

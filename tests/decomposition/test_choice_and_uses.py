@@ -1,0 +1,114 @@
+"""The number of axes by five rules, rows without noise, artefacts removed, and gross errors parted from low rank."""
+
+import numpy as np
+import pytest
+
+from mercer.decomposition import PCA, RobustPCA, choose_n_axes, denoise, remove_components
+from mercer.discriminant_analysis import LinearDiscriminantAnalysis
+from mercer.errors import DataError, ParameterError
+
+DRAW = np.random.default_rng(0)
+CLEAN = DRAW.normal(size=(300, 3)) @ DRAW.normal(size=(3, 10))
+X = CLEAN + 0.3 * DRAW.normal(size=(300, 10))
+
+
+@pytest.mark.catalogue("PM-05")
+@pytest.mark.parametrize("method", ["minka", "parallel", "cv"])
+def test_three_directions_under_noise_are_counted(method):
+    found = choose_n_axes(X, method=method, random_state=0)
+    assert found.n_axes == 3
+    np.testing.assert_allclose(found.eigenvalues, PCA().fit(X).explained_variance_)
+    assert found.cumulative[-1] == pytest.approx(1.0)
+    assert (np.diff(found.cumulative) >= 0).all()
+
+
+@pytest.mark.catalogue("PM-05")
+def test_the_threshold_is_the_fewest_axes_that_exceed_it():
+    found = choose_n_axes(X, method="threshold", threshold=0.9)
+    assert found.cumulative[found.n_axes - 1] > 0.9 >= found.cumulative[found.n_axes - 2]
+    model = PCA(found.n_axes).fit(X)
+    left = X - model.inverse_transform(model.transform(X))
+    assert found.reconstruction_error[found.n_axes - 1] == pytest.approx((left**2).sum() / 299)
+
+
+def test_the_elbow_is_that_of_the_profile_likelihood():
+    steep = np.random.default_rng(2).normal(size=(500, 6)) * [9.0, 8.5, 8.0, 0.5, 0.4, 0.3]
+    assert choose_n_axes(steep, method="elbow").n_axes == 3
+
+
+def test_independent_columns_have_no_axis_that_stands_out():
+    noise = np.random.default_rng(1).normal(size=(500, 8))
+    assert choose_n_axes(noise, method="parallel", random_state=0).n_axes == 0
+    # Columns of unequal variance are no axes either: permutations keep their variances.
+    assert choose_n_axes(noise * np.arange(1, 9), method="parallel", random_state=0).n_axes <= 1
+
+
+def test_the_held_out_likelihood_is_that_of_the_fold_models():
+    found = choose_n_axes(X, method="cv", n_folds=3, random_state=0)
+    assert found.score.shape == (9,)
+    assert found.score.argmax() == 2
+    with pytest.raises(ParameterError, match="method must be one of"):
+        choose_n_axes(X, method="guess")
+    with pytest.raises(DataError, match="columns are constant"):
+        choose_n_axes(np.ones((5, 3)))
+
+
+@pytest.mark.catalogue("PM-06")
+def test_denoising_lowers_the_error_by_the_share_of_directions_kept():
+    before, after = ((X - CLEAN) ** 2).mean(), ((denoise(X, 3) - CLEAN) ** 2).mean()
+    # Three of ten directions keep their noise.
+    assert after == pytest.approx(0.3 * before, rel=0.15)
+    model = PCA(3).fit(X)
+    by_hand = model.mean_ + sum(np.outer((X - model.mean_) @ axis, axis) for axis in model.components_)
+    np.testing.assert_allclose(denoise(X, 3), by_hand)
+
+
+@pytest.mark.catalogue("PM-06")
+def test_a_planted_blink_is_removed_and_both_parts_sum_to_the_data():
+    shape = DRAW.normal(size=10)
+    strength = 20.0 * (DRAW.uniform(size=300) < 0.1)
+    kept, removed = remove_components(X + np.outer(strength, shape), 0, return_removed=True)
+    np.testing.assert_allclose(kept + removed, X + np.outer(strength, shape))
+    blink = shape / np.linalg.norm(shape)
+    rest = np.eye(10) - np.outer(blink, blink)
+    # What remains is the signal but for its part along the blink.
+    assert np.abs((kept - kept.mean(axis=0)) @ blink).mean() < 0.3
+    assert np.corrcoef((kept @ rest).ravel(), (X @ rest).ravel())[0, 1] > 0.97
+    with pytest.raises(DataError, match=r"integers from 0 to 9; got 10. Count from 0"):
+        remove_components(X, 10)
+
+
+def test_gross_errors_are_parted_from_low_rank_exactly():
+    draw = np.random.default_rng(3)
+    clean = draw.normal(size=(100, 2)) @ draw.normal(size=(2, 30))
+    errors = np.where(draw.uniform(size=clean.shape) < 0.05, 50.0, 0.0)
+    model = RobustPCA(2, tol=1e-5).fit(clean + errors)
+    assert model.converged_
+    assert np.median(np.abs(model.low_rank_ - clean)) < 0.01
+    np.testing.assert_array_equal(np.abs(model.sparse_) > 5, errors > 0)
+    # PCA's axes leave the space of the clean rows, those of the robust one do not.
+    space = np.linalg.svd(clean - clean.mean(axis=0))[2][:2]
+
+    def leaves(axes):
+        return np.linalg.norm(axes - axes @ space.T @ space)
+
+    assert leaves(model.components_) < 0.1
+    assert leaves(PCA(2).fit(clean + errors).components_) > 0.3
+    rows = (clean + errors)[:5]
+    np.testing.assert_allclose(model.transform(rows), (rows - model.mean_) @ model.components_.T)
+
+
+def test_too_many_robust_components_are_refused():
+    with pytest.raises(DataError, match=r"at most min\(n_samples, n_features\) = 10; got 11"):
+        RobustPCA(11).fit(X)
+
+
+@pytest.mark.catalogue("PM-23")
+def test_lda_ignores_a_nuisance_of_high_variance_that_pca_chooses():
+    labels = np.repeat([0, 1], 200)
+    rows = np.column_stack([10.0 * DRAW.normal(size=400), DRAW.normal(size=400) * 0.5 + 2.0 * labels])
+    pca = PCA(1).fit(rows).components_[0]
+    lda = LinearDiscriminantAnalysis(n_components=1).fit(rows, labels).scalings_[:, 0]
+    lda = lda / np.linalg.norm(lda)
+    assert abs(pca[0]) > 0.99
+    assert abs(lda[1]) > 0.99
