@@ -40,17 +40,29 @@ sklearn-suite: build
 		sklearn.cluster.tests.test_dbscan \
 		sklearn.cluster.tests.test_hdbscan \
 		sklearn.cluster.tests.test_hierarchical \
+		sklearn.cross_decomposition.tests.test_pls \
 		sklearn.decomposition.tests.test_pca \
 		sklearn.decomposition.tests.test_fastica \
 		sklearn.decomposition.tests.test_incremental_pca \
 		sklearn.decomposition.tests.test_kernel_pca \
+		sklearn.decomposition.tests.test_truncated_svd \
+		sklearn.decomposition.tests.test_factor_analysis \
+		sklearn.decomposition.tests.test_nmf \
+		sklearn.tests.test_random_projection \
+		sklearn.manifold.tests.test_t_sne \
 		sklearn.tests.test_kernel_ridge \
 		sklearn.tests.test_kernel_approximation \
 		sklearn.ensemble.tests.test_gradient_boosting \
+		sklearn.ensemble.tests.test_iforest \
+		sklearn.covariance.tests.test_robust_covariance \
+		sklearn.covariance.tests.test_elliptic_envelope \
+		sklearn.neighbors.tests.test_lof \
 		sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting \
 		sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints \
 		sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start \
 		sklearn.metrics.cluster.tests.test_unsupervised \
+		sklearn.neural_network.tests.test_mlp \
+		sklearn.neural_network.tests.test_rbm \
 		sklearn.gaussian_process.tests.test_gpr \
 		sklearn.gaussian_process.tests.test_gpc \
 		sklearn.linear_model.tests.test_base \

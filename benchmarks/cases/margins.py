@@ -34,9 +34,12 @@ def strength(data: Data, C: float) -> float:
 
 
 def machines(loss: str, C: float, duals: dict[str, bool], **mercer: Any) -> tuple[Any, ...]:
-    """Mercer, and liblinear's solvers by name: whether they are of the dual."""
+    """Mercer, and liblinear's solvers by name: whether they are of the dual.
+
+    Without a seed, liblinear's order of rows, and with it where it stops, would come from NumPy's global state.
+    """
     peers = [
-        estimators({name: LIBLINEAR}, linear_solution, C=C, loss=loss, dual=dual, max_iter=2000)
+        estimators({name: LIBLINEAR}, linear_solution, C=C, loss=loss, dual=dual, max_iter=2000, random_state=0)
         for name, dual in duals.items()
     ]
     ours = estimators({"mercer": MERCER}, linear_solution, loss=loss, alpha=partial(strength, C=C), **mercer)

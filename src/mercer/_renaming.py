@@ -42,6 +42,8 @@ OLD_NAMES: dict[str, dict[str, OldName]] = {
     "mercer.estimation": {"log_likelihood": OldName("mercer.estimation.data_log_likelihood")},
     "mercer.linear_model": {
         "correlation": OldName("mercer.metrics.correlation"),
+        # model_selection.degrees_of_freedom is of any estimator; this one is the closed form of ridge regression.
+        "effective_degrees_of_freedom": OldName("mercer.linear_model.ridge_degrees_of_freedom"),
         "empirical_error": OldName("mercer.metrics.empirical_error"),
         "expected_in_sample_error": OldName("mercer.theory.expected_in_sample_error"),
         "expected_out_of_sample_error": OldName("mercer.theory.expected_out_of_sample_error"),

@@ -46,7 +46,7 @@ def k_means(n_rows=50_000, n_clusters=8, n_features=16):
         (lambda n: LogisticRegression(max_iter=5, tol=0, n_jobs=1).fit(LONG[:n], SIGNS[:n]), [50_000, 400_000], 1),
         (lambda n: PCA(2, svd_solver="covariance_eigh", n_jobs=1).fit(LONG[:n]), [50_000, 400_000], 1),
         (lambda d: PCA(2, svd_solver="full", n_jobs=1).fit(WIDE[d]), [200, 800], 2),
-        (lambda n: RBF(1.0)(LONG[:n], LONG[:n]), [500, 4000], 2),
+        (lambda n: RBF(1.0)(LONG[:n], LONG[:n]), [1000, 4000], 2),
         (lambda n: WAVES[64].transform(LONG[:n]), [10_000, 160_000], 1),
         (lambda D: WAVES[D].transform(LONG[:20_000]), [32, 512], 1),
         # Every row is a neighbour of every other: the worst case, whatever the search.
@@ -60,7 +60,8 @@ def k_means(n_rows=50_000, n_clusters=8, n_features=16):
     ],
 )
 def test_time_grows_by_the_stated_exponent(run, sizes, exponent):
-    # Seconds of the processor: what else the machine does is not counted.
+    # The first call imports and allocates. Seconds of the processor: what else the machine does is not counted.
+    run(sizes[0])
     slope = mercer.measure_growth(run, sizes, clock=time.process_time)
     assert slope == pytest.approx(exponent, abs=0.45)
 

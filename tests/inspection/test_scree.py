@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 pytest.importorskip("matplotlib.pyplot")
 
 
-@pytest.mark.catalogue("PM-05")
+@pytest.mark.catalogue("PM-05", "PL-08")
 def test_bars_are_the_shares_and_the_line_their_running_sum():
     model = PCA().fit(load_iris().data)
     display = ScreeDisplay.from_estimator(model, threshold=0.95)
@@ -21,6 +21,19 @@ def test_bars_are_the_shares_and_the_line_their_running_sum():
     np.testing.assert_allclose(display.line_.get_ydata(), np.cumsum(model.explained_variance_ratio_))
     assert display.line_.get_ydata()[-1] == pytest.approx(1.0)
     assert display.n_reaching_ == PCA(0.95).fit(load_iris().data).n_components_ == 2
+    matplotlib.pyplot.close(display.figure_)
+
+
+@pytest.mark.catalogue("PL-08")
+def test_the_error_curve_is_the_error_of_restoring_rows_from_the_first_components():
+    X = load_iris().data
+    display = ScreeDisplay(PCA().fit(X).explained_variance_ratio_).plot(show_error=True)
+    total = ((X - X.mean(axis=0)) ** 2).sum()
+    for count in (1, 2, 3, 4):
+        model = PCA(count).fit(X)
+        restored = model.inverse_transform(model.transform(X))
+        assert display.error_[count - 1] == pytest.approx(((X - restored) ** 2).sum() / total, abs=1e-12)
+    np.testing.assert_array_equal(display.error_line_.get_ydata(), display.error_)
     matplotlib.pyplot.close(display.figure_)
 
 

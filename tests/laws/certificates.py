@@ -1,5 +1,6 @@
 """Certificates recomputed from public attributes and the data alone, by the plainest formula there is."""
 
+import itertools
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,12 @@ from scipy.stats import multivariate_normal
 from tests.laws.chain_ascent import chain_ascent
 from tests.laws.edge_gains import classifier_edge_gain, learner_edge_gain
 from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
+from tests.laws.paired_tables import (
+    canonical_residual,
+    deflation_residual,
+    kernel_canonical_residual,
+)
+from tests.laws.paired_tables import singular_residual as paired_singular_residual
 from tests.laws.separation_gradients import (
     fast_ica_fixed_point,
     fast_ica_gradient,
@@ -30,6 +37,26 @@ def kmeans_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
     labels = distance.argmin(axis=1)
     means = np.array([X[labels == k].mean(axis=0) for k in range(len(model.cluster_centers_))])
     return float(((means - model.cluster_centers_) ** 2).sum())
+
+
+def map_gradient(model: Any, X: np.ndarray, y: Any) -> float:
+    """The length of t-SNE's gradient at the map, with widths found by bisection and all pairs written out."""
+    D = ((X[:, None, :] - X[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(D, np.inf)
+    # Only the 3 perplexity + 1 nearest rows have affinities.
+    D[np.sort(D, axis=1)[:, int(3 * model.perplexity)][:, None] < D] = np.inf
+    low, high = np.full(len(X), -30.0), np.full(len(X), 30.0)
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        W = np.exp(-np.exp(middle)[:, None] * (D - D.min(axis=1, keepdims=True)))
+        W /= W.sum(axis=1, keepdims=True)
+        wide = -xlogy(W, W).sum(axis=1) > np.log(model.perplexity)
+        low, high = np.where(wide, middle, low), np.where(wide, high, middle)
+    P, places = (W + W.T) / (2 * len(X)), model.embedding_.astype(np.float64)
+    steps = places[:, None] - places[None]
+    near = 1.0 / (1.0 + (steps**2).sum(axis=2))
+    np.fill_diagonal(near, 0.0)
+    return float(np.linalg.norm(4.0 * (((P - near / near.sum()) * near)[:, :, None] * steps).sum(axis=1)))
 
 
 def prototype_fixed_point(model: Any, X: np.ndarray, y: Any) -> float:
@@ -102,6 +129,59 @@ def pca_residual(model: Any, X: np.ndarray, y: Any) -> float:
     C = np.cov(X, rowvar=False, ddof=model.ddof)
     gaps = model.components_ @ C - model.explained_variance_[:, None] * model.components_
     return float(np.linalg.norm(gaps, axis=1).max() / model.explained_variance_[0])
+
+
+def factor_slope(model: Any, X: np.ndarray, y: Any) -> float:
+    """Largest derivative of the mean log-likelihood in the logarithm of a noise variance, by differences."""
+    S, mean = np.cov(X, rowvar=False, ddof=0), X.mean(axis=0)
+    W, worst = model.components_, 0.0
+    assert np.allclose(mean, model.mean_)
+
+    def value(logs: np.ndarray) -> float:
+        C = W.T @ W + np.diag(np.exp(logs))
+        return -0.5 * float(np.linalg.slogdet(C)[1] + np.trace(np.linalg.solve(C, S)))
+
+    logs = np.log(model.noise_variance_)
+    for step in 1e-4 * np.eye(len(logs)):
+        worst = max(worst, abs(value(logs + step) - value(logs - step)) / 2e-4)
+    return worst
+
+
+def latent_ascent(model: Any, X: np.ndarray, y: Any) -> float:
+    """The gain of the expected complete-data log-likelihood in one more M step, per row, by least squares."""
+    W, noise = model.components_, model.noise_variance_
+    M = W @ W.T + noise * np.eye(len(W))
+    z = np.column_stack([np.linalg.solve(M, W @ (X - model.mean_).T).T, np.ones(len(X))])
+    second = z.T @ z
+    second[:-1, :-1] += len(X) * noise * np.linalg.inv(M)
+
+    def value(A: np.ndarray, variance: float) -> float:
+        left = (X**2).sum() - 2 * (A * (z.T @ X)).sum() + np.trace(A.T @ second @ A)
+        return -0.5 * (np.log(variance) * X.size + left / variance) / len(X)
+
+    A = np.linalg.solve(second, z.T @ X)
+    better = ((X**2).sum() - (A * (z.T @ X)).sum()) / X.size
+    return float(value(A, better) - value(np.vstack([W, model.mean_]), noise))
+
+
+def singular_residual(model: Any, X: np.ndarray, y: Any) -> float:
+    """How far the components are from eigenvectors of X^T X, relative to the largest eigenvalue."""
+    gaps = model.components_ @ (X.T @ X) - model.singular_values_[:, None] ** 2 * model.components_
+    return float(np.linalg.norm(gaps, axis=1).max() / model.singular_values_[0] ** 2)
+
+
+def factor_gradient(model: Any, X: np.ndarray, y: Any) -> float:
+    """The larger relative projected gradient in W and H, entry by entry, with the W of the same fit."""
+    W, H = type(model)(**model.get_params()).fit_transform(X), model.components_
+    on_rows, on_columns = model.alpha_W * X.shape[1], model.alpha_W * X.shape[0]
+    assert model.l1_ratio == 0
+    V = W @ H
+    worst = 0.0
+    for factor, minus, plus, ridge in ((W, X @ H.T, V @ H.T, on_rows), (H, W.T @ X, W.T @ V, on_columns)):
+        slope = plus - minus + ridge * factor
+        slope = np.where(factor > 0, slope, np.minimum(slope, 0.0))
+        worst = max(worst, float(np.linalg.norm(slope) / np.linalg.norm(minus)))
+    return worst
 
 
 def linear_gradient(model: Any, X: np.ndarray, y: np.ndarray) -> float:
@@ -458,12 +538,47 @@ def largest_edge_gap(model, X, y):
     return 1.0 - least * k / (k - 1) - model.history_["objective"][-1]
 
 
+def concentration_gain(model: Any, X: np.ndarray, y: Any) -> float:
+    """By how much one more C-step lowers the logarithm of the determinant."""
+    steps = X - model.raw_location_
+    distances = np.sum(steps * np.linalg.solve(model.raw_covariance_, steps.T).T, axis=1)
+    nearest = X[np.argsort(distances, kind="stable")[: int(model.raw_support_.sum())]]
+    before, after = model.raw_covariance_, np.cov(nearest.T, bias=True)
+    return max(float(np.linalg.slogdet(before)[1] - np.linalg.slogdet(after)[1]), 0.0)
+
+
+def unstable_units(model: Any, X: np.ndarray, y: Any) -> float:
+    """The share of units of stored patterns whose input has the other sign."""
+    spins = np.where(model.threshold < X, 1.0, -1.0)
+    return float(np.mean(np.sign(spins @ model.weights_) * spins < 0))
+
+
+def machine_slope(model: Any, X: np.ndarray, y: Any) -> float:
+    """The largest entry of the gradient of a machine without hidden units, every state listed."""
+    spins = np.where(model.threshold < X, 1.0, -1.0)
+    states = np.array(list(itertools.product((-1.0, 1.0), repeat=X.shape[1])))
+    logs = 0.5 * np.einsum("ij,jk,ik->i", states, model.weights_, states) + states @ model.biases_
+    shares = softmax(logs)
+    pairs = spins.T @ spins / len(X) - (states * shares[:, None]).T @ states - model.alpha * model.weights_
+    single = spins.mean(axis=0) - shares @ states - model.alpha * model.biases_
+    return float(max(np.abs(np.triu(pairs, 1)).max(), np.abs(single).max()))
+
+
 RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
+    ("residual", "CCA"): canonical_residual,
+    ("residual", "KernelCCA"): kernel_canonical_residual,
+    ("residual", "PLSCanonical"): deflation_residual,
+    ("residual", "PLSRegression"): deflation_residual,
+    ("residual", "PLSSVD"): paired_singular_residual,
     ("gain of one edge", "BayesNetClassifier"): classifier_edge_gain,
     ("gain of one edge", "BayesNetLearner"): learner_edge_gain,
+    ("fixed point", "Hopfield"): unstable_units,
+    ("gradient norm", "BoltzmannMachine"): machine_slope,
     ("fixed point", "DENCLUE"): denclue_fixed_point,
+    ("fixed point", "EllipticEnvelope"): concentration_gain,
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
     ("fixed point", "KMeans"): kmeans_fixed_point,
+    ("fixed point", "MinCovDet"): concentration_gain,
     ("fixed point", "PrototypeAgglomeration"): prototype_fixed_point,
     ("swap gain", "KMedoids"): medoid_swap_gain,
     ("fixed point", "SoftKMeans"): soft_fixed_point,
@@ -485,11 +600,16 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("gradient norm", "ProjectionPursuit"): fast_ica_gradient,
     ("fixed point", "SecondOrderSeparation"): rotation_left,
     ("residual", "PCA"): pca_residual,
+    ("projected gradient", "NMF"): factor_gradient,
+    ("gradient norm", "FactorAnalysis"): factor_slope,
+    ("likelihood ascent", "ProbabilisticPCA"): latent_ascent,
+    ("residual", "TruncatedSVD"): singular_residual,
     ("residual", "KernelRidge"): kernel_ridge_choice_residual,
     ("preconditioned residual", "KernelRidge"): falkon_residual,
     ("residual", "KernelRidgeCV"): kernel_ridge_choice_residual,
     ("residual", "RegularizationNetwork"): kernel_ridge_choice_residual,
     ("residual", "KernelPCA"): kernel_axes_residual,
+    ("gradient norm", "TSNE"): map_gradient,
     ("gradient norm", "RBFNetworkClassifier"): network_gradient,
     ("gradient norm", "RBFNetworkRegressor"): network_gradient,
     ("duality gap", "KernelLogisticRegression"): kernel_logistic_gap,

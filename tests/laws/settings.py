@@ -25,7 +25,7 @@ with sklearn.config_context(enable_metadata_routing=True):
     ]
 
 # scikit-learn's checks standardise their rows: parameters that are lengths are other ones there.
-STANDARDISED = {"DBSCAN": {"eps": 0.5}, "DENCLUE": {"bandwidth": 0.3}}
+STANDARDISED = {"ClusterOutlier": {"eps": 0.5}, "DBSCAN": {"eps": 0.5}, "DENCLUE": {"bandwidth": 0.3}}
 SETTINGS = {
     "BayesNetClassifier": [{}, {"structure": "naive"}, {"structure": "hill_climb", "n_bins": 3}],
     "BayesNetLearner": [{}, {"structure": "chow_liu"}],
@@ -52,6 +52,23 @@ SETTINGS = {
         {"n_components": 4, "covariance_type": "diag", "init_params": "k-means++"},
         {"n_components": 4, "covariance_type": "spherical", "assignment": "hard"},
     ],
+    "CCA": [{"n_components": 1}, {"n_components": 1, "shrinkage": "auto"}, {"n_components": 1, "algorithm": "nipals"}],
+    "PLSSVD": [{"n_components": 1}],
+    "PLSCanonical": [{"n_components": 1}, {"n_components": 1, "algorithm": "svd"}],
+    "PLSRegression": [{}],
+    "KernelCCA": [{"n_components": 1, "gamma": 0.01, "y_kernel": "linear"}],
+    "BernoulliRBM": [
+        {"n_components": 6, "n_iter": 3, "learning_rate": 0.01},
+        {"n_components": 6, "n_iter": 3, "learning_rate": 0.001, "visible": "gaussian", "persistent": False},
+    ],
+    "Autoencoder": [{"max_iter": 4, "hidden_layer_sizes": (8,), "noise": 0.1}],
+    "ConvClassifier": [
+        {"max_iter": 15, "filters": (4,), "hidden_layer_sizes": (8,), "learning_rate_init": 0.03, "batch_size": 100}
+    ],
+    "RecurrentClassifier": [{"max_iter": 8, "n_units": 6, "learning_rate_init": 0.05, "batch_size": 100}],
+    "RecurrentRegressor": [
+        {"max_iter": 15, "n_units": 6, "cell": "simple", "learning_rate_init": 0.05, "batch_size": 100}
+    ],
     "CategoricalHMM": [{"n_components": 3}],
     "DensityHMM": [{"n_components": 3}],
     "GMMHMM": [{"n_components": 3, "n_mix": 2}],
@@ -68,6 +85,10 @@ SETTINGS = {
         {"kernel": RBF(2.0), "alpha": 0.1, "normalize_y": True},
         {"kernel": RBF(2.0), "alpha": 0.1, "normalize_y": True, "solver": "inducing", "n_inducing": 20},
     ],
+    "IsolationForest": [{"n_estimators": 10}, {"n_estimators": 10, "contamination": 0.1, "max_features": 0.6}],
+    "ClusterOutlier": [{"eps": 3.0}],
+    "KNeighborsOutlier": [{}, {"method": "mean"}],
+    "LocalOutlierFactor": [{"novelty": True}, {"contamination": 0.1}, {"novelty": True, "metric": "manhattan"}],
     "DecisionTreeClassifier": [{}],
     "DecisionTreeRegressor": [{}, {"splitter": "histogram"}],
     "ExtraTreesClassifier": [{"n_estimators": 4}],
@@ -128,6 +149,14 @@ SETTINGS = {
     "RadialBasis": [{"n_centres": 4}, {"n_centres": 4, "normalise": True}],
     "SplineBasis": [{}, {"knots": "quantile", "extrapolation": "continue"}],
     "StandardScaler": [{}, {"with_mean": False}],
+    "NMF": [{"n_components": 3}, {"n_components": 3, "solver": "mu", "beta_loss": "kullback-leibler", "alpha_W": 0.01}],
+    "MiniBatchNMF": [{"n_components": 3, "batch_size": 100}],
+    "FactorAnalysis": [{"n_components": 2}, {"n_components": 1, "rotation": "varimax", "tol": 1e-6}],
+    "ProbabilisticPCA": [{"n_components": 2}, {"n_components": 2, "method": "em"}],
+    "TruncatedSVD": [{}, {"n_components": 1, "algorithm": "arpack"}],
+    "GaussianRandomProjection": [{"n_components": 3}],
+    "SparseRandomProjection": [{"n_components": 3, "density": 0.5, "dense_output": True}],
+    "TSNE": [{"perplexity": 2.0, "max_iter": 20}],
     "GradientBoostingClassifier": [{"n_estimators": 8}],
     "GradientBoostingRegressor": [{"n_estimators": 8}],
     "HistGradientBoostingClassifier": [{"max_iter": 20, "min_samples_leaf": 5}],
@@ -184,6 +213,20 @@ SETTINGS = {
         {},
         {"loss": "huber", "epsilon": 50.0, "penalty": "elasticnet", "learning_rate": "adaptive", "shuffle": False},
         {"loss": "epsilon_insensitive", "average": True, "batch_size": 4},
+    ],
+    "MLPClassifier": [
+        {"hidden_layer_sizes": (8,), "learning_rate_init": 0.02, "max_iter": 40},
+        {
+            "hidden_layer_sizes": (8,),
+            "activation": "tanh",
+            "solver": "sgd",
+            "learning_rate_init": 0.2,
+            "clip_norm": 1.0,
+        },
+    ],
+    "MLPRegressor": [
+        {"hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 40},
+        {"loss": "huber", "hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 40},
     ],
     "NuSVC": [{"nu": 0.3}],
     "SVC": [{}, {"multi_class": "ovr"}, {"multi_class": "joint"}],

@@ -70,7 +70,10 @@ class Subject:
         model = self.make()
         if is_classifier(model):
             return "two classes" if self.settings.get("solver") in ("liblinear",) else "classes"
-        return "numbers" if is_regressor(model) else "clusters" if is_clusterer(model) else "none"
+        # Projections of two tables need a second one: the targets of regressors.
+        if is_regressor(model) or (model.__sklearn_tags__().target_tags.required and hasattr(model, "transform")):
+            return "numbers"
+        return "clusters" if is_clusterer(model) else "none"
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -83,6 +86,9 @@ class Subject:
         if self.name in ("DENCLUE", "HDBSCAN"):
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
+        if self.name == "TSNE":
+            # Enough for a team of threads and several items of work; 300 iterations take a second.
+            return 1_000
         if self.name in ("GaussianProcessClassifier", "GaussianProcessRegressor"):
             # Matrices of all pairs are decomposed many times over: enough rows for several tiles.
             return 600
@@ -91,7 +97,7 @@ class Subject:
     @property
     def is_cubic(self) -> bool:
         """Whether a fit decomposes a matrix of all pairs of rows."""
-        cubic = ("KernelCenterer", "KernelDiscriminantAnalysis", "KernelLogisticRegression", "KernelPCA")
+        cubic = ("KernelCCA", "KernelCenterer", "KernelDiscriminantAnalysis", "KernelLogisticRegression", "KernelPCA")
         cubic += ("GaussianProcessClassifier", "GaussianProcessRegressor")
         return self.name in (*cubic, "KernelRidge", "KernelRidgeCV", "RegularizationNetwork")
 
@@ -99,6 +105,7 @@ class Subject:
     def needs_memory(self) -> bool:
         """Whether this setting reaches rows one by one, and so refuses those that are elsewhere."""
         by_rows = self.settings.get("solver") in ("dual", "sag", "saga") or "cv" in self.settings
+        by_rows |= self.name == "ProbabilisticPCA" and self.settings.get("method") == "em"
         by_rows |= self.settings.get("solver") == "lsqr" and self.name != "LinearDiscriminantAnalysis"
         return by_rows or self.settings.get("strategy") == "quantile" or self.settings.get("metric") == "manhattan"
 

@@ -22,7 +22,7 @@ FIRST = {subject.name: subject for subject in reversed(SUBJECTS)}
 ROWS = rows_per_block(5)
 N = 2 * ROWS + 1000
 # What takes rows in an order of its own takes them as from a stream: block by block.
-BY_BLOCKS = {"MiniBatchKMeans", "Perceptron", "SGDClassifier", "SGDRegressor"}
+BY_BLOCKS = {"MLPClassifier", "MLPRegressor", "MiniBatchKMeans", "Perceptron", "SGDClassifier", "SGDRegressor"}
 # Labels are kept of rows at hand alone.
 LEFT_OUT = {"labels_", "outliers_", "feature_names_in_"}
 

@@ -39,6 +39,7 @@ LEARNT = {
     "cluster_centers_",
     "covariance_",
     "weights_",
+    "x_weights_",
     "priors_",
     "class_prior_",
     "class_log_prior_",

@@ -89,10 +89,14 @@ ONCE = {
     "record-batch reader": lambda X, y: (table(X, y).to_reader(max_chunksize=3000), named(y)),
 }
 # Estimators that visit rows in random order: where rows are read front to back, only within their blocks.
-SHUFFLED = ("Perceptron", "SGDClassifier", "SGDRegressor")
+SHUFFLED = ("MLPClassifier", "MLPRegressor", "Perceptron", "SGDClassifier", "SGDRegressor")
 # Which solver is content with one pass over five columns; others iterate, or look again at what rounding left.
 SOLVERS_OF_ONE_PASS = {
+    "BoltzmannMachine": ("auto",),
     "PCA": {"auto", "full", "covariance_eigh", "randomized", "arpack"},
+    "TruncatedSVD": {"auto"},
+    "FactorAnalysis": {"auto"},
+    "ProbabilisticPCA": {"auto"},
     "Ridge": {"auto", "cholesky", "lbfgs"},
     "IncrementalPCA": {"auto"},
     "BayesianRidge": {"auto"},
@@ -104,6 +108,7 @@ SOLVERS_OF_ONE_PASS = {
     "QuadraticDiscriminantAnalysis": {"auto", "eigen"},
     "StandardScaler": {"auto"},
     **{name: {"auto"} for name in ("EmpiricalCovariance", "OAS", "ShrunkCovariance", "NearestCentroid", "GaussianNB")},
+    **{name: {"auto"} for name in ("CCA", "PLSCanonical", "PLSRegression", "PLSSVD")},
     **{name: {"auto"} for name in ("BernoulliNB", "BayesNetLearner", "CategoricalNB", "ComplementNB", "MultinomialNB")},
 }
 
@@ -141,7 +146,8 @@ def needs_one_pass(subject):
         return False
     least_squares = subject.name == "LinearRegression" and subject.settings.get("positive")
     polynomials = subject.name == "PolynomialBasis" and subject.settings.get("basis") != "orthonormal"
-    waves = subject.name in ("OrthogonalRandomFeatures", "RBFSampler")
+    waves = subject.name in ("OrthogonalRandomFeatures", "RBFSampler", "GaussianRandomProjection")
+    waves |= subject.name == "SparseRandomProjection"
     return least_squares or polynomials or waves or solver in SOLVERS_OF_ONE_PASS.get(subject.name, ())
 
 

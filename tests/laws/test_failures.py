@@ -40,6 +40,9 @@ def test_rows_that_cannot_be_used_are_refused_and_leave_nothing_behind(subject, 
         pytest.skip("texts are categories, which this estimator takes")
     if fault in ("NaN", "infinity") and subject.name in TAKES_ANY_NUMBER:
         pytest.skip("rows with NaN or infinity are set apart and labelled so, or only the order of values is used")
+    if subject.exempt(fault):
+        model.fit(bad, None if y is None else y[: len(bad)])
+        return
     with pytest.raises(ValueError, match=words):
         model.fit(bad, None if y is None else y[: len(bad)])
     assert not fitted(model)

@@ -5,7 +5,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from sklearn.datasets import load_diabetes
 
-from mercer.linear_model import RidgeCV, effective_degrees_of_freedom, ridge_path
+from mercer.linear_model import RidgeCV, ridge_degrees_of_freedom, ridge_path
 from mercer.preprocessing import PolynomialBasis
 
 
@@ -22,7 +22,7 @@ def draw() -> Figure:
     left.axvline(model.alpha_, color="tab:red", linestyle=":")
     left.set(xlabel="alpha", ylabel="root mean squared error", title="65 columns, 150 rows")
     left.legend()
-    freedom = [effective_degrees_of_freedom(X, alpha) + 1 for alpha in alphas]
+    freedom = [ridge_degrees_of_freedom(X, alpha) + 1 for alpha in alphas]
     right.semilogx(alphas, np.array(freedom) / 150, color="black")
     right.set(xlabel="alpha", ylabel="mean leverage", ylim=(0, None), title="what a row says of its own fit")
     return figure

@@ -26,6 +26,7 @@ from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder, Watch
 from mercer._source import Source
 from mercer._source.threads import n_threads, one_blas_thread
+from mercer._stored import Stored
 from mercer._types import State
 from mercer.errors import DataError, InterruptWarning
 from mercer.watch import Checkpoint, TimeLimit
@@ -100,11 +101,16 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     }
     # Where the rows may be that this class is fitted to; see mercer._source.opening.PLACES.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
+    # What model files may hold as fitted arrays; classes add their own. See mercer._stored.
+    _stored: ClassVar[dict[str, Stored]] = {"classes_": Stored("biufUOSM", (("classes",),))}
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
 
     def _check_parameters(self) -> None:
         check_parameters(type(self).__name__, self._parameters, self.__dict__)
+
+    def _check_structure(self) -> None:
+        """Raise ModelFileError where loaded parts do not fit together; for classes whose native code walks indices."""
 
     def _threads(self) -> int:
         return n_threads(getattr(self, "n_jobs", None))

@@ -58,7 +58,8 @@ def check_rows_and_targets(
     rows of 10. With ``ensure_all_finite=False`` the rows may hold NaN and infinity.
     """
     allow_nan = not options.pop("ensure_all_finite", True)
-    if reset and are_plain(X, y) and options.keys() <= {"accept_sparse", "multi_output", "y_numeric"}:
+    plain = are_plain(X, y) or (options.get("multi_output", False) and are_plain_tables(X, y))
+    if reset and plain and options.keys() <= {"accept_sparse", "multi_output", "y_numeric"}:
         learn_plain_columns(estimator, X)
     else:
         options = {"dtype": list(FLOATS), "order": "C"} | options
@@ -78,6 +79,11 @@ def are_plain_rows(X: Any) -> bool:
 def are_plain(X: Any, y: Any) -> bool:
     """Return whether rows are plain, and targets a matching vector of numbers."""
     return are_plain_rows(X) and type(y) is np.ndarray and y.dtype.kind in "fiu" and y.shape == (X.shape[0],)
+
+
+def are_plain_tables(X: Any, y: Any) -> bool:
+    """Return whether rows are plain, and targets a matching matrix of numbers."""
+    return are_plain_rows(X) and are_plain_rows(y) and y.shape[0] == X.shape[0]
 
 
 def learn_plain_columns(estimator: Any, X: np.ndarray) -> None:

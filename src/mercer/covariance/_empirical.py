@@ -21,6 +21,7 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
 from mercer._statistic import Moments
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.covariance._state import CovarianceState, estimate
 from mercer.errors import DataError, UnsupportedError
@@ -352,6 +353,11 @@ class EmpiricalCovariance(CovarianceEstimator):
         "ddof": Real(0),
         "ridge": Real(0),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "location_": floats("columns"),
+        "covariance_": floats("columns, columns"),
+        "precision_": floats("columns, columns"),
     }
     # 2: ddof and ridge.
     _file_version: ClassVar[int] = 2

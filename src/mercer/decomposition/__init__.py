@@ -2,6 +2,12 @@
 
 from mercer.decomposition._incremental_pca import IncrementalPCA
 from mercer.decomposition._kernel_pca import KernelPCA
+from mercer.decomposition._latent.factor_analysis import FactorAnalysis
+from mercer.decomposition._latent.probabilistic_pca import ProbabilisticPCA
+from mercer.decomposition._latent.rotation import rotate_loadings
+from mercer.decomposition._nonnegative.factorization import non_negative_factorization
+from mercer.decomposition._nonnegative.minibatch import MiniBatchNMF
+from mercer.decomposition._nonnegative.nmf import NMF
 from mercer.decomposition._pca import PCA
 from mercer.decomposition._power_iteration import PowerIteration, power_iteration, whitening_matrix
 from mercer.decomposition._reduced_set import ReducedAxes, reduce_axes
@@ -15,21 +21,27 @@ from mercer.decomposition._separation.neuron import SigmoidNeuron, train_neuron
 from mercer.decomposition._separation.pursuit import ProjectionPursuit
 from mercer.decomposition._separation.second_order import SecondOrderSeparation
 from mercer.decomposition._separation.stability import SourceStability, measure_stability
+from mercer.decomposition._truncated_svd import TruncatedSVD
 
 __all__ = [
     "ICA",
+    "NMF",
     "PCA",
+    "FactorAnalysis",
     "FastICA",
     "IncrementalPCA",
     "JointDiagonalization",
     "KernelPCA",
+    "MiniBatchNMF",
     "PowerIteration",
+    "ProbabilisticPCA",
     "ProjectionPursuit",
     "ReducedAxes",
     "SecondOrderSeparation",
     "SigmoidNeuron",
     "SourceMatch",
     "SourceStability",
+    "TruncatedSVD",
     "amari_distance",
     "density_kurtosis",
     "density_negentropy",
@@ -40,8 +52,10 @@ __all__ = [
     "measure_stability",
     "natural_gradient",
     "negentropy",
+    "non_negative_factorization",
     "power_iteration",
     "reduce_axes",
+    "rotate_loadings",
     "train_neuron",
     "whitening_matrix",
 ]

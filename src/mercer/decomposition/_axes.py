@@ -19,9 +19,10 @@ __all__ = ["PrincipalAxes", "Task", "certify", "complete", "fix_signs", "residua
 class PrincipalAxes:
     """Orthonormal axes with the sum of squares along each: a finished model, or the state of an unfinished solver.
 
-    With the centred (and scaled) rows X, ``sizes[k]`` is |X axes[k]|^2, ``rest`` the sum of squares that all axes
-    leave, ``limit`` the most axes that the data can have, ``residuals[k]`` |X^T X axes[k] - sizes[k] axes[k]| / max
-    sizes. ``basis`` and ``steps`` belong to the solver: its unrounded vectors, and the number of products with them.
+    With the rows X, centred (and scaled) unless the task says otherwise, ``sizes[k]`` is |X axes[k]|^2, ``rest`` the
+    sum of squares that all axes leave, ``limit`` the most axes that the data can have, ``residuals[k]``
+    |X^T X axes[k] - sizes[k] axes[k]| / max sizes. ``basis`` and ``steps`` belong to the solver: its unrounded vectors,
+    and the number of products with them.
     """
 
     weight: float
@@ -48,6 +49,7 @@ class Task:
     is_sparse: bool
     refuse: Callable[[], None]
     scaled: bool = False
+    centred: bool = True
     ddof: int = 1
     tol: float = 0.0
     iterations: int = 0

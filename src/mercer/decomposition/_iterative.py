@@ -1,4 +1,4 @@
-"""Iterative solvers that need only products with the scatter matrix S = X^T X of the centred rows.
+"""Iterative solvers that need only products with the scatter matrix S = X^T X of the rows, centred or as they are.
 
 A product is one pass over the rows; each block is read once for both factors. If the d x d matrix S costs less than the
 products would, it is formed in one pass and the iterations use it: the same values up to rounding, since a product X^T
@@ -29,11 +29,15 @@ _POWER_TOLERANCE = 1e-10
 
 @dataclass(frozen=True)
 class _Scatter:
-    """S, as a matrix or as a product: weight, mean and scale of the rows, and the trace of S."""
+    """S, as a matrix or as a product: weight, mean and scale of the rows, and the trace of S.
+
+    ``shift`` is what S takes off the rows: their mean, or zero for a singular value decomposition of the rows as given.
+    """
 
     weight: float
     mean: Array
     scale: Array
+    shift: Array
     total: float
     matrix: Array = None
 
@@ -51,7 +55,7 @@ class _ScaledProduct:
 
     def answer(self, source: Source) -> Array:
         unit = 1.0 if self.scatter.scale is None else self.scatter.scale[:, None]
-        return source.reduce(ScatterProduct(self.scatter.mean, self.basis / unit)) / unit
+        return source.reduce(ScatterProduct(self.scatter.shift, self.basis / unit)) / unit
 
 
 def _open(task: Task, n_products: int) -> Any:
@@ -63,7 +67,12 @@ def _open(task: Task, n_products: int) -> Any:
     matrix = None
     if form:
         matrix = sums.scatter if scale is None else sums.scatter / scale[:, None] / scale[None, :]
-    return _Scatter(sums.weight, sums.mean, scale, total, matrix)
+    if task.centred:
+        return _Scatter(sums.weight, sums.mean, scale, sums.mean, total, matrix)
+    # About zero: the centred sums plus w m m^T; both are positive, so that nothing cancels.
+    total += sums.weight * float(sums.mean @ sums.mean)
+    matrix = None if matrix is None else matrix + sums.weight * np.outer(sums.mean, sums.mean)
+    return _Scatter(sums.weight, sums.mean, scale, np.zeros_like(sums.mean), total, matrix)
 
 
 def iterate_subspace(task: Task, start: PrincipalAxes | None) -> Solver:

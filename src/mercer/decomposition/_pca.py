@@ -18,11 +18,18 @@ from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._base.validation import check_finite
 from mercer._solver import Outcome
 from mercer._source import Source
-from mercer._statistic.labels import Rows
+from mercer._stored import Stored, floats
 from mercer.decomposition._axes import PrincipalAxes, Task
 from mercer.decomposition._direct import covariance_eigh, full, gram
 from mercer.decomposition._iterative import arpack, iterate_subspace, power
-from mercer.decomposition._policy import SPARSE, check_count, choose_solver, count_iterations, works_from_sums
+from mercer.decomposition._policy import (
+    SPARSE,
+    check_count,
+    choose_solver,
+    count_effective_rows,
+    count_iterations,
+    works_from_sums,
+)
 from mercer.decomposition._projection import Projection
 from mercer.errors import DataError
 
@@ -136,6 +143,12 @@ class PCA(Projection, Estimator):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("axes, columns"),
+        "mean_": floats("columns"),
+        "explained_variance_": floats("axes"),
+        "singular_values_": floats("axes"),
+    }
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
 
@@ -229,7 +242,7 @@ class PCA(Projection, Estimator):
 
     def _learn(self, source: Source) -> Outcome:
         """Choose the solver and drive it; return the outcome."""
-        n_rows = _effective_rows(source)
+        n_rows = count_effective_rows(source)
         asked = "covariance_eigh" if source.place == "sums" else self.svd_solver
         solver = choose_solver(asked, self.n_components, n_rows, source.n_features, is_sparse=source.is_sparse)
         if solver == "gram":
@@ -319,17 +332,3 @@ class PCA(Projection, Estimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.sparse = self.svd_solver in SPARSE
         return tags
-
-
-# Number of rows that a stream of unknown length is assumed to have until it has been read.
-_MANY = 2**40
-
-
-def _effective_rows(source: Source) -> int:
-    """Return the number of rows as repetitions count them, and at least those of positive weight."""
-    if source.known_rows is None and source.place == "stream":
-        return _MANY
-    if not source.has_weight:
-        return source.n_rows
-    counts = source.reduce(Rows())
-    return max(int(counts.weight), counts.n_positive)

@@ -2,14 +2,26 @@
 
 from typing import Any
 
+from mercer._source import Source
+from mercer._statistic.labels import Rows
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["EXACT", "SPARSE", "check_count", "choose_solver", "count_iterations", "works_from_sums"]
+__all__ = [
+    "EXACT",
+    "SPARSE",
+    "check_count",
+    "choose_solver",
+    "count_effective_rows",
+    "count_iterations",
+    "works_from_sums",
+]
 
 # Solvers that find all components, so that n_components may be chosen from the spectrum.
 EXACT = ("full", "covariance_eigh", "gram")
 # Solvers that leave sparse rows sparse.
 SPARSE = ("auto", "covariance_eigh", "arpack", "randomized", "power")
+# Number of rows that a stream of unknown length is assumed to have until it has been read.
+_MANY = 2**40
 
 
 def choose_solver(asked: str, wish: Any, n_rows: int, n_features: int, *, is_sparse: bool) -> str:
@@ -77,3 +89,13 @@ def works_from_sums(estimator: Any) -> bool:
         f"{estimator.svd_solver!r}. Set svd_solver='auto', or call fit."
     )
     raise ParameterError(message)
+
+
+def count_effective_rows(source: Source) -> int:
+    """Return the number of rows as repetitions count them, and at least those of positive weight."""
+    if source.known_rows is None and source.place == "stream":
+        return _MANY
+    if not source.has_weight:
+        return source.n_rows
+    counts = source.reduce(Rows())
+    return max(int(counts.weight), counts.n_positive)

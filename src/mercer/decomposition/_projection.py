@@ -1,44 +1,21 @@
 """Projection, restoration and likelihood of rows by a fitted principal component analysis."""
 
 import math
-from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import few_rows, open_new_rows
-from mercer._base.model_placement import check_placement
-from mercer._source import Block, open_place, open_source, place_of
+from mercer._base import open_new_rows
+from mercer._base.linear_map import LinearMap, MethodOnBlock
+from mercer._source import Block
 from mercer._source.namespace import namespace_of
 from mercer._source.placement import Placement
 from mercer._types import Array
-from mercer.errors import DataError
 
 __all__ = ["Projection"]
 
 
-@dataclass(frozen=True, eq=False)
-class _Method:
-    """A method of a copy of a fitted model on the rows of a block; rows elsewhere may be processed after a refit."""
-
-    model: Any
-    name: str
-
-    @classmethod
-    def of(cls, model: Any, name: str) -> "_Method":
-        copied = copy(model)
-        vars(copied).pop("_skl_callbacks", None)  # they follow fits, and need not travel
-        return cls(copied, name)
-
-    def __call__(self, block: Block) -> Array:
-        return getattr(self.model, self.name)(block)
-
-
-class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class Projection(LinearMap):
     """Transforms by ``components_``, ``mean_`` and, where the class has them, ``scale_`` and whitening.
 
     The density is that of probabilistic PCA (Tipping and Bishop 1999): a Gaussian with covariance
@@ -46,51 +23,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """
 
     whiten_floor: float = 0.0
-
-    def transform(self, X: Any) -> Array:
-        """Project rows on the components.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            Scores; with ``whiten`` of unit variance, with ``whiten="zca"`` turned back to the features.
-        """
-        if (rows := few_rows(self, X)) is not None:
-            return self._finish(self._centre(rows) @ self.components_.T)
-        return open_new_rows(self, X, accept_sparse="csr").map(_Method.of(self, "_scores"))
-
-    def inverse_transform(self, X: Any) -> Array:
-        """Restore rows from their scores: exact up to what the components left out.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Scores, as :meth:`transform` makes them.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            Rows.
-        """
-        check_is_fitted(self)
-        check_placement(self, X)
-        if (place := place_of(X)) == "device":
-            source = open_place(place, X, None, None, subject=type(self).__name__, targets=None, threads=1)
-        else:
-            X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
-            source = open_source(X, threads=self._threads())
-        if source.n_features != self._n_features_out:
-            message = (
-                f"{type(self).__name__}: X has {source.n_features} columns, but inverse_transform expects "
-                f"{self._n_features_out}, one per component; give what transform returned."
-            )
-            raise DataError(message)
-        return source.map(lambda block: self._restore(block.X))
 
     def score_samples(self, X: Any) -> Array:
         """Return the log-likelihood of each row under the probabilistic model.
@@ -105,7 +37,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         ndarray of shape (n_samples,)
             Log-densities.
         """
-        return open_new_rows(self, X).map(_Method.of(self, "_log_densities"))
+        return open_new_rows(self, X).map(MethodOnBlock.of(self, "_log_densities"))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of the rows; `y` is ignored."""
@@ -158,6 +90,9 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         rows = rows - self.mean_
         scale = self._scale()
         return rows if scale is None else rows / scale
+
+    def _map_few(self, rows: Array) -> Array:
+        return self._finish(self._centre(rows) @ self.components_.T)
 
     def _scores(self, block: Block) -> Array:
         if not block.is_sparse:

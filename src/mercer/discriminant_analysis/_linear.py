@@ -18,6 +18,7 @@ from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
 from mercer._statistic.shrinkage import shrink_covariance
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.discriminant_analysis._class_covariance import fit_covariances, shrink_by_class, shrink_total
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
@@ -132,6 +133,10 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         "ridge": Real(0),
         "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "means_": floats("classes, columns"),
+        "priors_": floats("classes"),
     }
 
     # 2: ridge and class_weight.

@@ -22,6 +22,7 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments, number_labels
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.discriminant_analysis._class_covariance import fit_covariances, shrink_by_class
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
@@ -150,6 +151,10 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         "tol": Real(0),
         "covariance_estimator": HasFit() | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "means_": floats("classes, columns"),
+        "priors_": floats("classes"),
     }
 
     @property

@@ -17,6 +17,8 @@ from mercer.ensemble._gradient.classifier import GradientBoostingClassifier
 from mercer.ensemble._gradient.regressor import GradientBoostingRegressor
 from mercer.ensemble._histogram.classifier import HistGradientBoostingClassifier
 from mercer.ensemble._histogram.regressor import HistGradientBoostingRegressor
+from mercer.ensemble._isolation.isolation_forest import IsolationForest
+from mercer.ensemble._isolation.trees import average_path_length
 from mercer.ensemble._reweighting.ada_boost import AdaBoostClassifier
 from mercer.ensemble._reweighting.ada_boost_regressor import AdaBoostRegressor
 from mercer.ensemble._reweighting.lp_boost import LPBoostClassifier
@@ -41,6 +43,7 @@ __all__ = [
     "GradientBoostingRegressor",
     "HistGradientBoostingClassifier",
     "HistGradientBoostingRegressor",
+    "IsolationForest",
     "LPBoostClassifier",
     "MarginSolution",
     "RandomForestClassifier",
@@ -50,6 +53,7 @@ __all__ = [
     "StackingRegressor",
     "VotingClassifier",
     "VotingRegressor",
+    "average_path_length",
     "best_step",
     "combine_labels",
     "combine_numbers",

@@ -7,6 +7,7 @@ import numpy as np
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Real, Rule
 from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.hmm._count_emissions import CategoricalEmission
 from mercer.hmm._fitting import COMMON, read_prior
@@ -105,6 +106,11 @@ class CategoricalHMM(HiddenMarkovModel):
     _parameters: ClassVar[dict[str, Rule]] = COMMON | {
         "emissionprob_prior": Real(1) | ArrayRule(),
         "n_features": Integer(1) | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "startprob_": floats("states"),
+        "transmat_": floats("states, states"),
+        "emissionprob_": floats("states, columns | states, columns, symbols | states, symbols"),
     }
 
     def __init__(

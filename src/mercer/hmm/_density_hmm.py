@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import HasFit, Nothing, Rule
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.hmm._density_emission import DensityEmission, fit_density
 from mercer.hmm._fitting import COMMON
@@ -105,6 +106,10 @@ class DensityHMM(HiddenMarkovModel):
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     _parameters: ClassVar[dict[str, Rule]] = COMMON | {
         "density": HasFit() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "startprob_": floats("states"),
+        "transmat_": floats("states, states"),
     }
 
     def __init__(

@@ -7,6 +7,7 @@ import numpy as np
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Real, Rule
 from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.hmm._fitting import COMMON
@@ -127,6 +128,12 @@ class GaussianHMM(HiddenMarkovModel):
         "means_weight": Real(0) | ArrayRule(),
         "covars_prior": Real(0) | ArrayRule(),
         "covars_weight": Real(0),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "startprob_": floats("states"),
+        "transmat_": floats("states, states"),
+        "means_": floats("states, columns"),
+        "covars_": floats("states, columns | states, columns, columns | columns, columns | states"),
     }
 
     def __init__(

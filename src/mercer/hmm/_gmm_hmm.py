@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Real, Rule
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._fitting import COMMON, read_prior
@@ -127,6 +128,16 @@ class GMMHMM(HiddenMarkovModel):
         "means_weight": Real(0) | ArrayRule(),
         "covars_prior": Real(0) | ArrayRule(),
         "covars_weight": Real(0),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "startprob_": floats("states"),
+        "transmat_": floats("states, states"),
+        "weights_": floats("states, mixtures"),
+        "means_": floats("states, mixtures, columns"),
+        "covars_": floats(
+            "states, mixtures, columns | states, mixtures, columns, columns | states, columns, columns | "
+            "states, mixtures"
+        ),
     }
 
     def __init__(

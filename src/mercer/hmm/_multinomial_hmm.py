@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.hmm._count_emissions import MultinomialEmission
 from mercer.hmm._fitting import COMMON, read_prior
@@ -101,6 +102,11 @@ class MultinomialHMM(HiddenMarkovModel):
     _parameters: ClassVar[dict[str, Rule]] = COMMON | {
         "n_trials": Integer(1) | Nothing(),
         "emissionprob_prior": Real(1) | ArrayRule(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "startprob_": floats("states"),
+        "transmat_": floats("states, states"),
+        "emissionprob_": floats("states, columns | states, columns, symbols | states, symbols"),
     }
 
     def __init__(

@@ -7,6 +7,7 @@ import numpy as np
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Real, Rule
 from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._count_emissions import PoissonEmission
@@ -101,6 +102,11 @@ class PoissonHMM(HiddenMarkovModel):
     _parameters: ClassVar[dict[str, Rule]] = COMMON | {
         "lambdas_prior": Real(0) | ArrayRule(),
         "lambdas_weight": Real(0) | ArrayRule(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "startprob_": floats("states"),
+        "transmat_": floats("states, states"),
+        "lambdas_": floats("states, columns"),
     }
 
     def __init__(

@@ -33,9 +33,17 @@ from mercer.inspection._linear.plane_distance import PlaneDistanceDisplay
 from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, ShrinkageDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._network import NetworkDisplay
+from mercer.inspection._networks.drawing import LayeredNetworkDisplay
+from mercer.inspection._networks.layers import LayerHealthDisplay, PreActivationDisplay
+from mercer.inspection._networks.surfaces import LearningRatePilotDisplay, LossSurfaceDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
+from mercer.inspection._projections.canonical_variates import CanonicalVariatesDisplay
+from mercer.inspection._projections.component_images import ComponentImagesDisplay
 from mercer.inspection._projections.contrasts import ContrastLandscapeDisplay
 from mercer.inspection._projections.diagonals import JointDiagonalDisplay
+from mercer.inspection._projections.embedding import EmbeddingDisplay
+from mercer.inspection._projections.principal_axes import PrincipalAxesDisplay
+from mercer.inspection._projections.similarity_tails import SimilarityTailsDisplay
 from mercer.inspection._projections.sources import SeparationStagesDisplay, SourcesDisplay
 from mercer.inspection._score_curve import ScoreCurveDisplay
 from mercer.inspection._scree import ScreeDisplay
@@ -51,15 +59,18 @@ __all__ = [
     "BoostingErrorDisplay",
     "BoostingRoundsDisplay",
     "BullseyeDisplay",
+    "CanonicalVariatesDisplay",
     "ClassDensityDisplay",
     "ClusterNumberDisplay",
     "CoefficientPathDisplay",
+    "ComponentImagesDisplay",
     "ContrastLandscapeDisplay",
     "CostCurveDisplay",
     "CouplingDisplay",
     "DecisionBoundaryDisplay",
     "DendrogramDisplay",
     "EMPanelsDisplay",
+    "EmbeddingDisplay",
     "EnergyTraceDisplay",
     "EpochCurveDisplay",
     "EvidenceDisplay",
@@ -77,9 +88,13 @@ __all__ = [
     "KernelComponentDisplay",
     "KernelSelectionDisplay",
     "LatticeDisplay",
+    "LayerHealthDisplay",
+    "LayeredNetworkDisplay",
     "LeafRegionsDisplay",
     "LearningRateDisplay",
+    "LearningRatePilotDisplay",
     "LossDisplay",
+    "LossSurfaceDisplay",
     "MapDisplay",
     "MarginDisplay",
     "MeanFieldDisplay",
@@ -89,11 +104,14 @@ __all__ = [
     "ParameterPosteriorDisplay",
     "PenaltyGeometryDisplay",
     "PlaneDistanceDisplay",
+    "PreActivationDisplay",
+    "PrincipalAxesDisplay",
     "ProcessDisplay",
     "ScoreCurveDisplay",
     "ScreeDisplay",
     "SeparationStagesDisplay",
     "ShrinkageDisplay",
+    "SimilarityTailsDisplay",
     "SmoothnessFilterDisplay",
     "SourcesDisplay",
     "SpinDisplay",

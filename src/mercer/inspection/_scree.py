@@ -28,12 +28,15 @@ class ScreeDisplay:
     ----------
     cumulative_ : ndarray of shape (n_components,)
         Running sum of the shares.
+    error_ : ndarray of shape (n_components,)
+        Squared error of restoring rows from the first k components, as a share of their total squared distance to the
+        mean: one minus the running sum.
     n_reaching_ : int or None
         The fewest components that together exceed `threshold`; None where there is none, or they do not.
     ax_, figure_ : matplotlib objects
         Where it was drawn.
-    bars_, line_ : matplotlib artists
-        What was drawn.
+    bars_, line_, error_line_ : matplotlib artists
+        What was drawn; ``error_line_`` is None unless it was asked for.
 
     Examples
     --------
@@ -49,6 +52,8 @@ class ScreeDisplay:
         self.explained_variance_ratio = explained_variance_ratio
         self.threshold = threshold
         self.cumulative_ = np.cumsum(explained_variance_ratio)
+        # Differences of sums can fall below zero by rounding.
+        self.error_ = np.maximum(1.0 - self.cumulative_, 0.0)
         reached = self.cumulative_ > (np.inf if threshold is None else threshold)
         # argmax of a mask is its first true entry.
         self.n_reaching_ = int(np.argmax(reached)) + 1 if reached.any() else None
@@ -82,13 +87,15 @@ class ScreeDisplay:
             raise DataError(message)
         return cls(estimator.explained_variance_ratio_, threshold=threshold).plot(ax=ax, **kwargs)
 
-    def plot(self, *, ax: Any = None, **kwargs: Any) -> "ScreeDisplay":
+    def plot(self, *, ax: Any = None, show_error: bool = False, **kwargs: Any) -> "ScreeDisplay":
         """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib axes or None, default=None
             Where to draw; None makes a new figure.
+        show_error : bool, default=False
+            Whether to draw the error of restoring rows against the number of components too.
         **kwargs : dict
             Passed to matplotlib's ``bar``.
 
@@ -101,6 +108,9 @@ class ScreeDisplay:
         numbers = np.arange(1, len(self.cumulative_) + 1)
         self.bars_ = ax.bar(numbers, self.explained_variance_ratio, **({"label": "each"} | kwargs))
         (self.line_,) = ax.plot(numbers, self.cumulative_, color="black", marker="o", label="together")
+        self.error_line_ = None
+        if show_error:
+            (self.error_line_,) = ax.plot(numbers, self.error_, color="tab:red", marker=".", label="error left")
         if self.threshold is not None:
             ax.axhline(self.threshold, color="grey", linestyle=":")
         if self.n_reaching_ is not None:

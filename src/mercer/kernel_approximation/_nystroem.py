@@ -16,6 +16,7 @@ from mercer._solver.request import Dense, Take
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source import Source
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats, integers, numbers
 from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.kernel_approximation._mapped import FeatureMap
@@ -106,6 +107,11 @@ class Nystroem(KernelChoice, FeatureMap):
         "random_state": Seed(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": numbers("basis, columns"),
+        "normalization_": floats("basis, basis"),
+        "component_indices_": integers("basis", low=0),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "rows are drawn by number, so that rows in another order give other ones"

@@ -14,6 +14,7 @@ from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer._source import Block, Source
 from mercer._statistic import Moments
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.kernel_approximation._mapped import FeatureMap
 
@@ -133,6 +134,10 @@ class RBFSampler(FeatureMap):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "random_weights_": floats("columns, features"),
+        "random_offset_": floats("features"),
+    }
 
     def __init__(
         self,
@@ -231,6 +236,10 @@ class OrthogonalRandomFeatures(RBFSampler):
 
     _parameters: ClassVar[dict[str, Rule]] = {
         name: rule for name, rule in RBFSampler._parameters.items() if name != "kernel"
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "random_weights_": floats("columns, features"),
+        "random_offset_": floats("features"),
     }
 
     def __init__(

@@ -21,8 +21,8 @@ from mercer.linear_model._least_squares.ridge_path import (
     alpha_for_norm,
     alpha_from_variances,
     alpha_per_sample,
-    effective_degrees_of_freedom,
     penalised_condition_number,
+    ridge_degrees_of_freedom,
     ridge_path,
 )
 from mercer.linear_model._logistic.logistic import LogisticRegression
@@ -57,7 +57,6 @@ __all__ = [
     "alpha_for_norm",
     "alpha_from_variances",
     "alpha_per_sample",
-    "effective_degrees_of_freedom",
     "enet_path",
     "hat_matrix",
     "inference",
@@ -65,6 +64,7 @@ __all__ = [
     "leave_one_out_residuals",
     "leverages",
     "penalised_condition_number",
+    "ridge_degrees_of_freedom",
     "ridge_path",
 ]
 

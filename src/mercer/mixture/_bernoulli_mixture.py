@@ -14,6 +14,7 @@ from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._solver.restarts import Restarts
 from mercer._source.namespace import to_numpy
 from mercer._statistic.expectation import Expectation, ExpectedSums
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.mixture._binaries import BinariesByCentre, Binarised, BinaryCheck
@@ -181,6 +182,10 @@ class BernoulliMixture(MixtureModel):
         "assignment": Choice("soft", "hard"),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "weights_": floats("components"),
+        "probabilities_": floats("components, columns"),
     }
 
     def __init__(

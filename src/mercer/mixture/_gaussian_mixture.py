@@ -16,7 +16,8 @@ from mercer._solver.restarts import Restarts
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
-from mercer.errors import DataError
+from mercer._stored import Stored, floats
+from mercer.errors import DataError, ModelFileError
 from mercer.mixture._components import GaussianComponents, GaussianMoments
 from mercer.mixture._gaussian_model import GaussianModel, prepare_model
 from mercer.mixture._gaussian_parts import GaussianParts
@@ -151,10 +152,23 @@ class GaussianMixture(GaussianParts):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
-
+    _stored: ClassVar[dict[str, Stored]] = {
+        "weights_": floats("components"),
+        "means_": floats("components, columns"),
+    }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "the first components are drawn, and fall on other rows: equal in distribution, and up to labels"
     }
+
+    def _check_structure(self) -> None:
+        if "means_" not in vars(self):
+            return
+        k, d = self.means_.shape
+        shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[self.covariance_type]
+        for name in ("covariances_", "precisions_", "precisions_cholesky_"):
+            if name in vars(self) and np.shape(getattr(self, name)) != shape:
+                message = f"GaussianMixture.{name} must have the shape {shape}; the file's has another."
+                raise ModelFileError(message)
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
 from mercer._source import Source
 from mercer._statistic import Statistic
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.naive_bayes._class_totals import ClassTotals, ClassTotalSums
@@ -88,6 +89,12 @@ class BernoulliNB(DiscreteNB):
         "fit_prior": Boolean(),
         "class_prior": ArrayRule() | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "class_count_": floats("classes"),
+        "class_log_prior_": floats("classes"),
+        "feature_log_prob_": floats("classes, columns"),
+        "feature_count_": floats("classes, columns"),
     }
     _counts_rows: ClassVar[bool] = False
 

@@ -11,6 +11,7 @@ from mercer._base.priors import class_priors
 from mercer._source import Source
 from mercer._source.memory import count_allowed_bytes
 from mercer._statistic import Statistic
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotalSums
@@ -94,6 +95,11 @@ class CategoricalNB(DiscreteNB):
         "class_prior": ArrayRule() | Nothing(),
         "min_categories": Integer(1) | ArrayRule() | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "class_count_": floats("classes"),
+        "class_log_prior_": floats("classes"),
+        "n_categories_": integers("columns", low=1),
     }
     _accepts_sparse: ClassVar[Any] = False
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | dict.fromkeys(

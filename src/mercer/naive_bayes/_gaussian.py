@@ -16,6 +16,7 @@ from mercer._source import Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments, ClassMomentSums
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.naive_bayes._naive_bayes import NaiveBayes
@@ -93,6 +94,12 @@ class GaussianNB(NaiveBayes):
         "priors": ArrayRule() | Nothing(),
         "var_smoothing": Real(0),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "class_count_": floats("classes"),
+        "class_prior_": floats("classes"),
+        "theta_": floats("classes, columns"),
+        "var_": floats("classes, columns"),
     }
 
     def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-09, n_jobs: int | None = None) -> None:

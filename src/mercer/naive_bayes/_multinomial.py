@@ -7,6 +7,7 @@ import numpy as np
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._base.priors import class_priors
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.naive_bayes._class_totals import ClassTotalSums
@@ -82,6 +83,12 @@ class MultinomialNB(DiscreteNB):
         "fit_prior": Boolean(),
         "class_prior": ArrayRule() | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "class_count_": floats("classes"),
+        "class_log_prior_": floats("classes"),
+        "feature_log_prob_": floats("classes, columns"),
+        "feature_count_": floats("classes, columns"),
     }
 
     _totals_show_nan: ClassVar[bool] = True
@@ -217,6 +224,12 @@ class ComplementNB(DiscreteNB):
         "class_prior": ArrayRule() | Nothing(),
         "norm": Boolean(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "class_count_": floats("classes"),
+        "class_log_prior_": floats("classes"),
+        "feature_log_prob_": floats("classes, columns"),
+        "feature_count_": floats("classes, columns"),
     }
 
     _totals_show_nan: ClassVar[bool] = True

@@ -29,13 +29,16 @@ class GaussianScores:
         means = xp.astype(self.means, wide, copy=False)
         # Differences are taken before squares: rows far from zero keep their digits.
         scales = 1.0 / xp.sqrt(2.0 * xp.astype(self.variances, wide, copy=False))
-        if block.n * means.shape[0] * means.shape[1] <= _FEW:
-            gaps = (xp.astype(block.X, wide, copy=False)[:, None, :] - means[None, :, :]) * scales[None, :, :]
-            return self.offsets - xp.sum(gaps * gaps, axis=2)
-        columns = []
-        for k in range(means.shape[0]):
-            gaps = block.centre(means[k, :]) * scales[k, :]
-            columns.append(self.offsets[k] - xp.sum(gaps * gaps, axis=1))
+        few = block.n * means.shape[0] * means.shape[1] <= _FEW
+        # A square that overflows is a row that the class cannot explain: its log-density is minus infinity.
+        with np.errstate(over="ignore"):
+            if few:
+                gaps = (xp.astype(block.X, wide, copy=False)[:, None, :] - means[None, :, :]) * scales[None, :, :]
+                return self.offsets - xp.sum(gaps * gaps, axis=2)
+            columns = []
+            for k in range(means.shape[0]):
+                gaps = block.centre(means[k, :]) * scales[k, :]
+                columns.append(self.offsets[k] - xp.sum(gaps * gaps, axis=1))
         return xp.stack(columns, axis=1)
 
 

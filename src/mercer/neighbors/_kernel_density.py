@@ -12,8 +12,9 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._solver import Solver
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats
 from mercer._types import Array
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, ModelFileError, ParameterError
 from mercer.neighbors._bandwidth import (
     BandwidthSearch,
     BandwidthState,
@@ -149,6 +150,7 @@ class KernelDensity(Estimator):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+    _stored: ClassVar[dict[str, Stored]] = {"bandwidth_": floats("columns")}
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the rows are the model: it keeps all of them, in the order of its tree"
     }
@@ -232,6 +234,12 @@ class KernelDensity(Estimator):
         method = self._method(None if len(rows) > _FEW else 1)
         logarithms = method.log_sums(self.tree_, self.bandwidth_, self.grid_, points)
         return (logarithms - method.log_constant(self.tree_, self.bandwidth_)).astype(rows.dtype, copy=False)
+
+    def _check_structure(self) -> None:
+        tree = vars(self).get("tree_")
+        if isinstance(tree, RowTree) and tree.data.shape[1] != self.n_features_in_:
+            message = f"KernelDensity.tree_ must have {self.n_features_in_} columns; it has {tree.data.shape[1]}."
+            raise ModelFileError(message)
 
     def logpdf(self, X: Any) -> Array:
         """Return what :meth:`score_samples` does, under the name that densities have."""

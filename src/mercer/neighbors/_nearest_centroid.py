@@ -21,6 +21,7 @@ from mercer._source import Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neighbors._centroid_scores import AbsoluteScores, SquaredScores
@@ -112,6 +113,12 @@ class NearestCentroid(JointScores, ClassModel):
         "shrink_threshold": Real(0, math.inf, "neither") | Nothing(),
         "priors": ArrayRule() | Choice("empirical", "uniform"),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "centroids_": floats("classes, columns"),
+        "class_prior_": floats("classes"),
+        "deviations_": floats("classes, columns"),
+        "within_class_std_dev_": floats("columns"),
     }
     _accepts_sparse: ClassVar[Any] = "csr"
     _objective_moves: ClassVar[str | None] = "down"

@@ -1,6 +1,7 @@
 """Rows in a balanced tree of boxes, for density sums."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -8,7 +9,9 @@ from mercer._native.space import box_tree
 from mercer._plain import plain
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
+from mercer.errors import ModelFileError
 
 __all__ = ["Locations", "RowTree", "build_tree"]
 
@@ -46,6 +49,30 @@ class RowTree:
     lower: Array
     upper: Array
     mass: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "data": floats("rows, columns"),
+        "weight": floats("rows | 0"),
+        "order": integers("rows", low=0, below="rows"),
+        "bounds": integers("nodes, 2", low=0),
+        "lower": floats("nodes, columns"),
+        "upper": floats("nodes, columns"),
+        "mass": floats("nodes"),
+    }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError unless the children of each node share its rows, and no leaf is larger than a half."""
+        first, stop = self.bounds.T
+        inner = np.arange(len(self.bounds) // 2)
+        left, right = 2 * inner + 1, 2 * inner + 2
+        valid = (
+            len(self.bounds) % 2 == 1 and first[0] == 0 and stop[0] == len(self.data) and bool((first <= stop).all())
+        )
+        valid = valid and np.array_equal(first[left], first[inner]) and np.array_equal(stop[right], stop[inner])
+        valid = valid and np.array_equal(stop[left], first[right])
+        if not valid or (stop - first)[self.leaves].max() > self.largest_leaf:
+            message = "RowTree.bounds must halve the rows from node to node; the file's do not."
+            raise ModelFileError(message)
 
     @property
     def total(self) -> float:

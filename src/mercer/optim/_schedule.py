@@ -7,6 +7,7 @@ the noise, sum of squared rates finite. Each schedule says which of the two it m
 from dataclasses import dataclass
 
 from mercer._base.parameter import Integer, Real, Rule, check_parameters
+from mercer._plain import plain
 
 __all__ = ["ConstantRate", "ExponentialDecay", "PowerDecay", "Schedule", "StepDecay"]
 
@@ -41,6 +42,7 @@ class Schedule:
         check_parameters(type(self).__name__, rules, vars(self))
 
 
+@plain
 @dataclass(frozen=True)
 class ConstantRate(Schedule):
     """The same rate always: noisy descent ends up hovering, with a variance in proportion to the rate.
@@ -60,6 +62,7 @@ class ConstantRate(Schedule):
         return self.rate
 
 
+@plain
 @dataclass(frozen=True)
 class PowerDecay(Schedule):
     """rate / t^exponent; exponent 1 is the schedule of running means, and (1/2, 1] meets Robbins and Monro.
@@ -96,6 +99,7 @@ class PowerDecay(Schedule):
         return self.rate / t**self.exponent
 
 
+@plain
 @dataclass(frozen=True)
 class ExponentialDecay(Schedule):
     """rate * factor^(t - 1): the rates have a finite sum, so descent can stop short of the minimum.
@@ -117,6 +121,7 @@ class ExponentialDecay(Schedule):
         return self.rate * self.factor ** (t - 1)
 
 
+@plain
 @dataclass(frozen=True)
 class StepDecay(Schedule):
     """rate * factor^floor((t - 1) / every): constant for a while, then smaller at once.

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._base.parameter import Array, Integer, Nothing, Real, Rule
 from mercer._source import Block
+from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
 from mercer.preprocessing._basis import Basis, BasisState
 
@@ -62,6 +63,11 @@ class FourierBasis(Basis):
         "period": Real(0, math.inf, "neither") | Array() | Nothing(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "period_": floats("columns"),
+        "data_min_": floats("columns"),
+        "data_max_": floats("columns"),
     }
 
     def __init__(

@@ -16,6 +16,7 @@ from mercer._source.memory import require_memory
 from mercer._source.source import SumTree
 from mercer._statistic import Statistic
 from mercer._statistic.triangle import Triangle, TriangleSums
+from mercer._stored import Stored, floats, integers
 from mercer.preprocessing._basis import Basis, BasisState
 
 __all__ = ["PolynomialBasis"]
@@ -84,6 +85,11 @@ class PolynomialBasis(Basis):
         "include_bias": Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "exponents_": integers("terms, columns", low=0),
+        "data_min_": floats("columns"),
+        "data_max_": floats("columns"),
     }
 
     def __init__(

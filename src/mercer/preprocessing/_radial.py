@@ -11,6 +11,7 @@ from mercer._base import seed_sequence
 from mercer._base.parameter import Array, Boolean, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Dense
 from mercer._source import Block, Source
+from mercer._stored import Stored, floats
 from mercer.cluster import KMeans
 from mercer.errors import DataError
 from mercer.preprocessing._basis import Basis, BasisState
@@ -77,6 +78,11 @@ class RadialBasis(Basis):
         "random_state": Seed(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "centres_": floats("centres, columns"),
+        "data_min_": floats("columns"),
+        "data_max_": floats("columns"),
     }
 
     def __init__(

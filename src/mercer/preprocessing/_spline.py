@@ -10,6 +10,7 @@ from scipy.interpolate import BSpline
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
 from mercer._solver import Dense
 from mercer._source import Block, Source
+from mercer._stored import Stored, floats
 from mercer.preprocessing._basis import Basis, BasisState
 
 __all__ = ["SplineBasis"]
@@ -66,11 +67,16 @@ class SplineBasis(Basis):
 
     _parameters: ClassVar[dict[str, Rule]] = {
         "n_knots": Integer(2),
-        "degree": Integer(0),
+        "degree": Integer(0, 1000),
         "knots": Choice("uniform", "quantile"),
         "extrapolation": Choice("constant", "continue"),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "knots_": floats("knots, columns"),
+        "data_min_": floats("columns"),
+        "data_max_": floats("columns"),
     }
 
     def __init__(

@@ -14,6 +14,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source, open_place, open_source, place_of
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.preprocessing._column_moments import ColumnMoments, ColumnMomentSums
@@ -89,6 +90,11 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
         "with_std": Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "mean_": floats("columns"),
+        "scale_": floats("columns"),
+        "var_": floats("columns"),
     }
 
     def __init__(

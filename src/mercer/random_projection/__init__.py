@@ -1,3 +1,14 @@
 """Projections by random matrices that keep distances, with bounds on how well."""
 
-__all__: list[str] = []
+from mercer.random_projection._bounds import johnson_lindenstrauss_eps, johnson_lindenstrauss_min_dim
+from mercer.random_projection._distortion import Distortion, measure_distortion
+from mercer.random_projection._projections import GaussianRandomProjection, SparseRandomProjection
+
+__all__ = [
+    "Distortion",
+    "GaussianRandomProjection",
+    "SparseRandomProjection",
+    "johnson_lindenstrauss_eps",
+    "johnson_lindenstrauss_min_dim",
+    "measure_distortion",
+]

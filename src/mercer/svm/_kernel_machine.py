@@ -15,6 +15,7 @@ from mercer._solver import Outcome
 from mercer._solver.cuda_sums import CudaSums
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
+from mercer._stored import Stored, floats, integers, numbers
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.kernels import KERNEL_NAMES, Kernel, Linear
@@ -76,6 +77,11 @@ class KernelMachine(Estimator):
             )
             for kind in ("dense", "sparse")
         },
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "support_": integers("support", low=0),
+        "support_vectors_": numbers("support, columns | 0, 0"),
+        "dual_coef_": floats("machines, support"),
     }
     kernel: Any
     gamma: Any

@@ -27,6 +27,7 @@ from mercer._solver.tree.tree_levels import TreeLevel, cut_tree, list_levels
 from mercer._solver.tree.whole_growth import grow_whole
 from mercer._source import open_source
 from mercer._types import Array
+from mercer.errors import ModelFileError
 
 __all__ = ["TREE_PARAMETERS", "TreeModel"]
 
@@ -121,6 +122,11 @@ class TreeModel(MultiOutputMixin, Estimator):
         outcome = self._drive(solve, source, attributes=given, fitted=finish)
         self._conclude(outcome)
         return self
+
+    def _check_structure(self) -> None:
+        if "tree_" in vars(self) and self.tree_.n_features != self.n_features_in_:
+            message = f"{type(self).__name__}.tree_ must read {self.n_features_in_} columns; the file's reads others."
+            raise ModelFileError(message)
 
     def _solve(self, start: Callable[[], Growth], state: GrowthState | None) -> Solver:
         growth: Growth = yield Dense(start)

@@ -14,8 +14,8 @@ from mercer.linear_model import (
     alpha_for_norm,
     alpha_from_variances,
     alpha_per_sample,
-    effective_degrees_of_freedom,
     penalised_condition_number,
+    ridge_degrees_of_freedom,
     ridge_path,
 )
 
@@ -89,11 +89,11 @@ def test_penalties_per_sample_and_by_variances_are_the_same_problem():
 
 
 @pytest.mark.catalogue("LM-04")
-def test_effective_degrees_of_freedom_fall_from_the_rank_to_zero():
+def test_ridge_degrees_of_freedom_fall_from_the_rank_to_zero():
     d = np.linalg.svd(X - X.mean(0), compute_uv=False)
-    assert effective_degrees_of_freedom(X, 0.0) == pytest.approx(6)
-    assert effective_degrees_of_freedom(X, 5.0) == pytest.approx(np.sum(d**2 / (d**2 + 5.0)))
-    assert effective_degrees_of_freedom(X, 1e12) < 1e-8
+    assert ridge_degrees_of_freedom(X, 0.0) == pytest.approx(6)
+    assert ridge_degrees_of_freedom(X, 5.0) == pytest.approx(np.sum(d**2 / (d**2 + 5.0)))
+    assert ridge_degrees_of_freedom(X, 1e12) < 1e-8
 
 
 @pytest.mark.catalogue("LM-05")

@@ -5,13 +5,13 @@ import importlib
 import numpy
 import pytest
 
+import mercer._solver.neighbours.space_tree
 import mercer.cluster._density.epsilon_grid
 import mercer.cluster._density.hill_climbing
-import mercer.cluster._density.space_tree
 import mercer.cluster._density.spanning_tree
+from mercer._solver.neighbours.space_tree import NO_LABEL, SpaceTree
 from mercer.cluster._density.epsilon_grid import cluster_grid
 from mercer.cluster._density.hill_climbing import GaussianDensity
-from mercer.cluster._density.space_tree import NO_LABEL, SpaceTree
 from mercer.cluster._density.spanning_tree import Boruvka, walk_edges
 
 REALS = [numpy.float64, numpy.float32]
@@ -21,9 +21,9 @@ REALS = [numpy.float64, numpy.float32]
 def natives(level, monkeypatch):
     """Every search runs in the native modules of one level."""
     for name, users in {
-        "box_tree": (mercer.cluster._density.space_tree, mercer.cluster._density.spanning_tree),
-        "box_search": (mercer.cluster._density.space_tree, mercer.cluster._density.hill_climbing),
-        "reachability": (mercer.cluster._density.space_tree, mercer.cluster._density.spanning_tree),
+        "box_tree": (mercer._solver.neighbours.space_tree, mercer.cluster._density.spanning_tree),
+        "box_search": (mercer._solver.neighbours.space_tree, mercer.cluster._density.hill_climbing),
+        "reachability": (mercer._solver.neighbours.space_tree, mercer.cluster._density.spanning_tree),
         "epsilon_grid": (mercer.cluster._density.epsilon_grid,),
     }.items():
         module = importlib.import_module(f"mercer._native.{level}.{name}")

@@ -1,7 +1,7 @@
 """What linear classifiers share once fitted: scores, labels, probabilities, and coefficients stored sparse."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
@@ -14,6 +14,7 @@ from mercer._objective import Logistic, Softmax
 from mercer._source import Block, place_of
 from mercer._source.namespace import namespace_of
 from mercer._source.placement import is_on_device
+from mercer._stored import Stored, floats, numbers
 from mercer.errors import DataError
 
 __all__ = ["LinearClassifier", "LinearDecision"]
@@ -22,6 +23,10 @@ __all__ = ["LinearClassifier", "LinearDecision"]
 class LinearDecision(ClassifierMixin):
     """Decisions of a fitted ``coef_`` (k, d) and ``intercept_`` (k,), with ``classes_``; k = 1 means two classes."""
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "coef_": numbers("scores, columns | columns"),
+        "intercept_": floats("scores | 1"),
+    }
     coef_: Any
     intercept_: np.ndarray
     classes_: np.ndarray

@@ -16,6 +16,7 @@ from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer._statistic import Moments
 from mercer._statistic.products import Residual
+from mercer._stored import Stored, floats, numbers
 from mercer.errors import DataError
 
 __all__ = ["LinearRegressor", "SingleTarget", "determination", "target_columns"]
@@ -71,6 +72,10 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     """Predicts X coef_^T + intercept_."""
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    _stored: ClassVar[dict[str, Stored]] = {
+        "coef_": numbers("columns | targets, columns"),
+        "intercept_": floats("targets | 1"),
+    }
     fit_intercept: bool
     coef_: np.ndarray
     intercept_: Any

@@ -135,6 +135,11 @@ def load_plain(path: StrPath) -> Any:
 def _write(value: Any, path: StrPath, name: str) -> None:
     encoder = Encoder()
     node = encoder.encode(value, name)
+    write_container(Path(path), _describe_file(value, node), encoder.arrays)
+
+
+def _describe_file(value: Any, node: Any) -> dict[str, Any]:
+    """Return the header of a file of `value`, whose node is given."""
     versions = {
         "mercer": __version__,
         "numpy": np.__version__,
@@ -143,8 +148,7 @@ def _write(value: Any, path: StrPath, name: str) -> None:
         "python": platform.python_version(),
     }
     key = key_of_class(type(value)) or key_of_record(type(value))
-    header = {"format": FORMAT, "schema": SCHEMA, "written_by": versions, "class": key, "model": node}
-    write_container(Path(path), header, encoder.arrays)
+    return {"format": FORMAT, "schema": SCHEMA, "written_by": versions, "class": key, "model": node}
 
 
 def _read(path: StrPath, mapped: bool) -> Any:
@@ -160,9 +164,6 @@ def _read(path: StrPath, mapped: bool) -> Any:
             if header["class"] != (key_of_class(type(value)) or key_of_record(type(value))):
                 message = f"the header says that it holds {str(header['class'])[:80]!r}; it holds another class."
                 raise ModelFileError(message)
-            if hasattr(type(value), "check_fields"):
-                # A record whose arrays index each other is checked before native code sees them.
-                value.check_fields()
             return value
     except ModelFileError as error:
         message = f"load: {os.fspath(path)}: {error}"

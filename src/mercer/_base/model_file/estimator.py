@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
 from mercer._base.model_file.registry import class_of, key_of_class
+from mercer._base.model_file.soundness import check_estimator, check_record
 from mercer._plain import PLAIN
 from mercer.errors import ModelFileError
 
@@ -102,6 +103,8 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
         attributes = {**_defaults(cls, key, attributes), **attributes}
     decoder.charge(4 * sum(getattr(item, "nbytes", 0) for item in attributes.values()) if key == _ISOTONIC else 0)
     instance = _build(cls, attributes, key)
+    if hasattr(cls, "_stored"):
+        check_estimator(instance)
     read_requests(instance, requests, decoder)
     return instance
 
@@ -201,4 +204,5 @@ def _read_record(node: dict[str, Any], decoder: Decoder) -> Any:
     instance = cls.__new__(cls)
     for name, value in values.items():
         object.__setattr__(instance, name, value)  # records are frozen
+    check_record(instance)
     return instance

@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mercer._native.tree import tree_walk
 from mercer._plain import plain
+from mercer._solver.tree.soundness import check_categories, check_nodes
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array, Rows
+from mercer.errors import ModelFileError
 
 __all__ = ["BinaryTree"]
 
@@ -65,6 +68,29 @@ class BinaryTree:
     value: Array
     categories: Array
     words: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "feature": integers("nodes"),
+        "n_classes": integers("outputs", low=1),
+        "children_left": integers("nodes", low=LEAF, below="nodes"),
+        "children_right": integers("nodes", low=LEAF, below="nodes"),
+        "threshold": floats("nodes"),
+        "missing_go_to_left": flags("nodes"),
+        "impurity": floats("nodes"),
+        "n_node_samples": integers("nodes"),
+        "weighted_n_node_samples": floats("nodes"),
+        "value": floats("nodes, outputs, values"),
+        "categories": integers("nodes | 0"),
+        "words": integers("words"),
+    }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError if the arrays are not a tree that native code can walk."""
+        check_nodes("BinaryTree", self.children_left, self.children_right, self.feature, self.n_features)
+        check_categories("BinaryTree.categories", self.categories, self.words)
+        if self.missing_go_to_left.max(initial=0) > 1 or self.n_classes.max(initial=1) > self.value.shape[2]:
+            message = "BinaryTree must have flags of 0 or 1 and a value for each class; the file's has not."
+            raise ModelFileError(message)
 
     @property
     def n_outputs(self) -> int:

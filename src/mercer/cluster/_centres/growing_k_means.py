@@ -13,6 +13,7 @@ from mercer._solver.centres.assignment import AssignmentSums, Farthest, Memory
 from mercer._solver.centres.centres import Centres
 from mercer._solver.centres.first_centres import column_moments
 from mercer._solver.centres.lloyd import certify_fixed_point, measure_shift, move_centres
+from mercer._stored import Stored, integers, numbers
 from mercer.cluster._centres.centre_model import CentreModel
 
 __all__ = ["GrowingKMeans"]
@@ -161,6 +162,10 @@ class GrowingKMeans(CentreModel):
         "verbose": Integer(0) | Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "cluster_centers_": numbers("clusters, columns"),
+        "labels_": integers("rows"),
     }
 
     def __init__(

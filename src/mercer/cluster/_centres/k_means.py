@@ -15,6 +15,7 @@ from mercer._solver.centres.first_centres import column_moments
 from mercer._solver.centres.lloyd import Lloyd
 from mercer._solver.restarts import Restarts, keep_history_of
 from mercer._source import Source
+from mercer._stored import Stored, integers, numbers
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._centres.init_rules import check_enough_rows, first_centres, number_of_starts, read_centres
 
@@ -119,6 +120,10 @@ class KMeans(CentreModel):
         "algorithm": Choice("lloyd", "elkan"),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "cluster_centers_": numbers("clusters, columns"),
+        "labels_": integers("rows"),
     }
 
     _check_exceptions: ClassVar[dict[str, str]] = CentreModel._check_exceptions | {

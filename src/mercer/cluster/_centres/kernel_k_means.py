@@ -10,6 +10,7 @@ from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, No
 from mercer._solver.restarts import Restarts
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats, integers, numbers
 from mercer.cluster._centres.init_rules import check_enough_rows
 from mercer.cluster._centres.kernel_lloyd import KernelLloyd
 from mercer.cluster._numbering import order_by_first_rows
@@ -116,6 +117,11 @@ class KernelKMeans(ClusterMixin, Estimator):
         "verbose": Integer(0) | Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "training_rows_": numbers("training, columns"),
+        "training_weight_": floats("training"),
+        "labels_": integers("rows"),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "distances of every row to every cluster and a centred copy of the rows are kept: n (d + k) numbers"

@@ -14,6 +14,7 @@ from mercer._source import Block
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments
 from mercer._statistic.expectation import Expectation, ExpectedSums, compute_responsibilities
+from mercer._stored import Stored, integers, numbers
 from mercer._types import Array
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._centres.init_rules import check_enough_rows
@@ -254,6 +255,10 @@ class SoftKMeans(CentreModel):
         "random_state": Seed(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "cluster_centers_": numbers("clusters, columns"),
+        "labels_": integers("rows"),
     }
     # The free energy falls at each temperature, and rises from one to the next.
     _objective_moves: ClassVar[str | None] = None

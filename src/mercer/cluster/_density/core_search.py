@@ -7,10 +7,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mercer._base.preparation import prepare_once
+from mercer._solver.neighbours.space_tree import NO_LABEL, SpaceTree
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.cluster._density.precomputed import densify
-from mercer.cluster._density.space_tree import NO_LABEL, SpaceTree
 from mercer.cluster._metric import Metric
 
 __all__ = ["core_search"]

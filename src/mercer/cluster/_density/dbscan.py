@@ -13,6 +13,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import open_source
+from mercer._stored import Stored, integers, numbers
 from mercer._types import Array
 from mercer.cluster._density.core_search import core_search
 from mercer.cluster._density.dbscan_search import cluster_rows, search_used
@@ -134,6 +135,11 @@ class DBSCAN(ClusterMixin, Estimator):
         "leaf_size": Integer(1),
         "p": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": numbers("core, columns"),
+        "core_sample_indices_": integers("core", low=0),
+        "labels_": integers("rows", low=-1),
     }
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from mercer._solver.neighbours.space_tree import NO_LABEL, SpaceTree
 from mercer._types import Array
 from mercer.cluster._density.epsilon_grid import cluster_grid, suits_grid
 from mercer.cluster._density.neighbour_lists import (
@@ -14,7 +15,6 @@ from mercer.cluster._density.neighbour_lists import (
     MetricTree,
     cluster_lists,
 )
-from mercer.cluster._density.space_tree import NO_LABEL, SpaceTree
 from mercer.cluster._metric import TREES, Metric
 from mercer.cluster._numbering import number_by_first_rows
 from mercer.errors import ParameterError

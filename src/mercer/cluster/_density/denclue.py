@@ -10,10 +10,11 @@ from mercer._base import Estimator, check_new_rows, fitting
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._base.preparation import prepare_once
 from mercer._solver.centres.first_centres import column_moments
+from mercer._solver.neighbours.space_tree import SpaceTree
 from mercer._solver.relay import answer_requests
+from mercer._stored import Stored, floats, integers, numbers
 from mercer._types import Array
 from mercer.cluster._density.hill_climbing import Ascent, GaussianDensity, HillState, attractors_of, clusters_of
-from mercer.cluster._density.space_tree import SpaceTree
 
 __all__ = ["DENCLUE"]
 
@@ -99,6 +100,13 @@ class DENCLUE(ClusterMixin, Estimator):
         "verbose": Integer(0) | Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_fit_rows": numbers("rows, columns"),
+        "labels_": integers("rows", low=-1),
+        "attractors_": floats("attractors, columns"),
+        "attractor_labels_": integers("attractors", low=-1),
+        "log_density_": floats("rows"),
     }
     _objective_moves = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

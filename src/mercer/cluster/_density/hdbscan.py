@@ -18,6 +18,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import open_source
+from mercer._stored import Stored, floats, integers, numbers
 from mercer._types import Array
 from mercer.cluster._density.condensed_tree import CondensedTree
 from mercer.cluster._density.hdbscan_search import (
@@ -29,6 +30,7 @@ from mercer.cluster._density.hdbscan_search import (
     search_used,
 )
 from mercer.cluster._density.join_search import JoinSearch
+from mercer.cluster._hierarchy.soundness import check_linkage
 from mercer.cluster._metric import Metric, MetricName
 from mercer.cluster._numbering import number_by_first_rows
 
@@ -164,6 +166,15 @@ class HDBSCAN(ClusterMixin, Estimator):
         "store_centers": Choice("centroid", "medoid", "both") | Nothing(),
         "copy": Boolean() | Choice("warn"),
     }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_fit_rows": numbers("rows, columns"),
+        "labels_": integers("rows", low=-3),
+        "probabilities_": floats("rows"),
+        "core_distances_": floats("rows"),
+        "single_linkage_tree_": floats("links, 4"),
+        "centroids_": floats("clusters, columns"),
+        "medoids_": numbers("clusters, columns"),
+    }
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the search tree keeps the rows in its own order"}
 
@@ -243,6 +254,10 @@ class HDBSCAN(ClusterMixin, Estimator):
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _check_structure(self) -> None:
+        if "single_linkage_tree_" in vars(self):
+            check_linkage("HDBSCAN.single_linkage_tree_", self.single_linkage_tree_)
 
     def _clusters(self) -> tuple[CondensedTree, Array]:
         tree = CondensedTree.of(self.single_linkage_tree_, self.min_cluster_size)

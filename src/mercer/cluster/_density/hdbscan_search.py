@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from mercer._solver.neighbours.space_tree import SpaceTree
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.cluster._density.condensed_tree import linkage_of
 from mercer.cluster._density.precomputed import check_distances
-from mercer.cluster._density.space_tree import SpaceTree
 from mercer.cluster._density.spanning_tree import Boruvka, all_distances, core_distances, graph_edges, walk_edges
 from mercer.cluster._metric import TREES, Metric
 from mercer.errors import DataError, ParameterError

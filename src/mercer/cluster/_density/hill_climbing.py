@@ -11,9 +11,9 @@ from scipy.sparse.csgraph import connected_components
 from mercer._native.space import box_search
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.neighbours.space_tree import WIDTH, SpaceTree
 from mercer._source.threads import run_numbered
 from mercer._types import Array
-from mercer.cluster._density.space_tree import WIDTH, SpaceTree
 from mercer.cluster._numbering import number_by_first_rows
 
 __all__ = ["Ascent", "GaussianDensity", "HillState", "attractors_of", "clusters_of"]

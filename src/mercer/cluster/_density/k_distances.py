@@ -7,11 +7,11 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from mercer._base.parameter import Function, Integer, Nothing, check_parameters
+from mercer._solver.neighbours.space_tree import SpaceTree
 from mercer._source.threads import n_threads
 from mercer._statistic.knee import find_knee
 from mercer._types import Array
 from mercer.cluster._density.precomputed import densify
-from mercer.cluster._density.space_tree import SpaceTree
 from mercer.cluster._density.spanning_tree import all_distances, core_distances
 from mercer.cluster._metric import Metric, MetricName
 from mercer.errors import DataError

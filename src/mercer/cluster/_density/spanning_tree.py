@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from mercer._native.space import box_tree, reachability
+from mercer._solver.neighbours.space_tree import WIDTH, SpaceTree, make_scratch
 from mercer._source.memory import count_allowed_bytes
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
-from mercer.cluster._density.space_tree import WIDTH, SpaceTree, make_scratch
 from mercer.cluster._metric import Metric
 from mercer.errors import DataError
 

@@ -15,6 +15,7 @@ from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer,
 from mercer._solver import Solver
 from mercer._source import Source
 from mercer._source.block import DenseBlock
+from mercer._stored import Stored, floats, integers, numbers
 from mercer._types import Array
 from mercer.cluster._distances import check_distances
 from mercer.cluster._hierarchy.constrained import Graph, merge_graph
@@ -128,6 +129,12 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         "compute_distances": Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "labels_": integers("rows"),
+        "children_": integers("merges, 2", low=0),
+        "distances_": floats("merges"),
+        "exemplars_": numbers("exemplars, columns"),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "a hierarchy holds the means of all its clusters, or their distances; rows alone would not do",

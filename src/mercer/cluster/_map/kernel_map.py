@@ -10,6 +10,7 @@ from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, 
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats, integers, numbers
 from mercer.cluster._centres.kernel_k_means import KernelKMeans
 from mercer.cluster._map.batch import Narrowing
 from mercer.cluster._map.grid import Grid
@@ -214,6 +215,11 @@ class KernelSelfOrganizingMap(KernelKMeans):
         "verbose": Integer(0) | Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "training_rows_": numbers("training, columns"),
+        "training_weight_": floats("training"),
+        "labels_": integers("rows"),
     }
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_clustering": "a map has more units than the data have groups; its labels cut groups into cells",

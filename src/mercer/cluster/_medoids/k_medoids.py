@@ -13,6 +13,7 @@ from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing,
 from mercer._source import Block
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, integers, numbers
 from mercer._types import Array
 from mercer.cluster._distances import check_distances
 from mercer.cluster._medoids.board import Board
@@ -117,6 +118,10 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         "random_state": Seed(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "cluster_centers_": numbers("clusters, columns"),
+        "labels_": integers("rows"),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "rows are laid out once more, feature by feature, for the n^2 distances of a pass",

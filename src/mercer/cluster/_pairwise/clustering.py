@@ -11,6 +11,7 @@ from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats, integers, numbers
 from mercer.cluster._numbering import order_by_first_rows
 from mercer.cluster._pairwise.annealing import MeanFieldAnnealing, PairwiseState, SimulatedAnnealing
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances, mean_field
@@ -135,6 +136,11 @@ class PairwiseClustering(ClusterMixin, Estimator):
         "verbose": Integer(0) | Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "training_rows_": numbers("training, columns"),
+        "training_weight_": floats("training"),
+        "labels_": integers("rows"),
     }
     # Version 2 has subsample and n_distances_; version 1 used all distances that were not missing.
     _file_version: ClassVar[int] = 2

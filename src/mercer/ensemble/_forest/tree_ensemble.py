@@ -9,6 +9,7 @@ from mercer._base import Estimator, few_rows
 from mercer._base.tree_problem import check_values
 from mercer._base.validation import check_rows
 from mercer._types import Array
+from mercer.errors import ModelFileError
 
 __all__ = ["TreeEnsemble"]
 
@@ -22,6 +23,17 @@ class TreeEnsemble(Estimator):
     # How a split is found: "best" searches all thresholds, "random" draws one for each feature.
     splitter: ClassVar[str] = "best"
     estimators_: Any
+
+    def _check_structure(self) -> None:
+        # Gradient boosting keeps its trees in `_members`; `estimators_` is a view of them there.
+        members = vars(self).get("_members", vars(self).get("estimators_", ()))
+        shapes = {(member.tree_.n_features, *member.tree_.value.shape[1:]) for member in members}
+        if len(shapes) > 1 or any(shape[0] != self.n_features_in_ for shape in shapes):
+            message = (
+                f"{type(self).__name__}: its trees must all read {self.n_features_in_} columns and have values of one "
+                f"shape; the file's do not."
+            )
+            raise ModelFileError(message)
 
     def _check_rows(self, X: Any) -> Array:
         """Return rows to predict, checked; a few rows of a NumPy array need fewer checks."""

@@ -1,7 +1,7 @@
 """Bins: each column is cut at quantiles of a sample into at most 255 bins, one byte a value."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -9,8 +9,9 @@ from mercer._native.boosting import boosting_bins
 from mercer._plain import plain
 from mercer._source import Block, Source
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 
 __all__ = ["BinAssignment", "BinMap", "learn_bins", "sample_rows"]
 
@@ -36,6 +37,19 @@ class BinMap:
     edges: Array
     counts: Array
     categorical: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "edges": floats("columns, edges"),
+        "counts": integers("columns", low=1),
+        "categorical": flags("columns"),
+    }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError if a column has more bins than edges allow, or their number is not 2^k - 1."""
+        width = self.edges.shape[1]
+        if width & (width + 1) or self.counts.max(initial=1) > width + 1:
+            message = "BinMap.edges must have 2^k - 1 edges a column, enough for all bins; the file's has not."
+            raise ModelFileError(message)
 
     @property
     def offsets(self) -> Array:

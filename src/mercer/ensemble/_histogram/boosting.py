@@ -32,7 +32,7 @@ from mercer.ensemble._histogram.solver import Boosting, BoostingState
 from mercer.ensemble._histogram.tree import pack_trees
 from mercer.ensemble._histogram.tree_builder import TreeLimits
 from mercer.ensemble._histogram.validation import EarlyStopping, make_state_scorer
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 
 __all__ = ["HistBoosting"]
 
@@ -266,6 +266,16 @@ class HistBoosting(Estimator):
         rows, _, _ = read_frame(self, X, frame, reset=False)
         model = self if rows is X else self._without_names()
         return None, open_new_rows(model, rows, ensure_all_finite=False)
+
+    def _check_structure(self) -> None:
+        if "_forest" not in vars(self):
+            return
+        forest, d = self._forest, self.n_features_in_
+        columns = [(forest.words >> 8) & 0xFFFFFF, *(tree.feature for tree in self._state.trees)]
+        outputs = forest.outputs.max(initial=-1)
+        if any(part.max(initial=-1) >= d for part in columns) or outputs >= len(self._baseline):
+            message = f"{type(self).__name__}: its trees must read {d} columns and add to its scores; they do not."
+            raise ModelFileError(message)
 
     def _check_fitted(self) -> None:
         # Looking up one name costs a hundredth of scikit-learn's check, which takes as long as half a row.

@@ -1,13 +1,16 @@
 """A fitted tree, and how trees are packed so that rows of bins, or of values, pass through them."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from mercer._native.boosting import leaves
 from mercer._plain import plain
+from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinMap
+from mercer.ensemble._histogram.soundness import check_boosted_nodes, check_packed_nodes
 
 __all__ = ["BoostedTree", "Forest", "pack_trees", "read_tree"]
 
@@ -47,6 +50,22 @@ class BoostedTree:
     gain: Array
     weight: Array
     count: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "feature": integers("nodes", low=0),
+        "left": integers("nodes", low=0, below="nodes"),
+        "threshold": floats("nodes"),
+        "goes_left": integers("nodes, bytes"),
+        "missing_left": flags("nodes"),
+        "value": floats("nodes"),
+        "gain": floats("nodes"),
+        "weight": floats("nodes"),
+        "count": integers("nodes"),
+    }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError if the nodes are not a tree."""
+        check_boosted_nodes(self.left)
 
     def unpack_bins(self, width: int) -> Array:
         """Return whether each of `width` bins goes left at each node (nodes, width)."""
@@ -103,6 +122,20 @@ class Forest:
     roots: Array
     depths: Array
     outputs: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "words": integers("nodes", low=0),
+        "thresholds": floats("nodes"),
+        "values": floats("nodes"),
+        "sets": integers("sets, 8"),
+        "roots": integers("trees", low=0, below="nodes"),
+        "depths": integers("trees", low=0),
+        "outputs": integers("trees", low=0),
+    }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError if the words do not lead through trees."""
+        check_packed_nodes(self.words, self.thresholds, len(self.sets), self.roots, self.depths)
 
     def select(self, first: int, stop: int) -> "Forest":
         """Return the trees from index `first` to before `stop`."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -14,8 +14,10 @@ from mercer._base.tree_problem import read_table
 from mercer._native.tree import stump_search
 from mercer._plain import plain
 from mercer._source import Block, open_source
+from mercer._stored import Stored, flags, floats, integers
 from mercer.ensemble._reweighting.boosting import compute_votes
 from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, WeightedMembers, check_member_rows
+from mercer.errors import ModelFileError
 
 __all__ = ["BoostedVotes", "StumpVotes"]
 
@@ -29,6 +31,13 @@ class StumpVotes:
     thresholds: Any
     missing_left: Any
     votes: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "features": integers("stumps", low=0),
+        "thresholds": floats("stumps"),
+        "missing_left": flags("stumps"),
+        "votes": floats("stumps, 2, scores"),
+    }
 
     @classmethod
     def pack(cls, stumps: Any, votes: list[np.ndarray]) -> "StumpVotes":
@@ -60,6 +69,12 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
     classes_: Any
     n_classes_: int
     _packed: StumpVotes | None
+
+    def _check_structure(self) -> None:
+        packed = vars(self).get("_packed")
+        if packed is not None and packed.features.max(initial=-1) >= self.n_features_in_:
+            message = f"{type(self).__name__}: its stumps must read {self.n_features_in_} columns; they read others."
+            raise ModelFileError(message)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the score of each class, or with two classes the difference of their scores.

@@ -16,6 +16,7 @@ from mercer._solver.relay import return_at_once
 from mercer._solver.restarts import Restarts, keep_history_of
 from mercer._solver.step import Step
 from mercer._source import Source
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._durations.distributions import KINDS, StateDurations, first_durations
@@ -124,6 +125,12 @@ class SemiMarkovHMM(DensityMixin, Estimator):
         "verbose": Integer(0) | Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "startprob_": floats("states"),
+        "transmat_": floats("states, states"),
+        "duration_means_": floats("states"),
+        "duration_parameters_": floats("states, parameters"),
     }
 
     def __init__(

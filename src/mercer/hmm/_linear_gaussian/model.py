@@ -12,6 +12,7 @@ from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._solver.relay import return_at_once
 from mercer._solver.restarts import Restarts
 from mercer._solver.step import Step
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._linear_gaussian.inference import StateSpaceInference
@@ -142,6 +143,16 @@ class LinearGaussianModel(StateSpaceInference):
         "verbose": Integer(0) | Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+    _stored: ClassVar[dict[str, Stored]] = {
+        "transition_": floats("states, states"),
+        "observation_": floats("columns, states"),
+        "transition_noise_": floats("states, states"),
+        "observation_noise_": floats("columns, columns"),
+        "start_mean_": floats("states"),
+        "start_covariance_": floats("states, states"),
+        "control_": floats("states, controls"),
+        "observation_control_": floats("columns, controls"),
     }
 
     def __init__(

@@ -21,8 +21,8 @@ __all__ = [
     "alpha_for_norm",
     "alpha_from_variances",
     "alpha_per_sample",
-    "effective_degrees_of_freedom",
     "penalised_condition_number",
+    "ridge_degrees_of_freedom",
     "ridge_path",
 ]
 
@@ -156,14 +156,14 @@ def alpha_from_variances(noise: float, prior: float) -> float:
     return noise / prior
 
 
-def effective_degrees_of_freedom(X: Any, alpha: float, *, fit_intercept: bool = True) -> float:
+def ridge_degrees_of_freedom(X: Any, alpha: float, *, fit_intercept: bool = True) -> float:
     """Return the trace of the ridge smoother, sum_j d_j^2 / (d_j^2 + alpha), without the intercept.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.linear_model import effective_degrees_of_freedom
-    >>> effective_degrees_of_freedom(np.eye(4), 1.0, fit_intercept=False)
+    >>> from mercer.linear_model import ridge_degrees_of_freedom
+    >>> ridge_degrees_of_freedom(np.eye(4), 1.0, fit_intercept=False)
     2.0
     """
     X = check_array(X, dtype=list(FLOATS), order="C")

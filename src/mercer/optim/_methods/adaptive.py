@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mercer._base.parameter import Boolean, Real, Rule
+from mercer._plain import plain
 from mercer._source.namespace import namespace_of
 from mercer._types import Array
 from mercer.errors import ParameterError
@@ -16,6 +17,7 @@ _DECAY = Real(0, 1, closed="left")
 _POSITIVE = Real(0, closed="neither")
 
 
+@plain
 @dataclass(frozen=True)
 class RMSprop(FirstOrder):
     """RMSprop: s <- decay * s + (1 - decay) * g^2, x <- x - rate * g / (sqrt(s) + epsilon).
@@ -68,6 +70,7 @@ class RMSprop(FirstOrder):
         return x - self.rate(t) * gradient / root, (squares,)
 
 
+@plain
 @dataclass(frozen=True)
 class Adam(FirstOrder):
     """Adam: means of gradients and of their squares, both corrected for their start at zero.
@@ -122,6 +125,7 @@ class Adam(FirstOrder):
         return x - rate * direction
 
 
+@plain
 @dataclass(frozen=True)
 class AdamW(Adam):
     """Adam with weight decay beside the gradient: x <- x - rate * (Adam's direction + weight_decay * x).
@@ -161,6 +165,7 @@ class AdamW(Adam):
         return x - rate * (direction + self.weight_decay * x)
 
 
+@plain
 @dataclass(frozen=True)
 class Rprop(FirstOrder):
     """Resilient propagation: each coordinate moves by a length of its own against the sign of its derivative.

@@ -34,6 +34,7 @@ class FunctionConjugateState:
     n_since: int
 
 
+@plain
 @dataclass(frozen=True)
 class ConjugateGradient(Method):
     """Conjugate gradients: d <- -g + beta * d with beta = g . (g - g_before) / |g_before|^2, and a line search along d.

@@ -79,6 +79,7 @@ class FirstOrder(Method):
         return _descend(self, start)
 
 
+@plain
 @dataclass(frozen=True)
 class GradientDescent(FirstOrder):
     """Gradient descent: x <- x - rate * grad f(x).

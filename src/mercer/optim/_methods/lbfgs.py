@@ -30,6 +30,7 @@ class FunctionMemoryState:
     n_steps: int
 
 
+@plain
 @dataclass(frozen=True)
 class LBFGS(Method):
     """L-BFGS: Newton's method with a Hessian learnt from the last `memory` steps (Liu and Nocedal, 1989).

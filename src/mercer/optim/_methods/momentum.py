@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mercer._base.parameter import Real, Rule
+from mercer._plain import plain
 from mercer._types import Array
 from mercer.optim._methods.descent import RATE, FirstOrder
 
@@ -14,6 +15,7 @@ __all__ = ["Momentum", "Nesterov"]
 _MOMENTUM = Real(0, 1, closed="left")
 
 
+@plain
 @dataclass(frozen=True)
 class Momentum(FirstOrder):
     """Gradient descent with momentum: v <- momentum * v + rate * grad f(x), x <- x - v.
@@ -59,6 +61,7 @@ class Momentum(FirstOrder):
         return 2.0 * (1.0 + self.momentum) / curvature
 
 
+@plain
 @dataclass(frozen=True)
 class Nesterov(Momentum):
     """Nesterov's accelerated gradient: v <- momentum * v + rate * grad f(x - momentum * v), x <- x - v.

@@ -35,9 +35,11 @@ class SpaceTree:
     threads : int
     subject : str
         The name of the estimator, for the memory forecast.
+    pack : bool, default=True
+        Whether leaves hold copies of the rows; without them the tree only orders rows.
     """
 
-    def __init__(self, X: Array, threads: int, subject: str) -> None:
+    def __init__(self, X: Array, threads: int, subject: str, *, pack: bool = True) -> None:
         n, d = X.shape
         n_leaves = -(-n // WIDTH)
         size = n_leaves * WIDTH * d * X.itemsize + 2 * n_leaves * (16 * d + 8) + 4 * n
@@ -48,6 +50,8 @@ class SpaceTree:
         self.nodes[0] = 0, n_leaves
         self.boxes = np.empty((2 * n_leaves - 1, 2, d))
         self._build(max(1, n_leaves // _PARTS))
+        if not pack:
+            return
         self.leaves = np.empty((n_leaves, d, WIDTH), X.dtype)
         self._each_run(lambda first, stop: box_tree.pack(X, self.order, first, stop, self.leaves), 64 * _RUN)
 

@@ -1,0 +1,169 @@
+"""Maps of rows in few dimensions: t-SNE of augmented digits; the divergence is recomputed here, with an exact sum.
+
+Every map is judged by the same affinities: of perplexity 30, over the 90 nearest neighbours.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits, load_iris
+from sklearn.neighbors import NearestNeighbors
+
+from benchmarks.case import Agreement, Case, Contestant, Data, scaled
+
+__all__ = ["CASES"]
+
+PERPLEXITY, ITERATIONS = 30, 1000
+# Pairs whose similarities are held at a time: 128 MiB of float64.
+_PAIRS = 2**24
+
+
+def make_digits(scale: float, rows: int) -> dict[str, np.ndarray]:
+    """Return digits drawn with replacement, shifted by up to one pixel, under noise, as 50 principal components."""
+    images = load_digits().images
+    random = np.random.default_rng(0)
+    n = scaled(rows, scale, at_least=500)
+    chosen = images[random.integers(len(images), size=n)]
+    shifts = random.integers(-1, 2, size=(n, 2))
+    shifted = np.stack([np.roll(image, shift, axis=(0, 1)) for image, shift in zip(chosen, shifts, strict=True)])
+    X = shifted.reshape(n, -1) + random.normal(size=(n, 64))
+    X -= X.mean(axis=0)
+    axes = np.linalg.eigh(X.T @ X)[1][:, ::-1][:, :50]
+    X = np.ascontiguousarray(X @ axes)
+    return {"X": X, "X_test": X[:100]}
+
+
+def make_iris(scale: float) -> dict[str, np.ndarray]:
+    X = load_iris().data
+    return {"X": X, "X_test": X[:10]}
+
+
+def quality(solution: Data, data: Data) -> dict[str, float]:
+    """Return the divergence from the affinities, and the share of the ten nearest rows that are so on the map too."""
+    X, places = data["X"], solution["places"].astype(np.float64)
+    joint = find_affinities(X)
+    rows = np.repeat(np.arange(len(X)), np.diff(joint.indptr))
+    squares = np.sum((places[rows] - places[joint.indices]) ** 2, axis=1)
+    total = 0.0
+    size = max(1, _PAIRS // len(X))
+    norms = np.sum(places**2, axis=1)
+    for first in range(0, len(X), size):
+        part = places[first : first + size]
+        distances = norms[first : first + size, None] + norms[None] - 2.0 * part @ places.T
+        total += float(np.sum(1.0 / (1.0 + np.maximum(distances, 0.0))))
+    value = float(joint.data @ (np.log(joint.data) + np.log1p(squares))) + np.log(total - len(X))
+    few = np.random.default_rng(0).permutation(len(X))[:2_000]
+    near, nearer = (
+        NearestNeighbors(n_neighbors=11).fit(table).kneighbors(table[few], return_distance=False)
+        for table in (X, places)
+    )
+    kept = [len(np.intersect1d(a[1:], b[1:])) for a, b in zip(near, nearer, strict=True)]
+    return {"kl": value, "kept_10nn": float(np.mean(kept)) / 10}
+
+
+def find_affinities(X: np.ndarray) -> csr_array:
+    """Return the joint affinities, by bisection, apart from any contestant's code."""
+    k = min(3 * PERPLEXITY, len(X) - 1)
+    distances, columns = NearestNeighbors(n_neighbors=k).fit(X).kneighbors()
+    squares = distances**2
+    low, high = np.full(len(X), -40.0), np.full(len(X), 40.0)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        weights = np.exp(-np.exp(middle)[:, None] * (squares - squares[:, :1]))
+        weights /= weights.sum(axis=1, keepdims=True)
+        entropy = -np.sum(weights * np.log(np.maximum(weights, 1e-300)), axis=1)
+        wide = entropy > np.log(PERPLEXITY)
+        low, high = np.where(wide, middle, low), np.where(wide, high, middle)
+    table = csr_array((weights.ravel(), columns.ravel(), np.arange(0, len(X) * k + 1, k)), shape=(len(X), len(X)))
+    joint = (table + table.T).tocsr()
+    joint.eliminate_zeros()
+    joint.data /= joint.data.sum()
+    return joint
+
+
+def fit_sklearn(tool: Any, data: Data, threads: int, **options: Any) -> Any:
+    settings = {"perplexity": PERPLEXITY, "max_iter": ITERATIONS, "random_state": 0, "n_jobs": threads}
+    return tool(**settings, **options).fit(data["X"])
+
+
+def fit_opentsne(tool: Any, data: Data, threads: int, method: str) -> Any:
+    model = tool(
+        perplexity=PERPLEXITY,
+        n_iter=ITERATIONS - 250,
+        negative_gradient_method=method,
+        neighbors="exact",
+        random_state=0,
+        n_jobs=threads,
+    )
+    return model.fit(data["X"])
+
+
+def fit_opentsne_bh(tool: Any, data: Data, threads: int) -> Any:
+    return fit_opentsne(tool, data, threads, "bh")
+
+
+def fit_opentsne_fft(tool: Any, data: Data, threads: int) -> Any:
+    return fit_opentsne(tool, data, threads, "fft")
+
+
+def fit_fft(tool: Any, data: Data, threads: int) -> Any:
+    return fit_sklearn(tool, data, threads, method="fft")
+
+
+def solution(model: Any) -> dict[str, np.ndarray]:
+    return {"places": np.asarray(getattr(model, "embedding_", model))}
+
+
+def place(model: Any, rows: np.ndarray) -> np.ndarray:
+    """Place new rows; scikit-learn cannot."""
+    return model.transform(rows) if hasattr(model, "transform") else np.empty((len(rows), 2))
+
+
+mercer = (
+    Contestant("mercer", "mercer.manifold.TSNE", fit_sklearn, solution, place),
+    Contestant("mercer_fft", "mercer.manifold.TSNE", fit_fft, solution, place),
+)
+peers = (
+    Contestant("sklearn", "sklearn.manifold.TSNE", fit_sklearn, solution, place),
+    Contestant("sklearnex", "sklearnex.manifold.TSNE", fit_sklearn, solution, place),
+    Contestant("openTSNE_bh", "openTSNE.TSNE", fit_opentsne_bh, solution, place),
+    Contestant("openTSNE_fft", "openTSNE.TSNE", fit_opentsne_fft, solution, place),
+)
+
+
+def make_small_map(scale: float) -> dict[str, np.ndarray]:
+    return make_digits(scale, 10_000)
+
+
+def make_large_map(scale: float) -> dict[str, np.ndarray]:
+    return make_digits(scale, 100_000)
+
+
+CASES = (
+    Case(
+        "tsne",
+        "t-SNE, 10 000 x 50 augmented digits, perplexity 30, 1 000 iterations",
+        make_small_map,
+        (*mercer, *peers),
+        quality,
+        # Each map is a local minimum of its own.
+        Agreement("kl", "lower", 0.05),
+    ),
+    Case(
+        "tsne_100k",
+        "t-SNE, 100 000 x 50 augmented digits, perplexity 30, 1 000 iterations",
+        make_large_map,
+        (mercer[0], mercer[1], peers[1], peers[3]),
+        quality,
+        Agreement("kl", "lower", 0.05),
+    ),
+    Case(
+        "tsne_iris",
+        "t-SNE, 150 x 4 iris, perplexity 30, 1 000 iterations",
+        make_iris,
+        (mercer[0], *peers[:2]),
+        quality,
+        Agreement("kl", "lower", 0.1),
+    ),
+)

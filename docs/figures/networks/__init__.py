@@ -1,0 +1,1 @@
+"""Figures of the pages on neural networks."""

@@ -1,0 +1,109 @@
+"""What linear transformers share: transform and inverse_transform, wherever the rows are."""
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base.model_placement import check_placement
+from mercer._base.opening import open_new_rows
+from mercer._base.validation import few_rows
+from mercer._source import Block, open_place, open_source, place_of
+from mercer._source.namespace import namespace_of
+from mercer._types import Array
+from mercer.errors import DataError
+
+__all__ = ["LinearMap", "MethodOnBlock"]
+
+
+@dataclass(frozen=True, eq=False)
+class MethodOnBlock:
+    """A method of a copy of a fitted model on the rows of a block; rows elsewhere may be processed after a refit."""
+
+    model: Any
+    name: str
+
+    @classmethod
+    def of(cls, model: Any, name: str) -> "MethodOnBlock":
+        """Return the method `name` of a copy of `model` without its callbacks."""
+        copied = copy(model)
+        vars(copied).pop("_skl_callbacks", None)  # they follow fits, and need not travel
+        return cls(copied, name)
+
+    def __call__(self, block: Block) -> Array:
+        return getattr(self.model, self.name)(block)
+
+
+class LinearMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Maps rows x to ``components_ x``; a class whose map is another one overrides the three methods at the end."""
+
+    # Whether a user may give sparse rows to ``transform``.
+    _maps_sparse: bool = True
+    components_: Any
+    _threads: Any
+
+    def transform(self, X: Any) -> Array:
+        """Project rows on the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Scores.
+        """
+        if (rows := few_rows(self, X)) is not None:
+            return self._map_few(rows)
+        sparse = "csr" if self._maps_sparse else False
+        return open_new_rows(self, X, accept_sparse=sparse).map(MethodOnBlock.of(self, "_scores"))
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Restore rows from their scores: exact up to what the components left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Scores, as :meth:`transform` makes them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Rows.
+        """
+        check_is_fitted(self)
+        check_placement(self, X)
+        if (place := place_of(X)) == "device":
+            source = open_place(place, X, None, None, subject=type(self).__name__, targets=None, threads=1)
+        else:
+            X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
+            source = open_source(X, threads=self._threads())
+        if source.n_features != self._n_features_out:
+            message = (
+                f"{type(self).__name__}: X has {source.n_features} columns, but inverse_transform expects "
+                f"{self._n_features_out}, one per component; give what transform returned."
+            )
+            raise DataError(message)
+        return source.map(lambda block: self._restore(block.X))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.components_.shape[0]
+
+    def _map_few(self, rows: np.ndarray) -> Array:
+        """Map a small NumPy matrix that has been checked."""
+        return rows @ self.components_.T
+
+    def _scores(self, block: Block) -> Array:
+        """Map the rows of a block, dense or sparse, where they are."""
+        return block.matmul(self.components_.T)
+
+    def _restore(self, scores: Array) -> Array:
+        """Return rows from scores."""
+        return namespace_of(scores).matmul(scores, self.components_)

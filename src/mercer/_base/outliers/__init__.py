@@ -1,0 +1,5 @@
+"""What detectors of outliers share: the threshold on scores, labels, and the search for nearest rows."""
+
+from mercer._base.outliers.threshold import CONTAMINATION, Detector, find_offset, label_scores
+
+__all__ = ["CONTAMINATION", "Detector", "find_offset", "label_scores"]

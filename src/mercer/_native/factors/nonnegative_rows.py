@@ -1,0 +1,181 @@
+"""Coordinate descent for many small quadratic programs over nonnegative vectors that share one matrix.
+
+Row w of W minimises w^T G w / 2 - p . w over w >= 0, with p the same row of P. Nonnegative matrix factorisation is a
+sequence of such problems: G = H H^T and P = X H^T for the rows of W, and the same with X transposed for the columns of
+H. Sixteen rows are descended together, one in each lane of the vector registers: every sum runs along one row in a
+fixed order, so that the bits depend neither on the CPU nor on the number of threads.
+"""
+
+import cython
+
+__all__ = ["descend_rows"]
+
+# Rows in a tile: two vectors of eight float64.
+_LANES = cython.declare(cython.Py_ssize_t, 16)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def find_slopes(
+    G: cython.const[cython.double][:, ::1],
+    p: cython.double[:, ::1],
+    w: cython.double[:, ::1],
+    lanes: cython.double[:, ::1],
+    t: cython.Py_ssize_t,
+) -> cython.void:
+    """Write minus the gradient in coordinate t, p - G w, to row 0 of `lanes`."""
+    k: cython.Py_ssize_t = G.shape[0]
+    r: cython.Py_ssize_t = 0
+    lane: cython.Py_ssize_t
+    first: cython.double
+    second: cython.double
+    third: cython.double
+    fourth: cython.double
+    for lane in range(_LANES):
+        lanes[0, lane] = p[t, lane]
+    # Four products for each load and store of the sums.
+    while r + 4 <= k:
+        first, second, third, fourth = G[t, r], G[t, r + 1], G[t, r + 2], G[t, r + 3]
+        for lane in range(_LANES):
+            lanes[0, lane] -= (first * w[r, lane] + second * w[r + 1, lane]) + (
+                third * w[r + 2, lane] + fourth * w[r + 3, lane]
+            )
+        r += 4
+    while r < k:
+        first = G[t, r]
+        for lane in range(_LANES):
+            lanes[0, lane] -= first * w[r, lane]
+        r += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def sum_gradient(
+    G: cython.const[cython.double][:, ::1],
+    p: cython.double[:, ::1],
+    w: cython.double[:, ::1],
+    lanes: cython.double[:, ::1],
+) -> cython.double:
+    """Return the sum of squares of the projected gradient of a tile: entries that point below zero are left out."""
+    t: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    slope: cython.double
+    total: cython.double = 0.0
+    for lane in range(_LANES):
+        lanes[2, lane] = 0.0
+    for t in range(G.shape[0]):
+        find_slopes(G, p, w, lanes, t)
+        for lane in range(_LANES):
+            slope = lanes[0, lane]
+            slope = slope if w[t, lane] > 0 or slope > 0 else 0.0
+            lanes[2, lane] += slope * slope
+    for lane in range(_LANES):
+        total += lanes[2, lane]
+    return total
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def sweep_tile(
+    G: cython.const[cython.double][:, ::1],
+    p: cython.double[:, ::1],
+    w: cython.double[:, ::1],
+    lanes: cython.double[:, ::1],
+) -> cython.void:
+    """Minimise over each coordinate in turn, in all lanes that still move.
+
+    Of `lanes`, row 0 is scratch, row 1 is 1 for a lane that moves and 0 for one that has ended, and row 2 receives the
+    sum of G_tt times the squared moves.
+    """
+    k: cython.Py_ssize_t = G.shape[0]
+    t: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    entry: cython.double
+    target: cython.double
+    for lane in range(_LANES):
+        lanes[2, lane] = 0.0
+    for t in range(k):
+        # A component without curvature does not change the product: it stays.
+        if G[t, t] <= 0:
+            continue
+        find_slopes(G, p, w, lanes, t)
+        entry = 1.0 / G[t, t]
+        for lane in range(_LANES):
+            target = w[t, lane] + lanes[0, lane] * entry
+            target = target if target > 0 else 0.0
+            target = target if lanes[1, lane] > 0 else w[t, lane]
+            lanes[2, lane] += G[t, t] * (target - w[t, lane]) * (target - w[t, lane])
+            w[t, lane] = target
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def descend_tile(
+    G: cython.const[cython.double][:, ::1],
+    p: cython.double[:, ::1],
+    w: cython.double[:, ::1],
+    lanes: cython.double[:, ::1],
+    sweeps: cython.Py_ssize_t,
+    share: cython.double,
+) -> cython.void:
+    """Sweep until every lane has ended; row 3 of `lanes` holds the squared moves of the first sweep."""
+    lane: cython.Py_ssize_t
+    turn: cython.Py_ssize_t
+    moving: cython.double
+    for lane in range(_LANES):
+        lanes[1, lane] = 1.0
+    for turn in range(sweeps):
+        sweep_tile(G, p, w, lanes)
+        moving = 0.0
+        for lane in range(_LANES):
+            lanes[3, lane] = lanes[2, lane] if turn == 0 else lanes[3, lane]
+            # Rows end one by one, so that a row does not depend on its neighbours in the tile.
+            lanes[1, lane] = lanes[1, lane] if lanes[2, lane] > share * lanes[3, lane] else 0.0
+            moving += lanes[1, lane]
+        if moving == 0:
+            break
+
+
+def descend_rows(
+    P: cython.const[cython.double][:, ::1],
+    G: cython.const[cython.double][:, ::1],
+    l1: cython.double,
+    W: cython.double[:, ::1],
+    scratch: cython.double[:, ::1],
+    sweeps: cython.Py_ssize_t,
+    share: cython.double,
+) -> cython.double:
+    """Descend in every row of `W`, which is overwritten, for w^T G w / 2 - (p - l1) . w over w >= 0.
+
+    A row ends after `sweeps` rounds, or when the squared moves of a round are no more than `share` of those of the
+    first. `scratch` has 2 k + 4 rows of 16. Returns the sum of squares of the projected gradient before any sweep.
+    """
+    n: cython.Py_ssize_t = W.shape[0]
+    k: cython.Py_ssize_t = W.shape[1]
+    start: cython.Py_ssize_t = 0
+    lane: cython.Py_ssize_t
+    t: cython.Py_ssize_t
+    rows: cython.Py_ssize_t
+    gradient: cython.double = 0.0
+    w: cython.double[:, ::1] = scratch[:k]
+    p: cython.double[:, ::1] = scratch[k : 2 * k]
+    lanes: cython.double[:, ::1] = scratch[2 * k :]
+    with cython.nogil:
+        while start < n:
+            rows = n - start if n - start < _LANES else _LANES
+            for t in range(k):
+                for lane in range(_LANES):
+                    w[t, lane] = W[start + lane, t] if lane < rows else 0.0
+                    # A lane without a row has its minimum at zero, where it is, and never moves.
+                    p[t, lane] = P[start + lane, t] - l1 if lane < rows else 0.0
+            gradient += sum_gradient(G, p, w, lanes)
+            descend_tile(G, p, w, lanes, sweeps, share)
+            for lane in range(rows):
+                for t in range(k):
+                    W[start + lane, t] = w[t, lane]
+            start += _LANES
+    return gradient

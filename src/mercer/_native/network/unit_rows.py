@@ -1,0 +1,201 @@
+"""What happens to the units of some rows, or to some weights: activations, losses with their derivatives, steps.
+
+Arrays are flat; see dense_steps.py for the numbers of activations, losses and methods.
+"""
+
+import cython
+
+from mercer._native.network import products
+from mercer._native.shared import inline
+
+__all__ = ["activate", "meet_each", "meet_softmax", "move", "penalise", "return_slopes"]
+
+real = cython.fused_type(cython.float, cython.double)
+
+# The slope of leaky ReLU below zero.
+LEAK = 0.01
+# Scores beyond this are clipped before exp in the loss of counts, so that a wild step gives a large loss, not infinity.
+HIGHEST = 80.0
+
+
+def activate(
+    values: real[::1],
+    at: cython.Py_ssize_t,
+    theta: real[::1],
+    bias: cython.Py_ssize_t,
+    n: cython.Py_ssize_t,
+    out: cython.Py_ssize_t,
+    kind: cython.int,
+) -> cython.void:
+    """Add the bias to n rows of `out` values, and apply the activation function."""
+    row: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    z: real
+    leak: real = LEAK
+    for row in range(n):
+        place = at + row * out
+        for j in range(out):
+            values[place + j] += theta[bias + j]
+        if kind == 1:
+            for j in range(out):
+                values[place + j] = inline.expit(values[place + j])
+        elif kind == 2:
+            for j in range(out):
+                values[place + j] = inline.tanh(values[place + j])
+        elif kind == 3:
+            for j in range(out):
+                z = values[place + j]
+                values[place + j] = z if z > 0 else 0
+        elif kind == 4:
+            for j in range(out):
+                z = values[place + j]
+                values[place + j] = z if z > 0 else leak * z
+        elif kind == 5:
+            for j in range(out):
+                z = values[place + j]
+                values[place + j] = z if z > 0 else inline.expm1(z)
+        elif kind == 6:
+            for j in range(out):
+                values[place + j] = inline.log1pexp(values[place + j])
+
+
+def return_slopes(
+    deltas: real[::1],
+    at: cython.Py_ssize_t,
+    values: real[::1],
+    place: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+    kind: cython.int,
+) -> cython.void:
+    """Multiply derivatives by those of the activation function, which its values give."""
+    j: cython.Py_ssize_t
+    a: real
+    leak: real = LEAK
+    if kind == 1:
+        for j in range(size):
+            a = values[place + j]
+            deltas[at + j] *= a * (1 - a)
+    elif kind == 2:
+        for j in range(size):
+            a = values[place + j]
+            deltas[at + j] *= 1 - a * a
+    elif kind == 3:
+        for j in range(size):
+            deltas[at + j] = deltas[at + j] if values[place + j] > 0 else 0
+    elif kind == 4:
+        for j in range(size):
+            deltas[at + j] = deltas[at + j] if values[place + j] > 0 else leak * deltas[at + j]
+    elif kind == 5:
+        for j in range(size):
+            a = values[place + j]
+            deltas[at + j] *= 1 if a > 0 else a + 1
+    elif kind == 6:
+        # The derivative is the logistic function of z, and exp(-a) = 1 / (1 + exp(z)).
+        for j in range(size):
+            deltas[at + j] *= -inline.expm1(-values[place + j])
+
+
+def meet_softmax(
+    values: real[::1],
+    at: cython.Py_ssize_t,
+    deltas: real[::1],
+    place: cython.Py_ssize_t,
+    k: cython.Py_ssize_t,
+    label: cython.Py_ssize_t,
+    share: cython.double,
+) -> cython.double:
+    """Write share (p - y), the derivative of cross-entropy after softmax; return -log p of the label."""
+    j: cython.Py_ssize_t
+    highest: real = values[at]
+    total: cython.double = 0.0
+    for j in range(1, k):
+        highest = values[at + j] if values[at + j] > highest else highest
+    for j in range(k):
+        deltas[place + j] = inline.exp(values[at + j] - highest)
+    for j in range(k):
+        total += deltas[place + j]
+    for j in range(k):
+        deltas[place + j] = share * (deltas[place + j] / total)
+    deltas[place + label] -= share
+    return inline.log(total) + (highest - values[at + label])
+
+
+def meet_each(
+    values: real[::1],
+    at: cython.Py_ssize_t,
+    deltas: real[::1],
+    place: cython.Py_ssize_t,
+    targets: cython.const[real][::1],
+    kind: cython.int,
+    share: cython.double,
+) -> cython.double:
+    """Write the derivatives of a loss of each output by itself; return the row's loss."""
+    j: cython.Py_ssize_t
+    z: cython.double
+    y: cython.double
+    slope: cython.double
+    loss: cython.double = 0.0
+    for j in range(targets.shape[0]):
+        z = values[at + j]
+        y = targets[j]
+        if kind == 1:
+            loss += inline.log1pexp(z) - y * z
+            slope = inline.expit(z) - y
+        elif kind == 2:
+            loss += 0.5 * (z - y) * (z - y)
+            slope = z - y
+        else:
+            z = z if z < HIGHEST else HIGHEST
+            slope = inline.exp(z)
+            loss += slope - y * z
+            slope -= y
+        deltas[place + j] = share * slope
+    return loss
+
+
+def penalise(
+    theta: real[::1], gradient: real[::1], at: cython.Py_ssize_t, size: cython.Py_ssize_t, strength: cython.double
+) -> cython.double:
+    """Add the derivative of strength |w|^2 / 2 to the gradient, and return |w|^2."""
+    j: cython.Py_ssize_t
+    factor: real = strength
+    if strength == 0.0 or size == 0:
+        return 0.0
+    for j in range(at, at + size):
+        gradient[j] += factor * theta[j]
+    return inline.dot(theta[at : at + size], theta[at : at + size])
+
+
+def move(
+    theta: real[::1],
+    gradient: real[::1],
+    mean: real[::1],
+    square: real[::1],
+    at: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+    method: cython.int,
+    given_rate: cython.double,
+    rules: cython.const[cython.double][::1],
+) -> cython.void:
+    """Take the step of some weights; `mean` is the velocity of momentum methods."""
+    j: cython.Py_ssize_t
+    rate: real = given_rate
+    keep: real = rules[1]
+    take: real = 1.0 - rules[1]
+    keep_square: real = rules[2]
+    take_square: real = 1.0 - rules[2]
+    epsilon: real = rules[3]
+    if method == 3:
+        for j in range(at, at + size):
+            mean[j] = keep * mean[j] + take * gradient[j]
+            square[j] = keep_square * square[j] + take_square * (gradient[j] * gradient[j])
+            theta[j] -= rate * mean[j] / (products.root(square[j]) + epsilon)
+    elif method == 2:
+        for j in range(at, at + size):
+            mean[j] = keep * mean[j] - rate * gradient[j]
+            theta[j] += keep * mean[j] - rate * gradient[j]
+    elif method == 1:
+        for j in range(at, at + size):
+            mean[j] = keep * mean[j] - rate * gradient[j]
+            theta[j] += mean[j]

@@ -1,0 +1,133 @@
+"""Search for nearest rows by comparing every query with every row, a panel of rows at a time."""
+
+from functools import cached_property
+
+import numpy as np
+
+from mercer._native.nearest import row_scan
+from mercer._source.memory import require_memory
+from mercer._source.threads import run_numbered
+from mercer._types import Array
+
+__all__ = ["RowPanels", "empty_heaps"]
+
+# Rows in a panel and queries in a group; the native code has the same constants.
+PANEL = 64
+GROUP = 6
+# Candidates that one query can have waiting: 16 and those of one panel.
+_WAITING = 80
+# Values of queries in a block: 16 KiB of float32, so that they stay in the fastest cache beside a panel.
+_BLOCK = 4096
+# Products in one native call: about 30 ms at the speed of AVX-512.
+_PRODUCTS = 2**30
+# Panels packed in one item of work: 16 384 rows.
+_PACKED = 256
+# Pairs that one call of the search within a radius may list: 6 MiB of indices and distances.
+_PAIRS = 2**18
+
+
+def empty_heaps(n_queries: int, k: int) -> tuple[Array, Array]:
+    """Return heaps without rows: infinite distances, and an index above all others."""
+    return np.full((n_queries, k), np.inf), np.full((n_queries, k), np.iinfo(np.intp).max, np.intp)
+
+
+class RowPanels:
+    """Rows that queries are compared with one by one.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d), float32 or float64
+    threads : int
+    subject : str
+        The name of the estimator, for the memory forecast.
+    """
+
+    def __init__(self, rows: Array, threads: int, subject: str) -> None:
+        self.rows, self.threads, self.subject = rows, threads, subject
+        self.n, self.d = rows.shape
+        # At least four groups, so that a panel in the second cache is used more than once.
+        self.block = GROUP * max(4, min(64, _BLOCK // (GROUP * max(1, self.d))))
+
+    @cached_property
+    def packed(self) -> tuple[Array, Array, Array, float]:
+        """The panels, the largest norm in each, the shift of columns, and the power of two by which rows are scaled."""
+        n_panels = -(-self.n // PANEL)
+        size = 4 * n_panels * PANEL * (self.d + 1)
+        require_memory(self.subject, size, f"panels of {self.n} rows", "fit fewer rows")
+        largest = max(float(self.rows.max()), -float(self.rows.min()))
+        # A power of two changes no digit; the largest value becomes one at most.
+        scale = 2.0 ** -min(1000, max(-1000, int(np.frexp(largest)[1])))
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = self.rows.mean(axis=0, dtype=np.float64)
+        if not np.isfinite(mean).all():
+            mean = (self.rows * scale).mean(axis=0, dtype=np.float64) / scale
+        shift = mean * scale
+        panels = np.empty((n_panels, self.d + 1, PANEL), np.float32)
+        reach = np.empty(n_panels)
+
+        def pack(item: int) -> None:
+            first = item * _PACKED
+            row_scan.pack_rows(self.rows, shift, scale, first, min(first + _PACKED, n_panels), panels, reach)
+
+        run_numbered(pack, -(-n_panels // _PACKED), self.threads)
+        return panels, reach, shift, scale
+
+    def nearest(self, queries: Array, own: Array, distances: Array, indices: Array) -> None:
+        """Write the k nearest rows of each query and their squared distances, by panels on all threads."""
+        panels, reach, shift, scale = self.packed
+        run = max(1, _PRODUCTS // (self.block * PANEL * (self.d + 8)))
+
+        def search(item: int) -> None:
+            part = slice(item * self.block, (item + 1) * self.block)
+            block = _open_block(queries[part], own[part], (distances[part], indices[part]), scale)
+            row_scan.pack_queries(block, shift)
+            scratch = np.empty(4, np.intp), np.empty(4)
+            for first in range(0, len(panels), run):
+                row_scan.search_panels(self.rows, panels, reach, block, first, min(first + run, len(panels)), *scratch)
+            row_scan.sort_heaps(block)
+
+        run_numbered(search, -(-len(queries) // self.block), self.threads)
+
+    def nearest_of_few(self, queries: Array, own: Array, distances: Array, indices: Array) -> None:
+        """Write what `nearest` writes, by exact distances to all rows: no panels are needed."""
+        run = max(1, _PRODUCTS // (8 * (self.d + 8)))
+        scratch = np.empty(4, np.intp), np.empty(4)
+        for query in range(0, len(queries), self.block):
+            part = slice(query, query + self.block)
+            block = _open_block(queries[part], own[part], (distances[part], indices[part]), 1.0)
+            for first in range(0, self.n, run):
+                row_scan.search_all(self.rows, block, first, min(first + run, self.n), *scratch)
+            row_scan.sort_heaps(block)
+
+    def within(self, queries: Array, own: Array, square: float) -> list[tuple[Array, Array]]:
+        """Return pairs of a query and a row within squared distance `square`, (c, 2), and these, in parts."""
+        panels, reach, shift, scale = self.packed
+        size = GROUP * max(1, min(self.block // GROUP, _PAIRS // (4 * PANEL * GROUP)))
+        run = max(1, _PAIRS // (size * PANEL))
+        parts: list[list[tuple[Array, Array]]] = []
+
+        def search(item: int) -> list[tuple[Array, Array]]:
+            part = slice(item * size, (item + 1) * size)
+            block = _open_block(queries[part], own[part], empty_heaps(0, 1), scale)
+            row_scan.pack_queries(block, shift)
+            scratch = np.empty(4, np.intp), np.empty(4)
+            pairs, squares = np.empty((size * PANEL * run, 2), np.intp), np.empty(size * PANEL * run)
+            lists = []
+            for first in range(0, len(panels), run):
+                count = row_scan.search_within(
+                    self.rows, panels, reach, block, first, min(first + run, len(panels)), square, *scratch,
+                    pairs, squares,
+                )  # fmt: skip
+                lists.append((pairs[:count] + np.array([item * size, 0]), squares[:count].copy()))
+            return lists
+
+        run_numbered(search, -(-len(queries) // size), self.threads, parts.append)
+        return [part for lists in parts for part in lists]
+
+
+def _open_block(queries: Array, own: Array, heaps: tuple[Array, Array], scale: float) -> row_scan.Block:
+    n_queries, d = queries.shape
+    groups = -(-n_queries // GROUP)
+    packing = np.empty((groups, d, GROUP), np.float32), np.empty(groups * GROUP), np.empty(groups * GROUP, np.float32)
+    scratch = np.empty((n_queries, _WAITING), np.int32), np.zeros(n_queries, np.intp), np.empty(GROUP, np.uint64)
+    return row_scan.Block(queries, own, heaps, packing, scratch, scale)

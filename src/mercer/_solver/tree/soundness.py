@@ -1,0 +1,49 @@
+"""Check that arrays form a binary tree, before native code walks along them without looking left or right."""
+
+import numpy as np
+
+from mercer._types import Array
+from mercer.errors import ModelFileError
+
+__all__ = ["check_categories", "check_nodes"]
+
+
+def check_nodes(subject: str, left: Array, right: Array, feature: Array, n_features: int) -> None:
+    """Raise ModelFileError unless every node but the root is the child of one earlier node, and columns exist.
+
+    The left child follows its parent, a leaf has no child and a negative column.
+    """
+    count = len(feature)
+    inner = left >= 0
+    nodes = np.flatnonzero(inner)
+    valid = (
+        count > 0
+        and np.array_equal(inner, right >= 0)
+        and np.array_equal(inner, feature >= 0)
+        and np.array_equal(left[nodes], nodes + 1)
+        and bool((right[nodes] > left[nodes]).all() and (right[nodes] < count).all())
+        and bool((feature[nodes] < n_features).all())
+    )
+    # With children after their parents there is no cycle, and a node that is a child once is reached.
+    if valid:
+        times = np.bincount(np.concatenate([left[nodes], right[nodes]]), minlength=count)
+        valid = times[0] == 0 and bool((times[1:] == 1).all())
+    if not valid:
+        message = (
+            f"{subject} must be a tree: each node the child of one node before it, leaves without children, columns "
+            f"below {n_features}; the file's is not."
+        )
+        raise ModelFileError(message)
+
+
+def check_categories(subject: str, starts: Array, words: Array) -> None:
+    """Raise ModelFileError unless each start is -1, or the place of a count and as many pairs inside `words`."""
+    used = starts[starts >= 0]
+    valid = bool((starts >= -1).all() and (used < len(words)).all())
+    if valid and len(used):
+        lengths = words[used]
+        valid = bool((lengths >= 0).all() and (lengths <= len(words)).all())
+        valid = valid and bool((used + 1 + 2 * lengths <= len(words)).all())
+    if not valid:
+        message = f"{subject} must point to sets of categories inside `words`; the file's do not."
+        raise ModelFileError(message)

@@ -1,0 +1,141 @@
+"""The elliptic envelope: outliers are far from a robust mean, in the metric of a robust covariance."""
+
+from typing import Any, ClassVar, Self
+
+from sklearn.metrics import accuracy_score
+
+from mercer._base import fitting
+from mercer._base.outliers import Detector, find_offset
+from mercer._base.parameter import Real, Rule
+from mercer._types import Array
+from mercer.covariance._concentration import ConcentrationState
+from mercer.covariance._robust import MinCovDet
+
+__all__ = ["EllipticEnvelope"]
+
+
+class EllipticEnvelope(Detector, MinCovDet):
+    """Detector of outliers by their distance from a robust mean, in the metric of a robust covariance.
+
+    The score of a row is minus its squared distance :math:`(x - m)^T C^{-1} (x - m)`, with m and C those of
+    :class:`MinCovDet`: rows are within an ellipsoid, or outside. Suited to rows of one cluster, about Gaussian.
+
+    Parameters
+    ----------
+    store_precision : a boolean, default=True
+        Whether to keep the inverse of the covariance.
+    assume_centered : a boolean, default=False
+        Whether the mean is known to be zero.
+    support_fraction : a number in (0, 1] or None, default=None
+        As in :class:`MinCovDet`.
+    contamination : a number in (0, 0.5], default=0.1
+        The share of outliers among the rows of the fit, which sets the threshold ``offset_``.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        The seed of the random starts.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the search ends with the best subset so far.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all that are free. Never changes a result.
+
+    Attributes
+    ----------
+    offset_ : float
+        The threshold: rows with lower scores are outliers.
+    raw_location_, raw_covariance_, raw_support_, location_, covariance_, precision_, support_, dist_
+        As of :class:`MinCovDet`.
+    rank_, condition_, history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
+        As of :class:`MinCovDet`.
+
+    References
+    ----------
+    P. J. Rousseeuw and K. Van Driessen, A fast algorithm for the minimum covariance determinant estimator, 1999.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.covariance import EllipticEnvelope
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> model = EllipticEnvelope(contamination=0.05, random_state=0).fit(X)
+    >>> model.predict([[0.0, 0.0], [4.0, 4.0]]).tolist(), int((model.predict(X) == -1).sum())
+    ([1, -1], 5)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        **MinCovDet._parameters,
+        "contamination": Real(0, 0.5, closed="right"),
+    }
+
+    def __init__(
+        self,
+        *,
+        store_precision: bool = True,
+        assume_centered: bool = False,
+        support_fraction: float | None = None,
+        contamination: float = 0.1,
+        random_state: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.store_precision = store_precision
+        self.assume_centered = assume_centered
+        self.support_fraction = support_fraction
+        self.contamination = contamination
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]
+        """Find the robust mean and covariance, and the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, at least two.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X)
+        return self
+
+    def _list_attributes(self, state: ConcentrationState, X: Array, h: int, dtype: str) -> dict[str, Any]:
+        attributes = super()._list_attributes(state, X, h, dtype)
+        return attributes | {"offset_": find_offset(-attributes["dist_"], self.contamination)}
+
+    def score_samples(self, X: Any) -> Any:
+        """Return minus the squared distance of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return -self.mahalanobis(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # type: ignore[override]
+        """Return the share of rows whose label is predicted; without labels, the mean log-likelihood of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or None, default=None
+            1 for usual rows, -1 for outliers.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of labels.
+
+        Returns
+        -------
+        float
+        """
+        if y is None:
+            return MinCovDet.score(self, X)
+        return accuracy_score(y, self.predict(X), sample_weight=sample_weight)

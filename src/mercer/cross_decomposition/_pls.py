@@ -1,0 +1,296 @@
+"""Partial least squares: PLSRegression and PLSCanonical."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import fitting
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._solver import Solver
+from mercer._source import Source
+from mercer._types import Array
+from mercer.cross_decomposition._deflation import DeflationTask, PairedAxes, deflate, rotate
+from mercer.cross_decomposition._latent import LatentRegressor
+from mercer.cross_decomposition._moments import TwoTables
+
+__all__ = ["PLSCanonical", "PLSRegression"]
+
+
+class _Deflating(LatentRegressor):
+    """Partial least squares by deflation."""
+
+    _canonical: ClassVar[bool]
+    max_iter: int
+    tol: float
+
+    def _algorithm(self) -> str:
+        return "nipals"
+
+    def _solve(self, source: Source, tables: TwoTables, start: PairedAxes | None) -> Solver:
+        task = DeflationTask(
+            self.n_components, self._canonical, self._algorithm(), self.max_iter, self.tol, self._warn_constant
+        )
+        return deflate(task, tables, start)
+
+
+class PLSRegression(_Deflating):
+    r"""Partial least squares regression: few directions of X with the greatest covariance with Y.
+
+    Component k is the pair of unit vectors that solves, for the tables that earlier components leave,
+
+    .. math:: \max_{w, c} \; w^T X_k^T Y_k c, \qquad t_k = X_k w,
+
+    after which both tables are regressed on the score :math:`t_k` and replaced by their residuals. Y is predicted from
+    the scores: a regression on k numbers instead of d, for columns that are many or collinear.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=2
+        Components; at most the number of rows and of columns of X.
+    scale : a boolean, default=True
+        Whether to divide the columns of both tables by their standard deviations.
+    max_iter : an integer in [1, inf), default=500
+        Most alternating products for a pair; one target needs one.
+    tol : a number in [0, inf), default=1e-06
+        A pair is found when the square of the change of w is below this.
+    copy : a boolean, default=True
+        Has no effect: the tables are never overwritten.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    x_weights_, y_weights_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
+        The vectors w, and c = Y_k^T t / t^T t. The entry of largest magnitude in each w is positive.
+    x_loadings_, y_loadings_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
+        Coefficients of the regressions of X_k and Y_k on the scores.
+    x_rotations_, y_rotations_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
+        What takes centred and scaled rows to scores.
+    x_scores_, y_scores_ : ndarray of shape (n_samples, n_components)
+        The scores of the rows of the fit, where these are in memory.
+    correlations_ : ndarray of shape (n_components,)
+        Between the scores of both tables, component by component.
+    coef_ : ndarray of shape (n_targets, n_features)
+        ``predict`` returns (X - x_mean_) @ coef_.T + intercept_.
+    intercept_ : ndarray of shape (n_targets,)
+    x_mean_, y_mean_, x_scale_, y_scale_ : ndarray
+        Means and divisors of the columns.
+    n_iter_ : list of int
+        Alternating products, component by component.
+    history_ : dict of ndarray
+        Per component: ``objective``, the share of the squares of Y that is explained so far.
+    certificate_ : Certificate
+        ``"residual"`` of the pairs as singular vectors.
+    converged_, n_features_in_, feature_names_in_
+        As every estimator has them.
+
+    Notes
+    -----
+    One pass sums the products of all columns, n (d + q)^2 / 2 multiplications; each component then takes O(d^2 + d q)
+    and reads no row. With fewer rows than columns, rows in memory are kept instead and a component takes O(n d). Both
+    give scikit-learn's numbers to rounding. Rows: memory, files, streams, Dask, devices; sparse X is not made dense
+    unless it has more columns than rows.
+
+    References
+    ----------
+    J. Wegelin, A survey of partial least squares methods, 2000. B. Dayal and J. MacGregor, Improved PLS algorithms,
+    1997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cross_decomposition import PLSRegression
+    >>> random = np.random.default_rng(0)
+    >>> hidden = random.normal(size=(60, 2))
+    >>> X = hidden @ random.normal(size=(2, 200)) + 0.1 * random.normal(size=(60, 200))
+    >>> model = PLSRegression(2).fit(X[:40], hidden[:40, 0])
+    >>> round(model.score(X[40:], hidden[40:, 0]), 2)
+    1.0
+    """
+
+    _canonical = False
+    _bounded_by_targets: ClassVar[bool] = False
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1),
+        "scale": Boolean(),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "copy": Boolean(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        scale: bool = True,
+        max_iter: int = 500,
+        tol: float = 1e-06,
+        copy: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy = copy
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PLSRegression":
+        """Find the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the row twice.
+
+        Returns
+        -------
+        self : PLSRegression
+        """
+        source = self._open_tables(X, y, sample_weight)
+        outcome = self._learn(source)
+        self._conclude(outcome)
+        return self
+
+    def _rotate_targets(self, state: PairedAxes) -> Array:
+        # The weights of Y are not orthogonal to the loadings that later components have, so that no recursion gives
+        # their rotations.
+        return rotate(state.y_weights, state.y_loadings)
+
+    def _score_targets(self, gaps: Array, x_scores: Array) -> Array:
+        """Return the scores of what earlier components leave of Y: Y_k c = (Y - sum_{j < k} t_j q_j^T) c."""
+        squares = np.sum(self.y_weights_**2, axis=0)
+        earlier = np.triu(self.y_loadings_.T @ self.y_weights_, 1)
+        return (gaps @ self.y_weights_ - x_scores @ earlier) / np.where(squares > 0, squares, 1.0)
+
+
+class PLSCanonical(_Deflating):
+    r"""Partial least squares, canonical: pairs of directions of greatest covariance, both tables treated alike.
+
+    Component k is the pair of unit vectors that solves :math:`\max_{w, c} w^T X_k^T Y_k c` for the tables that earlier
+    components leave; then :math:`X_k` is regressed on its score :math:`t = X_k w`, :math:`Y_k` on :math:`u = Y_k c`,
+    and each is replaced by its residuals.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=2
+        Components; at most the number of rows and of columns of either table.
+    scale : a boolean, default=True
+        Whether to divide the columns of both tables by their standard deviations.
+    algorithm : one of 'nipals', 'svd', default='nipals'
+        How a pair is found: by alternating products until `tol`, or exactly by a singular value decomposition.
+    max_iter : an integer in [1, inf), default=500
+        Most alternating products for a pair.
+    tol : a number in [0, inf), default=1e-06
+        A pair is found when the square of the change of w is below this.
+    copy : a boolean, default=True
+        Has no effect: the tables are never overwritten.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    x_weights_, y_weights_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
+        The vectors w and c. The entry of largest magnitude in each w is positive.
+    x_loadings_, y_loadings_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
+        Coefficients of the regressions of each table on its scores.
+    x_rotations_, y_rotations_ : ndarray of shape (n_features, n_components), (n_targets, n_components)
+        What takes centred and scaled rows to scores.
+    x_scores_, y_scores_ : ndarray of shape (n_samples, n_components)
+        The scores of the rows of the fit, where these are in memory.
+    correlations_ : ndarray of shape (n_components,)
+        Between the scores of both tables, component by component.
+    coef_ : ndarray of shape (n_targets, n_features)
+        Of the regression of Y on the scores of X: ``predict`` returns (X - x_mean_) @ coef_.T + intercept_.
+    intercept_ : ndarray of shape (n_targets,)
+    x_mean_, y_mean_, x_scale_, y_scale_ : ndarray
+        Means and divisors of the columns.
+    n_iter_ : list of int
+        Alternating products, component by component; 1 for ``algorithm="svd"``.
+    history_ : dict of ndarray
+        Per component: ``objective``, the sum of the covariances so far.
+    certificate_ : Certificate
+        ``"residual"`` of the pairs as singular vectors.
+    converged_, n_features_in_, feature_names_in_
+        As every estimator has them.
+
+    Notes
+    -----
+    Costs and places are those of :class:`PLSRegression`. scikit-learn's ``coef_`` puts the scores of X in the place of
+    those of Y, as if both had one scale; here Y is regressed on the scores of X, which minimises the squared error.
+
+    References
+    ----------
+    J. Wegelin, A survey of partial least squares methods, 2000.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.cross_decomposition import PLSCanonical
+    >>> random = np.random.default_rng(0)
+    >>> hidden = random.normal(size=(200, 1))
+    >>> X, Y = (hidden + 0.5 * random.normal(size=(200, 4)) for table in range(2))
+    >>> float(PLSCanonical(1).fit(X, Y).correlations_[0].round(2))
+    0.94
+    """
+
+    _canonical = True
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1),
+        "scale": Boolean(),
+        "algorithm": Choice("nipals", "svd"),
+        "max_iter": Integer(1),
+        "tol": Real(0),
+        "copy": Boolean(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        scale: bool = True,
+        algorithm: str = "nipals",
+        max_iter: int = 500,
+        tol: float = 1e-06,
+        copy: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.algorithm = algorithm
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy = copy
+        self.n_jobs = n_jobs
+
+    def _algorithm(self) -> str:
+        return self.algorithm
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PLSCanonical":
+        """Find the components.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
+            Rows of the first table.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Rows of the second table.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the row twice.
+
+        Returns
+        -------
+        self : PLSCanonical
+        """
+        source = self._open_tables(X, y, sample_weight)
+        outcome = self._learn(source)
+        self._conclude(outcome)
+        return self

@@ -1,0 +1,300 @@
+"""Factor analysis: Gaussian rows whose correlations a few common factors explain."""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer._base import fitting
+from mercer._base.batches import forget_batches, open_batch
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._plain import plain
+from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._source import Source
+from mercer._source.memory import require_memory
+from mercer._statistic import Moments
+from mercer._types import Array
+from mercer.decomposition._axes import fix_signs
+from mercer.decomposition._latent.latent_gaussian import LatentGaussian
+from mercer.decomposition._latent.rotation import rotate_loadings
+from mercer.errors import DataError
+
+__all__ = ["FactorAnalysis"]
+
+# Smallest share of a column's variance that its noise may have: a column that the factors explain whole has no
+# density (a Heywood case).
+_LEAST = 1e-12
+# Above this number of columns an eigenvalue problem takes long enough to run where Ctrl-C can interrupt it.
+_HEAVY = 200
+_STATEMENT = (
+    "Largest |gradient| of the mean log-likelihood in the logarithm of a noise variance, at the best loadings for the "
+    "variances: zero at a stationary point. A step along it would gain about n times its square, which the tolerance "
+    "compares with tol. It bounds nothing globally."
+)
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class FactorState:
+    """Mean, loadings, noise variances, and the log-likelihoods so far."""
+
+    weight: float
+    mean: Array
+    components: Array
+    noise: Array
+    likelihoods: Array
+    stopped: bool = False
+
+
+class FactorAnalysis(LatentGaussian):
+    r"""Factor analysis: rows are a few Gaussian factors times loadings, plus noise of its own variance in each column.
+
+    .. math:: x = m + W^\top z + e, \qquad z \sim N(0, I), \quad e \sim N(0, \Psi), \quad \Psi \text{ diagonal},
+
+    so that rows have the covariance :math:`W^\top W + \Psi`. Mean, loadings W (``components_``) and noise variances
+    (``noise_variance_``) have maximum likelihood. Unlike principal components, factors do not depend on the units of
+    the columns, and a column's own noise does not become a factor.
+
+    Parameters
+    ----------
+    n_components : an integer in [0, inf) or None, default=None
+        How many factors; None for as many as columns.
+    tol : a number in [0, inf), default=0.01
+        The fit stops when an iteration raises the log-likelihood of all rows by less.
+    copy : a boolean, default=True
+        The rows are never overwritten, whatever this says; it is here so that scikit-learn's code runs.
+    max_iter : an integer in [1, inf), default=1000
+        Most iterations.
+    noise_variance_init : an array-like or None, default=None
+        First noise variances, one for each column; None for ones.
+    svd_method : one of 'lapack', 'randomized', default='randomized'
+        Accepted for scikit-learn's code: eigenvectors of the d x d covariance are exact either way.
+    iterated_power : an integer in [0, inf), default=3
+        Accepted for scikit-learn's code.
+    rotation : one of 'varimax', 'quartimax' or None, default=None
+        How the loadings are rotated at the end; see :func:`rotate_loadings`. The likelihood does not change.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=0
+        Accepted for scikit-learn's code: nothing is drawn.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit stops.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; never changes a result.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Loadings; without rotation the factors are sorted by the variance that they explain beside the noise.
+    noise_variance_ : ndarray of shape (n_features,)
+        Variance of each column's own noise.
+    mean_ : ndarray of shape (n_features,)
+    loglike_ : list of float
+        Log-likelihood of all rows after each iteration; it rises.
+    history_ : dict of ndarray
+        The mean log-likelihood of a row.
+    certificate_ : Certificate
+        The gradient of the mean log-likelihood in the logarithms of the noise variances.
+
+    Notes
+    -----
+    The likelihood depends on the rows through mean and covariance only: one pass, O(n d^2), wherever the rows are, and
+    then O(d^3) an iteration, which alternates between the best loadings for given noise (an eigenvalue problem) and
+    the best noise for given loadings.
+
+    References
+    ----------
+    Lawley and Maxwell (1971), Factor analysis as a statistical method. Barber (2012), Bayesian reasoning and machine
+    learning, algorithm 21.1. Kaiser (1958), The varimax criterion.
+
+    Examples
+    --------
+    >>> from mercer.decomposition import FactorAnalysis
+    >>> from sklearn.datasets import load_iris
+    >>> model = FactorAnalysis(2, rotation="varimax").fit(load_iris().data)
+    >>> model.components_.shape, round(model.score(load_iris().data), 2)
+    ((2, 4), -2.61)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(0) | Nothing(),
+        "tol": Real(0),
+        "copy": Boolean(),
+        "max_iter": Integer(1),
+        "noise_variance_init": ArrayRule() | Nothing(),
+        "svd_method": Choice("lapack", "randomized"),
+        "iterated_power": Integer(0),
+        "rotation": Choice("varimax", "quartimax") | Nothing(),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        tol: float = 1e-2,
+        copy: bool = True,
+        max_iter: int = 1000,
+        noise_variance_init: Any = None,
+        svd_method: str = "randomized",
+        iterated_power: int = 3,
+        rotation: str | None = None,
+        random_state: Any = 0,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.tol = tol
+        self.copy = copy
+        self.max_iter = max_iter
+        self.noise_variance_init = noise_variance_init
+        self.svd_method = svd_method
+        self.iterated_power = iterated_power
+        self.rotation = rotation
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "FactorAnalysis":
+        """Find loadings and noise variances of maximum likelihood.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the row twice.
+
+        Returns
+        -------
+        FactorAnalysis
+            The fitted estimator.
+        """
+        forget_batches(self)
+        self._learn(self._open(X, sample_weight=sample_weight))
+        return self
+
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "FactorAnalysis":
+        """Find loadings and noise variances of these rows and of all that earlier calls were given.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows; read once, and not kept.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        FactorAnalysis
+            The fitted estimator, with the total weight of all rows so far in ``n_samples_seen_``.
+        """
+        self._learn(open_batch(self, X, None, sample_weight))
+        return self
+
+    def _learn(self, source: Source) -> None:
+        d = source.n_features
+        count = d if self.n_components is None else self.n_components
+        if count > d:
+            message = (
+                f"FactorAnalysis: n_components must be at most the number of columns, {d}; got {count}. Lower it: more "
+                f"factors than columns explain nothing."
+            )
+            raise DataError(message)
+        require_memory("FactorAnalysis", 48.0 * d * d, f"the covariance of {d} columns", "select columns")
+        first = self._first_noise(d)
+        fitted = partial(self._attributes_of, dtype=source.host_dtype)
+        outcome = self._drive(partial(self._solve, count, first), source, fitted=fitted, max_steps=self.max_iter)
+        self._conclude(outcome)
+
+    def _first_noise(self, d: int) -> np.ndarray:
+        if self.noise_variance_init is None:
+            return np.ones(d)
+        noise = np.array(self.noise_variance_init, dtype=np.float64)
+        if noise.shape != (d,) or not (noise > 0).all():
+            message = (
+                f"FactorAnalysis: noise_variance_init must have a positive number for each column, {d}; got shape "
+                f"{noise.shape}. Give variances, or None."
+            )
+            raise DataError(message)
+        return noise
+
+    def _solve(self, count: int, first: np.ndarray, start: FactorState | None) -> Solver:
+        """Alternate between loadings and noise variances until the log-likelihood rests."""
+        moments = yield Moments()
+        weight, covariance = moments.weight, moments.scatter / moments.weight
+        variances = np.diagonal(covariance)
+        if not np.isfinite(covariance).all():
+            message = "FactorAnalysis: the squares of the rows overflow float64; divide the rows by a constant."
+            raise DataError(message)
+        if not variances.any():
+            message = (
+                f"FactorAnalysis: the rows must differ; columns are constant (rank 0) in n_samples={weight:g} rows. "
+                f"Give rows that vary."
+            )
+            raise DataError(message)
+        least = _LEAST * np.maximum(variances, variances.max() * _LEAST)
+        # Steps of psi that a resumed fit takes again are those of the stored noise.
+        state = start or FactorState(weight, np.array(moments.mean), np.empty((0, len(first))), first, np.empty(0))
+        while not state.stopped and len(state.likelihoods) < self.max_iter:
+            state = yield from self._iterate(state, covariance, count, least)
+            yield Step(state.likelihoods[-1] / weight, state)
+        return Solution(state, state.stopped, self._certify(state, covariance))
+
+    def _iterate(
+        self, state: FactorState, covariance: np.ndarray, count: int, least: np.ndarray
+    ) -> Generator[Any, Any, FactorState]:
+        """Return the state after one iteration: new noise from the loadings so far, and the best loadings for it."""
+        noise = state.noise
+        if len(state.likelihoods):
+            noise = np.maximum(np.diagonal(covariance) - (state.components**2).sum(axis=0), least)
+        d = len(noise)
+        root = np.sqrt(noise)
+        scaled = covariance / root[:, None] / root[None, :]
+        values, vectors = np.empty(0), np.empty((d, 0))
+        if count:
+            values, vectors = yield Dense(
+                lambda: eigh(scaled, subset_by_index=[d - count, d - 1], check_finite=False), heavy=d > _HEAVY
+            )
+        values, axes = np.maximum(values[::-1], 1.0), fix_signs(vectors[:, ::-1].T)
+        components = np.sqrt(values - 1.0)[:, None] * axes * root
+        # A direction of scaled variance l adds log max(l, 1) + l / max(l, 1): the model has variance max(l, 1).
+        total = float(np.trace(scaled)) - float(np.sum(values - 1.0))
+        per_row = d * math.log(2 * math.pi) + float(np.log(noise).sum()) + float(np.log(values).sum()) + total
+        likelihood = -0.5 * state.weight * per_row
+        gain = likelihood - state.likelihoods[-1] if len(state.likelihoods) else math.inf
+        likelihoods = np.append(state.likelihoods, likelihood)
+        return FactorState(state.weight, state.mean, components, noise, likelihoods, bool(gain < self.tol))
+
+    def _certify(self, state: FactorState, covariance: np.ndarray) -> Certificate:
+        """Return the gradient of the mean log-likelihood in the logarithms of the noise variances."""
+        scaled = state.components / state.noise
+        small = np.eye(len(scaled)) + scaled @ state.components.T
+        precision = np.diag(1.0 / state.noise) - scaled.T @ np.linalg.solve(small, scaled)
+        slope = 0.5 * state.noise * np.diagonal(precision @ covariance @ precision - precision)
+        # A noise variance on its floor can only rise.
+        floor = state.noise <= 2 * _LEAST * np.diagonal(covariance)
+        value = float(np.abs(np.where(floor, np.maximum(slope, 0.0), slope)).max())
+        return Certificate.of("gradient norm", value, math.sqrt(self.tol / state.weight), _STATEMENT)
+
+    def _attributes_of(self, state: FactorState, dtype: Any) -> dict[str, Any]:
+        components = state.components
+        if self.rotation is not None and len(components):
+            components = rotate_loadings(components, method=self.rotation)
+        return {
+            "components_": np.ascontiguousarray(components, dtype=dtype),
+            "noise_variance_": state.noise.astype(dtype),
+            "mean_": state.mean.astype(dtype),
+            "loglike_": [float(value) for value in state.likelihoods],
+        }

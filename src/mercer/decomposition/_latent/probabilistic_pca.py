@@ -1,0 +1,342 @@
+"""Probabilistic principal components: a Gaussian density along principal axes, also of incomplete rows."""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import fitting, open_new_rows, seed_sequence
+from mercer._base.linear_map import MethodOnBlock
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.validation import check_finite, sum_is_finite
+from mercer._plain import plain
+from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._solver.expectation_maximisation import ExpectationMaximisation
+from mercer._solver.restarts import Restarts
+from mercer._source import Block, Source
+from mercer._source.memory import require_memory
+from mercer._statistic import Moments
+from mercer._types import Array
+from mercer.decomposition._axes import fix_signs
+from mercer.decomposition._dimension import weigh_evidence
+from mercer.decomposition._latent.latent_gaussian import LatentGaussian
+from mercer.decomposition._latent.missing import LatentParameters, MissingModel, complete_factors, first_loadings
+from mercer.errors import DataError
+
+__all__ = ["ProbabilisticPCA"]
+
+# Smallest noise variance, as a share of the largest eigenvalue: less is rounding.
+_LEAST = 1e-14
+_CLOSED = Certificate.none("Loadings and noise are a closed form of the covariance, the maximum up to rounding.")
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class ClosedForm:
+    """Mean, loadings (k, d), noise variance, and the mean log-likelihood."""
+
+    mean: Array
+    components: Array
+    noise: float
+    likelihood: float
+
+
+class ProbabilisticPCA(LatentGaussian):
+    r"""Probabilistic principal component analysis: the density whose directions are the principal components.
+
+    .. math:: x = m + W^\top z + e, \qquad z \sim N(0, I_k), \quad e \sim N(0, \sigma^2 I).
+
+    With eigenvalues :math:`\lambda_i` and eigenvectors of the covariance, the maximum of the likelihood has
+    :math:`\sigma^2 = \frac{1}{d - k} \sum_{i > k} \lambda_i` and loadings :math:`\sqrt{\lambda_i - \sigma^2}` along the
+    i-th eigenvector. Where entries are missing (NaN), EM climbs the likelihood of the others.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf) or one of 'mle' or None, default=None
+        How many factors; ``"mle"`` by Minka's evidence (complete rows only); None for all but one column.
+    method : one of 'auto', 'closed_form', 'em', default='auto'
+        The closed form, or EM; ``"auto"`` takes EM only where entries are missing.
+    tol : a number in [0, inf), default=1e-06
+        EM stops when an iteration raises the mean log-likelihood of a row by less.
+    max_iter : an integer in [1, inf), default=1000
+        Most iterations of EM.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Of the first loadings of EM.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which EM stops.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; never changes a result.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        Loadings W, orthogonal rows of falling length.
+    explained_variance_ : ndarray of shape (n_components_,)
+        Variance of the model along each row of ``components_``: its squared length plus the noise.
+    noise_variance_ : float
+    mean_ : ndarray of shape (n_features,)
+    n_components_ : int
+    history_ : dict of ndarray
+        The mean log-likelihood of a row.
+    certificate_ : Certificate
+        Of EM: what one more iteration is certain to gain.
+
+    Notes
+    -----
+    The closed form needs mean and covariance: one pass, wherever the rows are. EM needs rows in memory and costs
+    O(n (d k^2 + k^3)) an iteration. ``transform`` is the posterior mean of the factors, from a row's observed entries;
+    :meth:`impute` fills the others. It joins the density protocol: ``logpdf``, ``sample``, ``parameters``.
+
+    References
+    ----------
+    Tipping and Bishop (1999), Probabilistic principal component analysis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.decomposition import ProbabilisticPCA
+    >>> from sklearn.datasets import load_iris
+    >>> X = load_iris().data.copy()
+    >>> X[::7, 2] = np.nan
+    >>> model = ProbabilisticPCA(2, random_state=0).fit(X)
+    >>> bool(np.abs(model.impute(X)[::7, 2] - load_iris().data[::7, 2]).mean() < 0.35)
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1) | Choice("mle") | Nothing(),
+        "method": Choice("auto", "closed_form", "em"),
+        "tol": Real(0),
+        "max_iter": Integer(1),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        method: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+        random_state: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ProbabilisticPCA":
+        """Find loadings, mean and noise of maximum likelihood.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or rows in any other place
+            Rows; NaN are missing entries, of rows in memory.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a weight of 2 is the row twice.
+
+        Returns
+        -------
+        ProbabilisticPCA
+            The fitted estimator.
+        """
+        source = self._open(X, sample_weight=sample_weight, ensure_all_finite=False)
+        missing = source.place == "memory" and self._has_missing(source.whole())
+        if missing and (self.method == "closed_form" or self.n_components == "mle"):
+            message = (
+                f"ProbabilisticPCA: missing entries (NaN) need method='em' and a number of components; got "
+                f"method={self.method!r} and n_components={self.n_components!r}. Set them, or fill the entries."
+            )
+            raise DataError(message)
+        if self.method == "em" or missing:
+            self._needs_memory(source, "method='em'", "use method='closed_form'")
+            self._climb(source)
+        else:
+            fitted = partial(self._attributes_of, dtype=source.host_dtype)
+            require_memory(type(self).__name__, 48.0 * source.n_features**2, "the covariance", "select columns")
+            self._conclude(self._drive(lambda start: self._solve(source, start), source, fitted=fitted, max_steps=1))
+        return self
+
+    def _has_missing(self, X: Array) -> bool:
+        """Return whether entries are missing; raise if any is infinite."""
+        if sum_is_finite(X):
+            return False
+        if np.isinf(X).any():
+            # scikit-learn words the error.
+            check_finite(np.where(np.isnan(X), 0.0, X), 1, self)
+        return bool(np.isnan(X).any())
+
+    def _count(self, source: Source) -> int:
+        """Return the number of factors, checked against the rows."""
+        d = source.n_features
+        count = max(1, d - 1) if self.n_components is None else int(self.n_components)
+        if not count < d and d > 1:
+            message = (
+                f"ProbabilisticPCA: n_components must be below the number of columns, {d}, so that noise is left; got "
+                f"{count}. Lower it."
+            )
+            raise DataError(message)
+        return min(count, d)
+
+    def _solve(self, source: Source, start: ClosedForm | None) -> Solver:
+        """Compute the closed form from the moments."""
+        state: ClosedForm
+        if start is None:
+            moments = yield Moments()
+            covariance = moments.scatter / moments.weight
+            if not np.isfinite(covariance).all():
+                source.check_finite()
+                message = "ProbabilisticPCA: the squares of the rows overflow float64; divide the rows by a constant."
+                raise DataError(message)
+            values, vectors = yield Dense(lambda: np.linalg.eigh(covariance), heavy=len(covariance) > 200)
+            values, axes = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
+            mle = self.n_components == "mle"
+            count = min(weigh_evidence(values, moments.weight), len(values) - 1) if mle else self._count(source)
+            least = max(_LEAST * float(values[0]), 1e-300)
+            noise = max(float(values[count:].mean()) if count < len(values) else 0.0, least)
+            variances = np.maximum(values[:count], noise)
+            components = np.sqrt(variances - noise)[:, None] * fix_signs(axes[:count])
+            rest = float(values[count:].sum()) / noise + float((values[:count] / variances).sum())
+            logs = float(np.log(variances).sum()) + (len(values) - count) * math.log(noise)
+            likelihood = -0.5 * (len(values) * math.log(2 * math.pi) + logs + rest)
+            state = ClosedForm(np.array(moments.mean), components, noise, likelihood)
+            yield Step(likelihood, state, _CLOSED)
+        else:
+            state = start
+        return Solution(state, True, _CLOSED)
+
+    def _climb(self, source: Source) -> None:
+        """Run EM over rows in memory, some of whose entries may be missing."""
+        X, count = source.whole(), self._count(source)
+        observed = ~np.isnan(X)
+        empty = np.flatnonzero(~observed.any(axis=0))
+        if len(empty):
+            message = (
+                f"ProbabilisticPCA: every column must have an observed entry; column {empty[0]} contains NaN only. "
+                f"Drop it."
+            )
+            raise DataError(message)
+        mean = np.nanmean(X, axis=0, dtype=np.float64)
+        variances = np.nanvar(X, axis=0, dtype=np.float64)
+        if not np.isfinite(variances).all():
+            message = "ProbabilisticPCA: the squares of the rows overflow float64; divide the rows by a constant."
+            raise DataError(message)
+
+        def prepare() -> Any:
+            yield from ()
+            return MissingModel()
+
+        def start(model: MissingModel, seed: Any) -> Any:
+            yield from ()
+            return first_loadings(mean, variances, count, seed)
+
+        seed = seed_sequence(self.random_state)
+        engine = ExpectationMaximisation(prepare, start, 1, self.max_iter, self.tol, seed, "ProbabilisticPCA")
+        fitted = partial(self._attributes_of_run, dtype=source.host_dtype)
+        outcome = self._drive(engine.solve, source, fitted=fitted, max_steps=self.max_iter)
+        self._conclude(outcome)
+
+    def _attributes_of_run(self, state: Restarts, dtype: Any) -> dict[str, Any]:
+        """Return the attributes of EM's parameters, the loadings turned to orthogonal rows."""
+        parameters: LatentParameters = state.choose()[0].parameters
+        W, mean = parameters.loadings[:, :-1], parameters.loadings[:, -1]
+        # The likelihood does not change when factors are rotated; singular vectors are principal axes.
+        _, sizes, axes = np.linalg.svd(W.T, full_matrices=False)
+        return self._attributes_of(
+            ClosedForm(mean, sizes[:, None] * fix_signs(axes), parameters.noise, math.nan), dtype
+        )
+
+    def _attributes_of(self, state: ClosedForm, dtype: Any) -> dict[str, Any]:
+        return {
+            "components_": np.ascontiguousarray(state.components, dtype=dtype),
+            "explained_variance_": ((state.components**2).sum(axis=1) + state.noise).astype(dtype),
+            "noise_variance_": float(state.noise),
+            "mean_": state.mean.astype(dtype),
+            "n_components_": len(state.components),
+        }
+
+    def _parameters_of_fit(self) -> LatentParameters:
+        loadings = np.column_stack([self.components_.T, self.mean_]).astype(np.float64)
+        return LatentParameters(loadings, float(self.noise_variance_))
+
+    def transform(self, X: Any) -> Array:
+        """Return the posterior mean of the factors, given the observed entries of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN are missing entries.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Factors.
+        """
+        return self._map(X, "_scores")
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the log-density of the observed entries of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN are missing entries.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            In nats.
+        """
+        return self._map(X, "_log_densities")
+
+    def impute(self, X: Any) -> Array:
+        """Fill missing entries with their expectation, given the observed entries of the row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; NaN are missing entries.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Rows without missing entries; observed ones are unchanged.
+        """
+        rows = np.array(X, copy=True)
+        restored = self.inverse_transform(self.transform(X))
+        return np.where(np.isnan(rows), restored, rows)
+
+    def _map(self, X: Any, name: str) -> Array:
+        source = open_new_rows(self, X, ensure_all_finite=False)
+        if source.place == "memory":
+            self._has_missing(source.whole())
+        return source.map(MethodOnBlock.of(self, name))
+
+    def _scores(self, block: Block) -> Array:
+        if block.xp is np and np.isnan(np.sum(block.X)):
+            means = complete_factors(block.X.astype(np.float64), self._parameters_of_fit())[0]
+            return means.astype(block.X.dtype)
+        return super()._scores(block)
+
+    def _log_densities(self, block: Block) -> Array:
+        if block.xp is np and np.isnan(np.sum(block.X)):
+            logs = complete_factors(block.X.astype(np.float64), self._parameters_of_fit())[2]
+            return logs.astype(block.X.dtype)
+        return super()._log_densities(block)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

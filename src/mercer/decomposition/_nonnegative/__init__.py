@@ -1,0 +1,1 @@
+"""Nonnegative matrix factorisation: starts, coordinate descent, multiplicative updates, and the estimators."""

@@ -1,0 +1,107 @@
+"""What the estimators of nonnegative factorisation share: parameters, the map of new rows, and the way back."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.linear_map import LinearMap, MethodOnBlock
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._source import Block, open_source
+from mercer._types import Array
+from mercer.decomposition._nonnegative.problem import Penalties, read_beta
+from mercer.errors import DataError
+
+__all__ = ["FACTOR_PARAMETERS", "FactorModel", "check_not_negative"]
+
+FACTOR_PARAMETERS: dict[str, Rule] = {
+    "n_components": Integer(1) | Choice("auto") | Nothing(),
+    "init": Choice("random", "nndsvd", "nndsvda", "nndsvdar", "custom") | Nothing(),
+    "beta_loss": Real() | Choice("frobenius", "kullback-leibler", "itakura-saito"),
+    "tol": Real(0),
+    "max_iter": Integer(1),
+    "random_state": Seed(),
+    "alpha_W": Real(0),
+    "alpha_H": Real(0) | Choice("same"),
+    "l1_ratio": Real(0, 1),
+    "verbose": Integer(0) | Boolean(),
+}
+
+
+def check_not_negative(X: Any, subject: str) -> None:
+    """Raise if rows given to a fitted model have a negative entry."""
+    values = X.data if issparse(X) else X
+    if values.size and values.min() < 0:
+        message = (
+            f"Negative values in data passed to {subject} (input X): factors without negative entries cannot make "
+            f"them. Shift or clip the rows."
+        )
+        raise DataError(message)
+
+
+class FactorModel(LinearMap, Estimator):
+    """Maps rows x to the nonnegative w with the least loss between x and ``w components_``."""
+
+    _places: ClassVar[tuple[str, ...]] = ("memory",)
+    beta_loss: Any
+    components_: Any
+    n_components_: int
+
+    def transform(self, X: Any) -> Array:
+        """Find the nonnegative weights of the components in new rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows without negative entries.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            W.
+        """
+        if (rows := few_rows(self, X)) is not None:
+            check_not_negative(rows, type(self).__name__)
+            return self._scores(open_source(rows).block(0))
+        source = open_new_rows(self, X, accept_sparse="csr")
+        check_not_negative(source.whole(), type(self).__name__)
+        return source.map(MethodOnBlock.of(self, "_scores"))
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return the rows that weights of the components make: ``X @ components_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_components)
+            Weights, as :meth:`transform` makes them.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Rows.
+        """
+        check_is_fitted(self)
+        if issparse(X):
+            X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]).toarray()
+        return super().inverse_transform(X)
+
+    def _scores(self, block: Block) -> Array:
+        raise NotImplementedError  # each estimator has a solver of its own
+
+    def _penalties(self, n_rows: int) -> Penalties:
+        """Return the penalties for `n_rows` rows of the fitted columns."""
+        return Penalties.of(self, n_rows, self.n_features_in_)
+
+    @property
+    def _beta(self) -> float:
+        return read_beta(self.beta_loss)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

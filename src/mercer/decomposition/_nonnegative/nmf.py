@@ -1,0 +1,242 @@
+"""Nonnegative matrix factorisation: rows as sums of parts."""
+
+import warnings
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from mercer._base import fitting, seed_sequence
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._solver import Solver
+from mercer._source import Block, Source
+from mercer._types import Array
+from mercer.decomposition._nonnegative.coordinate import SWEEPS_PER_ITERATION, descend, solve_rows
+from mercer.decomposition._nonnegative.factor_model import FACTOR_PARAMETERS, FactorModel
+from mercer.decomposition._nonnegative.multiplicative import multiply, solve_rows_multiplicatively
+from mercer.decomposition._nonnegative.problem import Extent, Factors, Penalties
+from mercer.decomposition._nonnegative.start import find_start, resolve_count
+from mercer.errors import ParameterError
+
+__all__ = ["NMF"]
+
+
+class NMF(FactorModel):
+    r"""Nonnegative matrix factorisation: rows as sums of parts, with weights and parts that are never negative.
+
+    Minimises over :math:`W \ge 0` and :math:`H \ge 0` (``components_``), for n rows and d columns,
+
+    .. math:: D(X, W H) + d \alpha_W \bigl(r \lVert W \rVert_1 + \tfrac{1 - r}{2} \lVert W \rVert^2\bigr)
+              + n \alpha_H \bigl(r \lVert H \rVert_1 + \tfrac{1 - r}{2} \lVert H \rVert^2\bigr)
+
+    with r = ``l1_ratio`` and D half the squared error, or another beta-divergence. What cannot be cancelled by a
+    negative part must be built from parts, which so are local: noses of faces, topics of texts.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf) or one of 'auto' or None, default='auto'
+        How many parts; ``"auto"`` is that of a given H, else, as None, the number of columns.
+    init : one of 'random', 'nndsvd', 'nndsvda', 'nndsvdar', 'custom' or None, default=None
+        The start: random numbers; positive parts of singular vectors, with zeros, filled with the mean of X or with
+        small random numbers; given W and H. None is ``"nndsvda"``, or ``"random"`` for more parts than columns or rows.
+    solver : one of 'cd', 'mu', default='cd'
+        Coordinate descent, for squared error; multiplicative updates, for every loss.
+    beta_loss : a number in (-inf, inf) or one of 'frobenius', 'kullback-leibler', 'itakura-saito', default='frobenius'
+        The divergence, by name or by its beta (2, 1, 0). Those but ``"frobenius"`` need ``solver="mu"``.
+    tol : a number in [0, inf), default=0.0001
+        ``"cd"`` stops when the relative projected gradient is at most 5 times this, ``"mu"`` when ten iterations lower
+        the divergence by less than this share of its first value.
+    max_iter : an integer in [1, inf), default=200
+        Most iterations.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Of the start.
+    alpha_W : a number in [0, inf), default=0.0
+        Size of the penalty on W.
+    alpha_H : a number in [0, inf) or one of 'same', default='same'
+        Size of the penalty on H; ``"same"`` is that on W.
+    l1_ratio : a number in [0, 1], default=0.0
+        Share of the l1 norm in the penalties.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print a line for each iteration.
+    shuffle : a boolean, default=False
+        Accepted for scikit-learn's code; coordinates are visited in order, which takes fewer iterations.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit stops.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; never changes a result.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        H, the parts.
+    n_components_ : int
+    reconstruction_err_ : float
+        ``|X - W H|``, or the root of twice the divergence.
+    history_ : dict of ndarray
+        The objective, which falls, and the relative projected gradient, iteration by iteration.
+    certificate_ : Certificate
+        The relative projected gradient at the answer: zero at a stationary point. The problem is not convex, and other
+        starts may give lower minima.
+
+    Notes
+    -----
+    An iteration reads X once and costs O(n d k) (O(nnz k) for sparse rows) plus O((n + d) k^2) for four sweeps over all
+    coordinates, which are native code on all threads; O((n + d) k) memory besides X.
+
+    References
+    ----------
+    Lee and Seung (1999), Learning the parts of objects by non-negative matrix factorization. Cichocki and Phan (2009),
+    Fast local algorithms for large scale nonnegative matrix and tensor factorizations. Gillis and Glineur (2012),
+    Accelerated multiplicative updates and hierarchical ALS algorithms. Fevotte and Idier (2011), Algorithms for
+    nonnegative matrix factorization with the beta-divergence. Boutsidis and Gallopoulos (2008), SVD based
+    initialization.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.decomposition import NMF
+    >>> X = np.array([[1.0, 1.0], [2.0, 1.0], [3.0, 1.2], [4.0, 1.0], [5.0, 0.8], [6.0, 1.0]])
+    >>> model = NMF(2, tol=1e-6, max_iter=1000).fit(X)
+    >>> bool((model.components_ >= 0).all()), round(model.reconstruction_err_, 3)
+    (True, 0.0)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = FACTOR_PARAMETERS | {
+        "solver": Choice("cd", "mu"),
+        "shuffle": Boolean(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_components: Any = "auto",
+        *,
+        init: str | None = None,
+        solver: str = "cd",
+        beta_loss: Any = "frobenius",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: Any = None,
+        alpha_W: float = 0.0,
+        alpha_H: Any = "same",
+        l1_ratio: float = 0.0,
+        verbose: int = 0,
+        shuffle: bool = False,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.solver = solver
+        self.beta_loss = beta_loss
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.alpha_W = alpha_W
+        self.alpha_H = alpha_H
+        self.l1_ratio = l1_ratio
+        self.verbose = verbose
+        self.shuffle = shuffle
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> "NMF":
+        """Find the parts of `X`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows without negative entries.
+        y : None
+            Ignored.
+        W : array-like of shape (n_samples, n_components), default=None
+            The start with ``init="custom"``.
+        H : array-like of shape (n_components, n_features), default=None
+            The start with ``init="custom"``.
+
+        Returns
+        -------
+        NMF
+            The fitted estimator.
+        """
+        self._learn(X, W, H)
+        return self
+
+    @fitting
+    def fit_transform(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> Array:
+        """Find the parts of `X` and return the weights of its rows, as ``transform`` gives them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows without negative entries.
+        y : None
+            Ignored.
+        W : array-like of shape (n_samples, n_components), default=None
+            The start with ``init="custom"``.
+        H : array-like of shape (n_components, n_features), default=None
+            The start with ``init="custom"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            W.
+        """
+        weights = self._learn(X, W, H)
+        # Multiplicative updates stop before the rows are solved for.
+        return weights if self.solver == "cd" else self.transform(X)
+
+    def _learn(self, X: Any, W: Any, H: Any) -> Array:
+        """Fit, and return W in the type of the rows."""
+        if self.solver == "cd" and self._beta != 2:
+            message = (
+                f"NMF: Invalid beta_loss parameter: solver 'cd' does not handle beta_loss = {self.beta_loss!r}; set "
+                f"solver='mu'."
+            )
+            raise ParameterError(message)
+        if self.solver == "mu" and self.init == "nndsvd":
+            message = "NMF: The multiplicative update ('mu') solver cannot update zeros present in the initialization"
+            warnings.warn(f"{message}; set init='nndsvda' or 'nndsvdar'.", UserWarning, stacklevel=4)
+        source = self._open(X, accept_sparse="csr")
+        seed = seed_sequence(self.random_state)
+        fitted = partial(self._attributes_of, dtype=source.host_dtype)
+        solve = partial(self._solve, source, (W, H), seed)
+        outcome = self._drive(solve, source, fitted=fitted, max_steps=self.max_iter)
+        weights = outcome.state.W.astype(source.host_dtype)
+        self.n_iter_ = outcome.state.step
+        self._conclude(outcome)
+        return weights
+
+    def _solve(self, source: Source, given: tuple[Any, Any], seed: SeedSequence, start: Factors | None) -> Solver:
+        """Measure the rows, choose the start and run the solver."""
+        extent = yield Extent()
+        size = float(source.n_rows) * source.n_features
+        Extent.check(extent, type(self).__name__, self._beta, size)
+        penalties = Penalties.of(self, source.n_rows, source.n_features)
+        if start is None:
+            count = resolve_count(self.n_components, given[1] if self.init == "custom" else None, source.n_features)
+            start = yield from find_start(source, self.init, count, extent.total / size, seed, given)
+        if self.solver == "cd":
+            # Of dense rows the entries that are not zero count too: storage must not change the answer.
+            entries = extent.n_positive
+            return (yield from descend(start, penalties, extent.squares, entries, self.tol, self.max_iter))
+        return (yield from multiply(start, self._beta, penalties, self.tol, self.max_iter))
+
+    def _attributes_of(self, state: Factors, dtype: Any) -> dict[str, Any]:
+        return {
+            "components_": np.ascontiguousarray(state.T.T, dtype=dtype),
+            "n_components_": state.T.shape[1],
+            "reconstruction_err_": float(np.sqrt(2.0 * state.divergence)),
+        }
+
+    def _scores(self, block: Block) -> Array:
+        T = np.ascontiguousarray(self.components_.T, dtype=np.float64)
+        penalties = self._penalties(block.n)
+        if self.solver == "cd":
+            sweeps = SWEEPS_PER_ITERATION * self.max_iter
+            return solve_rows(block, T, penalties.l1_rows, penalties.l2_rows, sweeps).astype(block.X.dtype)
+        W = solve_rows_multiplicatively(block.X, T, self._beta, penalties, self.tol, self.max_iter)
+        return W.astype(block.X.dtype)

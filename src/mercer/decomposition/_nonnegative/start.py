@@ -1,0 +1,143 @@
+"""First factors of a nonnegative factorisation: random, given, or the positive parts of singular vectors."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from mercer._solver import Map, Step
+from mercer._source import Block, Source
+from mercer._types import Array
+from mercer.decomposition._axes import Task
+from mercer.decomposition._iterative import iterate_subspace
+from mercer.decomposition._nonnegative.problem import Factors
+from mercer.errors import DataError, ParameterError
+
+__all__ = ["check_given", "find_start", "resolve_count"]
+
+# Entries of singular vectors below this are zeros; scikit-learn's number.
+_TINY = 1e-6
+
+
+def resolve_count(asked: Any, given: Array, n_features: int) -> int:
+    """Return the number of components; ``"auto"`` is that of the given H, or the number of columns."""
+    if asked == "auto":
+        return n_features if given is None else len(given)
+    return n_features if asked is None else int(asked)
+
+
+def check_given(value: Any, shape: tuple[int, int], name: str, dtype: Any) -> Array:
+    """Return a factor that the user gave, in float64, or raise."""
+    array = np.asarray(value)
+    for axis, word in enumerate(("first", "second")):
+        if array.ndim != 2 or array.shape[axis] != shape[axis]:
+            message = (
+                f"Array with wrong {word} dimension passed to NMF (input {name}). Expected {shape[axis]}, but got "
+                f"shape {array.shape}. Give W of shape (n_samples, n_components) and H of (n_components, n_features)."
+            )
+            raise DataError(message)
+    if array.dtype != dtype:
+        message = f"{name} should have the same dtype as X. Got {name}.dtype = {array.dtype} and X.dtype = {dtype}."
+        raise ParameterError(message)
+    if (array < 0).any():
+        message = f"Negative values in data passed to NMF (input {name}). Give entries that are not negative."
+        raise DataError(message)
+    if not array.any():
+        message = f"Array passed to NMF (input {name}) is full of zeros, from which no step leads away. Give others."
+        raise DataError(message)
+    return np.array(array, dtype=np.float64)
+
+
+def find_start(source: Source, init: Any, count: int, mean: float, seed: Any, given: tuple[Any, Any]) -> Any:
+    """Return the first factors; a generator of requests.
+
+    `mean` is that of all entries, `given` are W and H as the user gave them.
+    """
+    n_rows, n_features = source.n_rows, source.n_features
+    most = min(n_rows, n_features)
+    if init == "custom":
+        W = check_given(given[0], (n_rows, count), "W", source.host_dtype)
+        H = check_given(given[1], (count, n_features), "H", source.host_dtype)
+        return Factors(W, np.ascontiguousarray(H.T))
+    if given[0] is not None or given[1] is not None:
+        message = "When init!='custom', provided W or H are ignored. Set init='custom' to use them as initialization."
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    if init not in (None, "random") and count > most:
+        message = (
+            f"NMF: init = {init!r} can only be used when n_components <= min(n_samples, n_features); got {count} > "
+            f"{most}. Lower n_components, or set init='random'."
+        )
+        raise DataError(message)
+    if init is None:
+        init = "nndsvda" if count <= most else "random"
+    random = np.random.default_rng(seed)
+    if init == "random":
+        size = np.sqrt(mean / count)
+        T = size * np.abs(random.standard_normal((count, n_features))).T
+        return Factors(size * np.abs(random.standard_normal((n_rows, count))), np.ascontiguousarray(T))
+    W, T = yield from _double_singular_vectors(source, count, seed)
+    return Factors(_fill_zeros(W, init, mean, random), _fill_zeros(T, init, mean, random))
+
+
+def _fill_zeros(factor: Array, init: str, mean: float, random: np.random.Generator) -> Array:
+    """Replace zeros, which multiplicative updates could not leave, by the mean or by small random numbers."""
+    zero = factor < _TINY
+    if init == "nndsvda":
+        return np.where(zero, mean, factor)
+    noise = np.abs(mean * random.standard_normal(factor.shape) / 100) if init == "nndsvdar" else 0.0
+    return np.where(zero, noise, factor)
+
+
+def _double_singular_vectors(source: Source, count: int, seed: Any) -> Any:
+    """Return W and H^T from singular triplets: of u s v^T the larger of its positive and its negative part.
+
+    Boutsidis and Gallopoulos (2008): u v^T = u+ v+^T + u- v-^T - (mixed terms); the larger of the first two is the best
+    nonnegative approximation of rank one of the positive part of u v^T.
+    """
+    few = count < 0.1 * min(source.n_rows, source.n_features)
+    task = Task(
+        subject="NMF",
+        n_components=count,
+        limit=min(source.n_rows, source.n_features),
+        n_features=source.n_features,
+        dtype=np.dtype(np.float64),
+        is_sparse=source.is_sparse,
+        refuse=lambda: None,
+        centred=False,
+        ddof=0,
+        iterations=7 if few else 4,
+        seed=seed.spawn(1)[0],
+    )
+    axes = (yield from _without_steps(iterate_subspace(task, None))).state
+    V = axes.axes
+    scores = yield Map(lambda block: _multiply(block, V))
+    values = np.sqrt(axes.sizes)
+    W, T = np.zeros((source.n_rows, count)), np.zeros((source.n_features, count))
+    for number, value in enumerate(values):
+        if value <= 0:
+            continue
+        u, v = scores[:, number] / value, V[number]
+        parts = [(np.maximum(sign * u, 0.0), np.maximum(sign * v, 0.0)) for sign in (1.0, -1.0)]
+        lengths = [(float(np.linalg.norm(left)), float(np.linalg.norm(right))) for left, right in parts]
+        best = int(np.prod(lengths[1]) >= np.prod(lengths[0]))
+        (left, right), (long, wide) = parts[best], lengths[best]
+        size = np.sqrt(value * long * wide)
+        W[:, number], T[:, number] = size * left / long, size * right / wide
+    return W, T
+
+
+def _multiply(block: Block, V: Array) -> Array:
+    return block.matmul(V.T.astype(block.X.dtype)).astype(np.float64)
+
+
+def _without_steps(solver: Any) -> Any:
+    """Run a solver inside another one: its requests are passed on, its steps are dropped."""
+    answer = None
+    while True:
+        try:
+            request = solver.send(answer)
+        except StopIteration as end:
+            return end.value
+        answer = None
+        if not isinstance(request, Step):
+            answer = yield request

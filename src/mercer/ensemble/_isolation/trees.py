@@ -1,0 +1,226 @@
+"""All trees of an isolation forest in a few arrays, and the length of the path of a row in them."""
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.special import digamma
+
+from mercer._base.validation import sum_is_finite
+from mercer._native.isolation import isolation_walk
+from mercer._plain import plain
+from mercer._solver.tree.binary_tree import LEAF, BinaryTree
+from mercer._source import Block
+from mercer._source.threads import run_numbered
+from mercer._types import Array, Rows
+from mercer.ensemble._forest.packed_forest import PackedForest
+
+__all__ = ["IsolationTrees", "PathScores", "average_path_length", "join_nodes", "make_no_trees"]
+
+# Trees of at most this depth are made complete for many rows: up to 96 KiB each.
+_COMPLETE_DEPTH = 12
+# Rows from which it pays to make trees complete, which takes about as long as scoring these rows without.
+_FEW_ROWS = 512
+# Rows of one call, which takes about a millisecond for 100 trees.
+_RUN = 1024
+
+
+def average_path_length(n_samples: Any) -> Array:
+    r"""Return the mean length of a path in a tree of random splits of distinct values.
+
+    .. math:: c(n) = 2 H_{n-1} - \frac{2 (n - 1)}{n}, \qquad H_k = \sum_{i=1}^k \frac1i,
+
+    the mean number of comparisons of an unsuccessful search in a binary search tree of n - 1 keys.
+
+    Parameters
+    ----------
+    n_samples : array-like of int
+        Numbers of rows; 0 and 1 give 0.
+
+    Returns
+    -------
+    ndarray of float64
+
+    Examples
+    --------
+    >>> from mercer.ensemble import average_path_length
+    >>> average_path_length([1, 2, 3, 256]).round(4).tolist()
+    [0.0, 1.0, 1.6667, 10.2487]
+    """
+    n = np.maximum(np.asarray(n_samples, dtype=np.float64), 1.0)
+    # H_{n-1} is digamma(n) plus Euler's constant.
+    return 2.0 * (digamma(n) + np.euler_gamma) - 2.0 * (n - 1.0) / n
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class IsolationTrees:
+    """Trees of random splits, one after the other; the nodes of a tree are numbered depth first, from 0.
+
+    Attributes
+    ----------
+    n_features : int
+        Columns of rows.
+    sizes : (trees,)
+        The number of nodes of each tree.
+    features, thresholds : (nodes,)
+        Rows with ``x[feature] <= threshold`` go left, to the next node; -2 at a leaf.
+    rights : (nodes,)
+        The right child in the same tree; -1 at a leaf.
+    sides : (nodes,)
+        1 if a missing value goes left.
+    counts, depths : (nodes,)
+        The rows of the tree's sample in the node, and the number of splits from the root to it.
+    columns : (trees, n_columns)
+        The columns that each tree may split; no columns where each tree may split all.
+    """
+
+    n_features: int
+    sizes: Array
+    features: Array
+    thresholds: Array
+    rights: Array
+    sides: Array
+    counts: Array
+    depths: Array
+    columns: Array
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    def __add__(self, other: "IsolationTrees") -> "IsolationTrees":
+        names = [part.name for part in fields(self) if part.name != "n_features"]
+        joined: Any = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in names}
+        return IsolationTrees(self.n_features, **joined)
+
+    @cached_property
+    def path_lengths(self) -> Array:
+        """The depth of each node plus the mean depth of the tree that its rows would make."""
+        return self.depths + average_path_length(self.counts)
+
+    @cached_property
+    def packed(self) -> PackedForest:
+        """The trees in the form that native code reads."""
+        roots = (np.cumsum(self.sizes) - self.sizes).astype(np.int32)
+        words, values = np.zeros(0, np.int64), self.path_lengths[:, None]
+        return PackedForest(roots, self.features, self.rights, self.thresholds, self.sides, words, values)
+
+    @cached_property
+    def complete(self) -> tuple[Array, Array, Array] | None:
+        """Features and thresholds (trees, 2^depth - 1), and path lengths (trees, 2^depth), of complete trees.
+
+        A leaf above the last level becomes a subtree that sends every row left, to its own length. None where trees
+        are so deep that complete ones would be much larger.
+        """
+        depth = int(self.depths.max())
+        if depth > _COMPLETE_DEPTH:
+            return None
+        n_trees, inner = len(self), 2**depth - 1
+        features = np.zeros((n_trees, inner), np.int32)
+        thresholds, lengths = np.full((n_trees, inner), np.inf), np.zeros((n_trees, inner + 1))
+        tree, roots = np.arange(n_trees), np.cumsum(self.sizes) - self.sizes
+        node, place = roots, np.zeros(n_trees, np.int64)
+        for level in range(depth + 1):
+            is_leaf = self.rights[node] == LEAF
+            # The leftmost descendant, on the last level, of a leaf at this place.
+            last = ((place[is_leaf] + 1) << (depth - level)) - 1 - inner
+            lengths[tree[is_leaf], last] = self.path_lengths[node[is_leaf]]
+            tree, node, place = tree[~is_leaf], node[~is_leaf], place[~is_leaf]
+            features[tree, place], thresholds[tree, place] = self.features[node], self.thresholds[node]
+            children = node + 1, roots[tree] + self.rights[node]
+            tree, node = np.concatenate([tree, tree]), np.concatenate(children)
+            place = np.concatenate([2 * place + 1, 2 * place + 2])
+        return features, thresholds, lengths
+
+    def sum_paths(self, X: Rows, threads: int) -> Array:
+        """Return the sum over the trees of the path length of each row."""
+        n = X.shape[0]
+        complete = self.complete if n > _FEW_ROWS and not issparse(X) else None
+        if complete is None:
+            return self.packed.sum_leaves(X, threads)[:, 0]
+        sums = np.zeros(n)
+
+        def run(number: int) -> None:
+            part = slice(number * _RUN, (number + 1) * _RUN)
+            rows = np.ascontiguousarray(X[part])
+            if sum_is_finite(rows):
+                isolation_walk.add_path_lengths(rows, *complete, sums[part])
+            else:
+                # Missing values: their side is stored in the other form of the trees.
+                sums[part] = self.packed.sum_leaves(rows, 1)[:, 0]
+
+        run_numbered(run, -(-n // _RUN), threads)
+        return sums
+
+    def mean_path(self, first: int = 0) -> float:
+        """Return the mean path of the sampled rows of the trees from number `first` on."""
+        begin = int(self.sizes[:first].sum())
+        leaves = self.rights[begin:] == LEAF
+        counts = self.counts[begin:][leaves]
+        return float(self.path_lengths[begin:][leaves] @ counts / counts.sum())
+
+    def make_tree(self, number: int) -> BinaryTree:
+        """Return tree `number` with the arrays of scikit-learn's trees; its values are path lengths."""
+        begin = int(self.sizes[:number].sum())
+        part = slice(begin, begin + int(self.sizes[number]))
+        rights, counts = self.rights[part], self.counts[part].astype(np.int64)
+        lefts = np.where(rights == LEAF, LEAF, np.arange(1, len(rights) + 1)).astype(np.int32)
+        return BinaryTree(
+            n_features=self.n_features,
+            n_classes=np.ones(1, np.int64),
+            children_left=lefts,
+            children_right=rights,
+            feature=self.features[part],
+            threshold=self.thresholds[part],
+            missing_go_to_left=self.sides[part],
+            impurity=np.zeros(len(rights)),
+            n_node_samples=counts,
+            weighted_n_node_samples=counts.astype(np.float64),
+            value=self.path_lengths[part][:, None, None],
+            categories=np.zeros(0, np.int64),
+            words=np.zeros(0, np.int64),
+        )
+
+
+def make_no_trees(n_features: int, n_columns: int) -> IsolationTrees:
+    """Return an empty forest, to which trees can be added."""
+    whole, real = np.zeros(0, np.int32), np.zeros(0)
+    columns = np.zeros((0, n_columns if n_columns < n_features else 0), np.int32)
+    sides = np.zeros(0, np.uint8)
+    return IsolationTrees(n_features, np.zeros(0, np.int64), whole, real, whole, sides, whole, whole, columns)
+
+
+def join_nodes(n_features: int, sizes: Array, nodes: Array, thresholds: Array, columns: Array) -> IsolationTrees:
+    """Return trees from the arrays that native code has filled (trees, most nodes, ...)."""
+    used = np.arange(nodes.shape[1]) < sizes[:, None]
+    features, rights, counts, depths, sides = np.ascontiguousarray(nodes[used].T)
+    return IsolationTrees(
+        n_features, sizes, features, thresholds[used], rights, sides.astype(np.uint8), counts, depths, columns
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PathScores:
+    """The score of each row of a block: minus two to the power of minus its mean path over the expected one.
+
+    Where a tree has one row no path is expected, and every row has the score that means nothing strange: -0.5.
+    """
+
+    trees: IsolationTrees
+    expected: float
+
+    def __call__(self, block: Block) -> Array:
+        return self.score(np.ascontiguousarray(block.dense()), 1)
+
+    def score(self, X: Any, threads: int) -> Array:
+        """Return the scores of rows in memory, dense or sparse."""
+        paths = self.trees.sum_paths(X, threads)
+        # Added tree by tree as the paths are, so that a path of just this length gives -0.5 without rounding.
+        expected = float(np.cumsum(np.full(len(self.trees), self.expected))[-1])
+        shares = paths / expected if expected > 0 else np.ones_like(paths)
+        return -(2.0**-shares).astype(X.dtype, copy=False)

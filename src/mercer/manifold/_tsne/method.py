@@ -1,0 +1,69 @@
+"""Which method computes a map, and whether it can do what else is asked for."""
+
+from typing import Any
+
+from scipy.sparse import issparse
+
+from mercer.errors import DataError, UnsupportedError
+from mercer.manifold._tsne.affinities import check_perplexity
+
+__all__ = ["choose_method", "is_precomputed"]
+
+# Rows up to which method='auto' takes all pairs: measured, the tree is faster from about this number on.
+_FEW_ROWS = 200
+
+
+def is_precomputed(metric: Any) -> bool:
+    """Return whether rows are given as distances."""
+    return isinstance(metric, str) and metric == "precomputed"
+
+
+def choose_method(model: Any, rows: Any) -> str:
+    """Return the method to use; raise if the one asked for cannot do what else is asked for."""
+    n = rows.shape[0]
+    if is_precomputed(model.metric):
+        check_distances(model, rows)
+    if n < 2:
+        message = f"TSNE: n_samples = {n}, but a map needs at least 2 rows. Give more rows."
+        raise DataError(message)
+    check_perplexity("TSNE", model.perplexity, n)
+    all_pairs = model.n_components > 3 or model.kernel != "student" or model.dof != 1
+    if model.method == "fft" and (all_pairs or model.n_components != 2):
+        message = (
+            "TSNE: method='fft' needs n_components=2, kernel='student' and dof=1; got n_components="
+            f"{model.n_components}, kernel={model.kernel!r} and dof={model.dof:g}. Use method='auto'."
+        )
+        raise UnsupportedError(message)
+    if all_pairs and model.method == "barnes_hut":
+        message = (
+            "TSNE: 'n_components' should be inferior to 4 for the barnes_hut algorithm as it relies on quad-tree "
+            f"or oct-tree, and kernel='student' with dof=1; got n_components={model.n_components}, "
+            f"kernel={model.kernel!r} and dof={model.dof:g}. Use method='exact'."
+        )
+        raise UnsupportedError(message)
+    if model.method != "auto":
+        return model.method
+    few = n <= _FEW_ROWS and not (is_precomputed(model.metric) and issparse(rows))
+    return "exact" if all_pairs or few else "barnes_hut"
+
+
+def check_distances(model: Any, distances: Any) -> None:
+    """Raise if a matrix of distances cannot be used as asked for."""
+    if isinstance(model.init, str) and model.init == "pca":
+        message = (
+            'TSNE: The parameter init="pca" cannot be used with metric="precomputed": distances have no principal '
+            "components. Use init='random' or an array."
+        )
+        raise UnsupportedError(message)
+    if distances.shape[0] != distances.shape[1]:
+        message = (
+            "TSNE: X should be a square distance matrix with metric='precomputed'; got shape "
+            f"{distances.shape}. Give the distances of all rows to all rows."
+        )
+        raise DataError(message)
+    if issparse(distances) and model.method == "exact":
+        message = (
+            "TSNE: method='exact' needs a dense distance matrix, of all pairs; got a sparse one. Use "
+            "method='barnes_hut', or X.toarray() if no distance is missing."
+        )
+        raise UnsupportedError(message)

@@ -1,0 +1,365 @@
+"""t-SNE: a map in few dimensions whose similarities follow those of the rows."""
+
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._solver.neighbours import nearest_rows
+from mercer._source.memory import require_memory
+from mercer._types import Array
+from mercer.errors import UnsupportedError
+from mercer.manifold._tsne.affinities import (
+    Affinities,
+    count_neighbours,
+    find_affinities,
+    find_distances,
+    find_neighbours,
+    is_euclidean,
+    weigh_all,
+)
+from mercer.manifold._tsne.descent import EmbeddingState, Engine, ExactEngine, MapDescent, Phase, TreeEngine
+from mercer.manifold._tsne.divergence import GAUSSIAN, measure_slope, sum_divergence
+from mercer.manifold._tsne.first_map import make_first_map
+from mercer.manifold._tsne.grid import GridEngine
+from mercer.manifold._tsne.method import choose_method, is_precomputed
+from mercer.manifold._tsne.placement import place_rows
+
+__all__ = ["TSNE"]
+
+# The least learning rate of 'auto', as in scikit-learn.
+_LEAST_RATE = 50.0
+# Momentum of the early phase and of the rest, as in the paper.
+_MOMENTUM = (0.5, 0.8)
+
+
+class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    r"""Map of rows in few dimensions by t-distributed stochastic neighbour embedding.
+
+    The affinities of rows are :math:`p_{ij} = (p_{j|i} + p_{i|j}) / 2n`, with :math:`p_{j|i} \propto \exp(-\|x_i -
+    x_j\|^2 / 2 \sigma_i^2)` and :math:`\sigma_i` such that :math:`p_{\cdot|i}` has the given `perplexity`. The places
+    :math:`y_i` minimise :math:`KL(p \| q) = \sum p_{ij} \log (p_{ij} / q_{ij})` of the similarities
+
+    .. math:: q_{ij} = \frac{(1 + \|y_i - y_j\|^2)^{-1}}{\sum_{k \ne l} (1 + \|y_k - y_l\|^2)^{-1}}.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=2
+        Dimensions of the map; more than three need ``method="exact"``.
+    perplexity : a number in (0, inf) or an array-like, default=30.0
+        A soft count of each row's neighbours, at least 1 and less than the number of rows. Of several numbers, the mean
+        of the affinities is taken: large perplexities keep the large structure, small ones the neighbours.
+    early_exaggeration : a number in [1, inf), default=12.0
+        Factor of the affinities in the first 250 iterations, which gathers groups.
+    learning_rate : a number in (0, inf) or one of 'auto', default='auto'
+        Rate of the descent; ``'auto'`` is n / exaggeration / 4, with the exaggeration of the phase, and at least 50.
+    max_iter : an integer in [1, inf), default=1000
+        Iterations.
+    n_iter_without_progress : an integer in [-1, inf), default=300
+        Iterations without a lower divergence after which the descent ends.
+    min_grad_norm : a number in [0, inf), default=1e-07
+        Length of the gradient at which it ends.
+    metric : a string or a callable, default='euclidean'
+        A metric of :func:`mercer.metrics.pairwise_distances`, or ``'precomputed'``: `X` is the matrix of distances;
+        a sparse one holds those of each row to its neighbours, at least three times the perplexity.
+    metric_params : an instance of dict or None, default=None
+        More arguments of the metric.
+    init : one of 'pca', 'random' or an array-like, default='pca'
+        The first map: principal components, draws, or places of shape (n, n_components).
+    verbose : an integer in [0, inf), default=0
+        Whether to print a line every 50 iterations.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of ``init="random"``. With ``init="pca"`` nothing is drawn unless axes have no variance.
+    method : one of 'auto', 'barnes_hut', 'exact', 'fft', default='barnes_hut'
+        How repulsion is computed. ``'exact'``: all pairs, in float64, with affinities of all pairs. ``'barnes_hut'``:
+        cells of a tree by their moments up to the second, in float32. ``'fft'``: Fourier transforms on a grid, for maps
+        of two dimensions. ``'auto'``: exact up to 200 rows and where `kernel`, `dof` or `n_components` ask for it, else
+        Barnes-Hut.
+    angle : a number in [0, 1], default=0.5
+        Cells are used whose side is below `angle` times their distance; 0 means all pairs.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+    exaggeration : a number in (0, inf), default=1.0
+        Factor of the affinities after the early phase; above one, groups become tighter.
+    kernel : one of 'student', 'gaussian', default='student'
+        The similarity on the map: ``'gaussian'`` is symmetric SNE, :math:`\exp(-\|y_i - y_j\|^2)`, by all pairs.
+    dof : a number in (0, inf), default=1.0
+        Degrees of freedom of the t distribution; other values than 1 take all pairs. Small ones have heavier tails.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with the map so far.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components), float32
+        The map.
+    kl_divergence_ : float
+        The divergence at the end, with the sum over all pairs computed exactly up to 32 768 rows.
+    learning_rate_ : float
+        The rate of the early phase.
+    sigma_ : ndarray of shape (n, number of perplexities)
+        The widths :math:`\sigma_i`.
+    perplexity_error_ : float
+        The largest relative error of a row's perplexity.
+    method_used_ : str
+        ``'exact'``, ``'barnes_hut'`` or ``'fft'``.
+    training_rows_ : array of shape (n, d) or None
+        The rows of the fit, which `transform` looks for neighbours in; None for precomputed distances.
+    n_iter_ : int
+        Iterations taken.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+    history_ : dict of ndarray
+        Every 50 iterations: ``objective`` (the divergence), ``gradient_norm``, ``iteration``, ``seconds``.
+    converged_ : bool
+        Whether the descent ended before `max_iter`.
+    certificate_ : Certificate
+        ``"gradient norm"``: the length of the gradient of the divergence at the map, and how well the perplexities are
+        met.
+
+    Notes
+    -----
+    An iteration of Barnes-Hut takes O(n log n) time, one of all pairs O(n^2). The search for neighbours is exact. The
+    result has the same bits with any number of threads. A map depends on its start: distances between far groups mean
+    little, and another seed may place groups elsewhere.
+
+    References
+    ----------
+    L. van der Maaten and G. Hinton, Visualizing data using t-SNE, 2008.
+    L. van der Maaten, Accelerating t-SNE using tree-based algorithms, 2014.
+    D. Kobak and P. Berens, The art of using t-SNE for single-cell transcriptomics, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.manifold import TSNE
+    >>> X = np.random.default_rng(0).normal(size=(120, 5)) + np.repeat([[0.0], [9.0]], 60, axis=0)
+    >>> model = TSNE(perplexity=15, random_state=0).fit(X)
+    >>> gap = np.linalg.norm(model.embedding_[:60].mean(axis=0) - model.embedding_[60:].mean(axis=0))
+    >>> model.embedding_.shape, bool(gap > 10)
+    ((120, 2), True)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1),
+        "perplexity": Real(0, closed="neither") | ArrayRule(),
+        "early_exaggeration": Real(1),
+        "learning_rate": Real(0, closed="neither") | Choice("auto"),
+        "max_iter": Integer(1),
+        "n_iter_without_progress": Integer(-1),
+        "min_grad_norm": Real(0),
+        "metric": Text() | Function(),
+        "metric_params": Instance(dict) | Nothing(),
+        "init": Choice("pca", "random") | ArrayRule(),
+        "verbose": Integer(0),
+        "random_state": Seed(),
+        "method": Choice("auto", "barnes_hut", "exact", "fft"),
+        "angle": Real(0, 1),
+        "n_jobs": Integer() | Nothing(),
+        "exaggeration": Real(0, closed="neither"),
+        "kernel": Choice("student", "gaussian"),
+        "dof": Real(0, closed="neither"),
+        "max_time": Real(0) | Nothing(),
+    }
+    _objective_moves = None
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the neighbours of all rows and their affinities are kept while the map is made",
+        "row order": "a descent magnifies roundings, and sums follow the order of rows: another local minimum",
+    }
+    # Iterations of the early phase, and between two measurements of the divergence.
+    _EXPLORATION_MAX_ITER = 250
+    _N_ITER_CHECK = 50
+
+    embedding_: Array
+    training_rows_: Any
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        perplexity: Any = 30.0,
+        early_exaggeration: float = 12.0,
+        learning_rate: float | str = "auto",
+        max_iter: int = 1000,
+        n_iter_without_progress: int = 300,
+        min_grad_norm: float = 1e-7,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        init: Any = "pca",
+        verbose: int = 0,
+        random_state: Any = None,
+        method: str = "barnes_hut",
+        angle: float = 0.5,
+        n_jobs: int | None = None,
+        exaggeration: float = 1.0,
+        kernel: str = "student",
+        dof: float = 1.0,
+        max_time: float | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.perplexity = perplexity
+        self.early_exaggeration = early_exaggeration
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.n_iter_without_progress = n_iter_without_progress
+        self.min_grad_norm = min_grad_norm
+        self.metric = metric
+        self.metric_params = metric_params
+        self.init = init
+        self.verbose = verbose
+        self.random_state = random_state
+        self.method = method
+        self.angle = angle
+        self.n_jobs = n_jobs
+        self.exaggeration = exaggeration
+        self.kernel = kernel
+        self.dof = dof
+        self.max_time = max_time
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "TSNE":
+        """Find the map.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or distances of shape (n, n)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, accept_sparse="csr")
+        rows = self._widen(source.whole())
+        method = choose_method(self, rows)
+        affinities = self._find_affinities(rows, method)
+        solver = self._make_solver(rows, affinities, method)
+        given = {
+            "learning_rate_": self._rate(rows.shape[0], self.early_exaggeration),
+            "method_used_": method,
+            "sigma_": affinities.sigma,
+            "perplexity_error_": affinities.error,
+            "training_rows_": None if is_precomputed(self.metric) else source.whole(),
+        }
+        steps = -(-self.max_iter // self._N_ITER_CHECK) + 1
+        outcome = self._drive(solver.solve, source, max_steps=steps, attributes=given)
+        self.n_iter_ = outcome.state.iteration
+        place, threads = outcome.state.place, self._threads()
+        self.kl_divergence_ = sum_divergence(affinities, place, self._freedom, threads)
+        self.certificate_ = solver.certify(measure_slope(affinities, place, self._freedom, threads))
+        self._conclude(outcome)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Array:
+        """Find the map, and return it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d), or distances of shape (n, n)
+        y : ignored
+
+        Returns
+        -------
+        embedding : ndarray of shape (n, n_components), float32
+        """
+        return self.fit(X).embedding_
+
+    def transform(self, X: Any) -> Array:
+        """Return places on the map for new rows; the map itself stays as it is.
+
+        Each row starts at the weighted median of the places of its neighbours among the rows of the fit, and descends
+        on its own divergence: attracted by these neighbours, repelled by all rows of the fit, and by no new row. A row
+        at distance zero from a row of the fit gets the place of that row, so that rows of the fit get their own.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (m, d), or distances to the rows of the fit, of shape (m, n)
+
+        Returns
+        -------
+        places : ndarray of shape (m, n_components), float32
+        """
+        check_is_fitted(self)
+        rows = self._widen(check_new_rows(self, X, accept_sparse="csr"))
+        n, d = self.embedding_.shape
+        if self.kernel != "student" or self.dof != 1 or d > 3:
+            message = (
+                "TSNE: transform needs kernel='student', dof=1 and at most 3 components; got "
+                f"kernel={self.kernel!r}, dof={self.dof:g} and {d} components. Fit a map with these."
+            )
+            raise UnsupportedError(message)
+        k = min(n, count_neighbours(n, self.perplexity))
+        known_rows = None if is_precomputed(self.metric) else self._widen(self.training_rows_)
+        if is_euclidean(self.metric, rows):
+            distances, columns = nearest_rows(rows, known_rows, k, threads=self._threads())
+        else:
+            table = find_distances("TSNE", rows, known_rows, self.metric, self.metric_params)
+            distances, columns = find_neighbours(table, k, leave_out_self=False)
+        places = place_rows(distances, columns, self.perplexity, self.embedding_, self._threads())
+        known = distances[:, 0] == 0
+        places[known] = self.embedding_[columns[known, 0]]
+        return places.astype(self.embedding_.dtype)
+
+    def _widen(self, rows: Any) -> Any:
+        """Return rows in float64, dense for Euclidean distances: descents magnify any difference of roundings."""
+        if issparse(rows) and isinstance(self.metric, str) and self.metric in ("euclidean", "l2"):
+            n, d = rows.shape
+            require_memory("TSNE", 8.0 * n * d, f"{n} x {d} dense rows", "reduce the columns first, by PCA")
+            rows = rows.toarray()
+        return rows.astype(np.float64, copy=False)
+
+    def _find_affinities(self, rows: Any, method: str) -> Affinities:
+        n, threads = rows.shape[0], self._threads()
+        if method == "exact":
+            require_memory("TSNE", 40.0 * n * n, f"the {n} x {n} affinities", "use method='barnes_hut'")
+            distances = find_distances("TSNE", rows, None, self.metric, self.metric_params)
+            return weigh_all(distances, self.perplexity, threads)
+        return find_affinities("TSNE", rows, self.perplexity, self.metric, self.metric_params, threads)
+
+    def _make_solver(self, rows: Any, affinities: Affinities, method: str) -> MapDescent:
+        n, early = rows.shape[0], min(self._EXPLORATION_MAX_ITER, self.max_iter)
+        phases = (
+            Phase(early, self.early_exaggeration, _MOMENTUM[0], self._rate(n, self.early_exaggeration)),
+            Phase(self.max_iter, self.exaggeration, _MOMENTUM[1], self._rate(n, self.exaggeration)),
+        )
+        seed = seed_sequence(self.random_state)
+        first = partial(make_first_map, self.init, rows, self.n_components, seed)
+        engine: Engine
+        if method == "exact":
+            engine = ExactEngine(affinities, self._freedom, self._threads())
+        elif method == "fft":
+            engine = GridEngine(affinities, self._threads())
+        else:
+            engine = TreeEngine(affinities, self.n_components, self.angle, self._threads())
+        every, patience = self._N_ITER_CHECK, self.n_iter_without_progress
+        return MapDescent(engine, first, phases, every, self.min_grad_norm, patience, affinities.error)
+
+    def _rate(self, n: int, exaggeration: float) -> float:
+        if isinstance(self.learning_rate, str):
+            return max(n / exaggeration / 4.0, _LEAST_RATE)
+        return float(self.learning_rate)
+
+    @property
+    def _freedom(self) -> float:
+        return GAUSSIAN if self.kernel == "gaussian" else float(self.dof)
+
+    def _fitted(self, state: EmbeddingState) -> dict[str, Any]:
+        places = state.place.astype(np.float32)
+        return {"embedding_": places, "kl_divergence_": state.divergence, "n_iter_": state.iteration}
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.shape[1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.metric)
+        # Maps are float32 whatever the rows are, as in scikit-learn.
+        tags.transformer_tags.preserves_dtype = []
+        return tags

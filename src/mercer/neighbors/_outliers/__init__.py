@@ -1,0 +1,1 @@
+"""Outliers as rows whose surroundings are emptier than those of their neighbours."""

@@ -1,0 +1,400 @@
+"""The local outlier factor."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, check_new_rows, fitting
+from mercer._base.outliers import CONTAMINATION, Detector, find_offset, label_scores
+from mercer._base.outliers.neighbours import NEIGHBOUR_PARAMETERS, NeighbourSearch
+from mercer._base.parameter import Boolean, Rule
+from mercer._plain import plain
+from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._types import Array
+from mercer.errors import DataError
+
+__all__ = ["LocalOutlierFactor"]
+
+# The threshold of 'auto': an inlier's factor is about 1.
+_USUAL_OFFSET = -1.5
+# Added to mean reachability distances, as a share of the mean distance to the last neighbour: where a row has k
+# duplicates the distance is zero, and densities must stay finite. scikit-learn adds this number itself.
+_SMOOTHING = 1e-10
+# A factor above this can only come from the smoothing of zero distances.
+_HUGE_FACTOR = 1e7
+# Rows from which the search runs on a thread of its own, open to Ctrl-C.
+_MANY_ROWS = 2000
+EXACT = Certificate.none("Neighbours are found exactly, and factors are a closed form of their distances.")
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class FactorState:
+    """Local reachability densities (n,), the distance of each row's last neighbour (n,), and negative factors (n,)."""
+
+    densities: Array
+    last_distances: Array
+    negative_factors: Array
+    smoothing: float
+
+
+def _require_novelty(method: str) -> Callable[["LocalOutlierFactor"], bool]:
+    """Return a check that raises AttributeError if the model was not made for new rows."""
+
+    def check(model: "LocalOutlierFactor") -> bool:
+        if not model.novelty:
+            message = (
+                f"LocalOutlierFactor: {method} is not available when novelty=False, use fit_predict if you want to "
+                f"predict on training data; negative_outlier_factor_ has its scores. Use novelty=True if you want to "
+                f"use LOF for novelty detection and score new rows."
+            )
+            raise AttributeError(message)
+        return True
+
+    return check
+
+
+def _require_training_rows(model: "LocalOutlierFactor") -> bool:
+    """Raise AttributeError if the model was made for new rows."""
+    if model.novelty:
+        message = (
+            "LocalOutlierFactor: fit_predict is not available when novelty=True. Use novelty=False if you want to "
+            "predict on the training set."
+        )
+        raise AttributeError(message)
+    return True
+
+
+class LocalOutlierFactor(Detector, Estimator):
+    r"""Local outlier factor: rows whose surroundings are emptier than those of their neighbours.
+
+    With d(a, b) the distance, N(a) the k nearest rows of a, and :math:`d_k(b)` the distance of b to its k-th neighbour,
+
+    .. math:: \mathrm{lrd}(a)^{-1} = \frac1k \sum_{b \in N(a)} \max(d_k(b), d(a, b)), \qquad
+        \mathrm{LOF}(a) = \frac1k \sum_{b \in N(a)} \frac{\mathrm{lrd}(b)}{\mathrm{lrd}(a)}.
+
+    The density lrd is that of the surroundings; a factor of 1 means that a's are as dense as its neighbours', 2 that
+    they are half as dense. So a row near a dense cluster can be strange where a row of a thin cluster is not.
+
+    Parameters
+    ----------
+    n_neighbors : an integer in [1, inf), default=20
+        k; at most n - 1 are taken.
+    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
+        How neighbours are searched in metrics other than the Euclidean one; changes no result.
+    leaf_size : an integer in [1, inf), default=30
+        Rows in a leaf of these trees.
+    metric : a string or a callable, default='minkowski'
+        Any metric of scikit-learn; 'precomputed' takes distances in the place of rows.
+    p : a number in (0, inf), default=2
+        The exponent of Minkowski's metric: 2 is the Euclidean one.
+    metric_params : an instance of dict or None, default=None
+        Parameters of the metric.
+    contamination : one of 'auto' or a number in (0, 0.5], default='auto'
+        The share of outliers among the rows of the fit, which sets the threshold ``offset_``; 'auto' sets it to -1.5.
+    novelty : a boolean, default=False
+        Whether new rows are to be scored (``predict``, ``decision_function``, ``score_samples``), or the rows of the
+        fit (``fit_predict``, ``negative_outlier_factor_``).
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    negative_outlier_factor_ : ndarray of shape (n_samples,)
+        Minus the factor of each row of the fit.
+    n_neighbors_ : int
+        The number of neighbours that were taken.
+    offset_ : float
+        The threshold: rows with lower scores are outliers.
+    effective_metric_, effective_metric_params_, n_samples_fit_
+        The metric under its plainest name, its parameters, and the number of rows of the fit.
+    history_, converged_, n_iter_, certificate_
+        How the fit went: one step, whose objective is the mean factor.
+    n_features_in_, feature_names_in_
+        Number and names of the columns.
+
+    Notes
+    -----
+    The search for neighbours takes most of the time: up to n^2 d operations in many columns. Ties of distance are
+    broken by the order of rows. The rows must be in memory and are kept.
+
+    References
+    ----------
+    M. M. Breunig, H.-P. Kriegel, R. T. Ng and J. Sander, LOF: identifying density-based local outliers, 2000.
+
+    Examples
+    --------
+    >>> from mercer.neighbors import LocalOutlierFactor
+    >>> model = LocalOutlierFactor(n_neighbors=2)
+    >>> model.fit_predict([[-1.1], [0.2], [101.1], [0.3]]).tolist()
+    [1, 1, -1, 1]
+    >>> model.negative_outlier_factor_.round(2).tolist()
+    [-0.98, -1.04, -73.37, -0.98]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        **NEIGHBOUR_PARAMETERS,
+        "contamination": CONTAMINATION,
+        "novelty": Boolean(),
+    }
+    _objective_moves: ClassVar[str | None] = None
+    _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}
+    negative_outlier_factor_: Any
+    n_neighbors_: int
+    n_samples_fit_: int
+    _fit_X: Any  # noqa: N815
+    _densities: Any
+    _last_distances: Any
+    _smoothing: float
+
+    def __init__(
+        self,
+        n_neighbors: int = 20,
+        *,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: Any = "minkowski",
+        p: float = 2,
+        metric_params: dict[str, Any] | None = None,
+        contamination: Any = "auto",
+        novelty: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.contamination = contamination
+        self.novelty = novelty
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the neighbours of each row, and its factor.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or distances of shape (n_samples, n_samples)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, accept_sparse="csr")
+        rows, search = source.whole(), NeighbourSearch.of(self, self._threads())
+        n = rows.shape[0]
+        _check_square(self.metric, rows)
+        if self.n_neighbors > n:
+            message = (
+                f"LocalOutlierFactor: n_neighbors ({self.n_neighbors}) is greater than the total number of samples "
+                f"({n}). n_neighbors will be set to (n_samples - 1) for estimation."
+            )
+            warnings.warn(message, stacklevel=4)
+        k = max(1, min(self.n_neighbors, n - 1))
+        _check_count(k, n, n, own=True)
+        attributes = {
+            "_fit_X": rows,
+            "n_samples_fit_": n,
+            "n_neighbors_": k,
+            "effective_metric_": search.effective_metric,
+            "effective_metric_params_": search.effective_parameters,
+        }
+        outcome = self._drive(
+            lambda start: _solve(search, rows, k),
+            source,
+            fitted=self._list_attributes,
+            max_steps=1,
+            attributes=attributes,
+        )
+        if self.negative_outlier_factor_.min() < -_HUGE_FACTOR and not self.novelty:
+            message = (
+                "LocalOutlierFactor: Duplicate values are leading to incorrect results. Increase the number of "
+                f"neighbors for more accurate results. Some rows have more than n_neighbors={k} equal ones."
+            )
+            warnings.warn(message, stacklevel=4)
+        self._conclude(outcome)
+        return self
+
+    def _list_attributes(self, state: FactorState) -> dict[str, Any]:
+        factors = state.negative_factors
+        offset = _USUAL_OFFSET if self.contamination == "auto" else find_offset(factors, self.contamination)
+        return {
+            "negative_outlier_factor_": factors,
+            "offset_": offset,
+            "_densities": state.densities,
+            "_last_distances": state.last_distances,
+            "_smoothing": state.smoothing,
+        }
+
+    @available_if(_require_training_rows)
+    def fit_predict(self, X: Any, y: Any = None) -> Array:
+        """Find the factors of rows, and return 1 for usual rows and -1 for outliers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or distances of shape (n_samples, n_samples)
+            Rows.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+        """
+        self.fit(X)
+        return label_scores(self.negative_outlier_factor_ - self.offset_)
+
+    @available_if(_require_novelty("score_samples"))
+    def score_samples(self, X: Any) -> Array:
+        """Return minus the local outlier factor of each new row, among the rows of the fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; a row of the fit is its own neighbour here.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        rows = check_new_rows(self, X, accept_sparse="csr")
+        distances, indices = self._search().find(rows, self._fit_X, self.n_neighbors_)
+        distances = distances.astype(rows.dtype, copy=False)
+        densities = _measure_densities(distances, self._last_distances[indices], self._smoothing)
+        return -np.mean(self._densities[indices] / densities[:, None], axis=1)
+
+    @available_if(_require_novelty("decision_function"))
+    def decision_function(self, X: Any) -> Array:
+        """Return the score of each new row less the threshold: negative for outliers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; a row of the fit is its own neighbour here.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.score_samples(X) - self.offset_
+
+    @available_if(_require_novelty("predict"))
+    def predict(self, X: Any) -> Array:
+        """Return 1 for usual new rows and -1 for outliers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; a row of the fit is its own neighbour here.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+        """
+        return label_scores(self.decision_function(X))
+
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
+        """Return the nearest rows of the fit.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
+            Rows; None means those of the fit; no row is its own neighbour then.
+        n_neighbors : int or None, default=None
+            The number of neighbours; None means ``n_neighbors_``.
+        return_distance : bool, default=True
+            Whether distances are returned too.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_neighbors)
+            In rising order; only with `return_distance`.
+        indices : ndarray of shape (n_samples, n_neighbors)
+        """
+        check_is_fitted(self)
+        rows = self._fit_X if X is None else check_new_rows(self, X, accept_sparse="csr")
+        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
+        _check_count(k, self.n_samples_fit_, rows.shape[0], own=X is None)
+        distances, indices = self._search().find(rows, self._fit_X, k, leave_out_self=X is None)
+        return (distances.astype(self._fit_X.dtype, copy=False), indices) if return_distance else indices
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> csr_array:
+        """Return a sparse matrix with an entry for each neighbour of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
+            Rows; None means those of the fit; no row is its own neighbour then.
+        n_neighbors : int or None, default=None
+            The number of neighbours; None means ``n_neighbors_``.
+        mode : {'connectivity', 'distance'}, default='connectivity'
+            Whether entries are ones or distances.
+
+        Returns
+        -------
+        sparse array of shape (n_samples, n_samples_fit_)
+        """
+        distances, indices = self.kneighbors(X, n_neighbors)
+        n, k = indices.shape
+        values = np.ones(n * k) if mode == "connectivity" else distances.ravel()
+        return csr_array((values, indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
+
+    def _search(self) -> NeighbourSearch:
+        return NeighbourSearch.of(self, self._threads())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        return tags
+
+
+def _solve(search: NeighbourSearch, rows: Any, k: int) -> Solver:
+    """Find neighbours, densities, and factors."""
+    heavy = rows.shape[0] > _MANY_ROWS
+    distances, indices = yield Dense(lambda: search.find(rows, rows, k, leave_out_self=True), heavy=heavy)
+    distances = distances.astype(rows.dtype, copy=False)
+    last = np.ascontiguousarray(distances[:, -1])
+    scale = float(last.mean(dtype=np.float64))
+    smoothing = _SMOOTHING * scale if scale > 0 else _SMOOTHING
+    densities = _measure_densities(distances, last[indices], smoothing)
+    factors = np.mean(densities[indices] / densities[:, None], axis=1)
+    state = FactorState(densities, last, -factors, smoothing)
+    yield Step(float(factors.mean(dtype=np.float64)), state, EXACT)
+    return Solution(state, True, EXACT)
+
+
+def _measure_densities(distances: Array, last_distances: Array, smoothing: float) -> Array:
+    """Return the local reachability densities: one over the mean of max(d_k(b), d(a, b)) over the neighbours b."""
+    return 1.0 / (np.mean(np.maximum(distances, last_distances), axis=1) + smoothing)
+
+
+def _check_square(metric: Any, rows: Any) -> None:
+    if metric == "precomputed" and rows.shape[0] != rows.shape[1]:
+        message = (
+            f"LocalOutlierFactor: precomputed distances must be a square matrix; got shape {rows.shape}. Give the "
+            f"distance of each row to each."
+        )
+        raise DataError(message)
+
+
+def _check_count(k: int, n_fit: int, n: int, own: bool) -> None:
+    """Raise if more neighbours are asked for than there are rows."""
+    if k > n_fit - own:
+        sign = "<" if own else "<="
+        message = (
+            f"LocalOutlierFactor: Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
+            f"{n_fit}, n_samples = {n}. Give more rows, or lower n_neighbors."
+        )
+        raise DataError(message)

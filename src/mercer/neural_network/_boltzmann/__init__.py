@@ -1,0 +1,1 @@
+"""Energy models: Hopfield networks, exact small Boltzmann machines, and restricted Boltzmann machines."""

@@ -1,0 +1,345 @@
+"""Boltzmann machines: units that are all connected, visible and hidden."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, fitting, open_new_rows, seed_sequence
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed, check_parameters
+from mercer._solver import Solver
+from mercer._source import Block
+from mercer._types import Array
+from mercer.energy import IsingModel
+from mercer.errors import DataError
+from mercer.neural_network._boltzmann.enumeration import anneal_spins, sum_spins
+from mercer.neural_network._boltzmann.likelihood import (
+    LikelihoodState,
+    ReadStates,
+    ascend_by_samples,
+    ascend_exactly,
+    clamp_rows,
+    make_ising,
+)
+from mercer.neural_network._boltzmann.spins import decode_spins, find_coding, read_spins
+
+__all__ = ["BoltzmannMachine"]
+
+# Units of an exact machine: 2^20 states take a matrix of 8 MiB and some 20 ms a gradient.
+_MOST_EXACT = 20
+# Chains and levels of the estimate of log Z for more units.
+_CHAINS = 100
+_LEVELS = 100
+# Hidden units that are summed out exactly for every row.
+_MOST_HIDDEN = 12
+# Standard deviation of the first couplings of hidden units: equal ones would learn the same.
+_FIRST_SPREAD = 0.1
+
+
+class BoltzmannMachine(DensityMixin, Estimator):
+    r"""A Boltzmann machine: binary units with symmetric weights between all pairs, some of them hidden.
+
+    Units are spins of -1 and 1 with
+
+    .. math:: E(s) = -\tfrac{1}{2} s^T W s - \theta^T s, \qquad P(s) = \exp(-E(s)) / Z
+
+    The weights maximise the likelihood of the rows, the visible part of s, by its gradient
+    :math:`\langle s s^T \rangle_{data} - \langle s s^T \rangle_{model}`. Up to 20 units both means are exact sums, and
+    L-BFGS finds the maximum: the global one without hidden units, where the problem is concave. With more units the
+    second mean is taken over Markov chains of heat-bath updates.
+
+    Parameters
+    ----------
+    n_hidden : an integer in [0, 12], default=0
+        Hidden units.
+    solver : one of 'auto', 'exact', 'sampled', default='auto'
+        'auto' is exact up to 20 units.
+    alpha : a number in [0, inf), default=0.001
+        Strength of an L2 penalty on weights and biases. Without one, units that never change have infinite biases.
+    tol : a number in (0, inf), default=1e-05
+        Largest entry of the gradient at which the exact solver stops.
+    max_iter : an integer in [1, inf), default=500
+        Most steps.
+    learning_rate : a number in (0, inf), default=0.1
+        First step size of the sampled solver; it falls to an eleventh.
+    n_chains : an integer in [1, inf), default=200
+        Markov chains of the sampled solver.
+    n_sweeps : an integer in [1, inf), default=5
+        Sweeps of the chains between two steps.
+    threshold : a number in (-inf, inf), default=0.0
+        Values above it are 1, others -1: rows of -1 and 1, and rows of 0 and 1, are read as they should be.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the first couplings of hidden units and of the chains.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit stops.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads of the chains. Never changes a result.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_units, n_units)
+        W, symmetric with zero diagonal; visible units first.
+    biases_ : ndarray of shape (n_units,)
+        The biases theta.
+    coding_ : str
+        'spins' if the rows had negative values, else 'bits': how samples are written.
+    log_partition_ : float
+        log Z: exact up to 20 units, else estimated by annealed importance sampling.
+    log_partition_error_ : float
+        The standard error of an estimated log Z; 0 where it is exact.
+    solver_used_ : str
+        'exact' or 'sampled'.
+
+    Notes
+    -----
+    An exact gradient of N units takes O(N 2^N) time and 2^N numbers; equal rows are counted, not repeated. A sampled
+    step takes O(chains x sweeps x N^2). :meth:`to_ising` gives the machine as a model of :mod:`mercer.energy`, with its
+    exact solutions, samplers and approximations; :class:`BernoulliRBM` scales to thousands of units.
+
+    References
+    ----------
+    Ackley, Hinton and Sejnowski (1985), A learning algorithm for Boltzmann machines.
+
+    Examples
+    --------
+    Exclusive or needs a hidden unit: no pair of the three bits is correlated.
+
+    >>> import numpy as np
+    >>> from mercer.neural_network import BoltzmannMachine
+    >>> X = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    >>> pairs = BoltzmannMachine(random_state=0).fit(X)
+    >>> hidden = BoltzmannMachine(n_hidden=1, alpha=1e-5, random_state=0).fit(X)
+    >>> np.exp([pairs.score(X), hidden.score(X)]).round(3)  # probability of a row; 1/4 is the best
+    array([0.125, 0.25 ])
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_hidden": Integer(0, _MOST_HIDDEN),
+        "solver": Choice("auto", "exact", "sampled"),
+        "alpha": Real(0),
+        "tol": Real(0, closed="neither"),
+        "max_iter": Integer(1),
+        "learning_rate": Real(0, closed="neither"),
+        "n_chains": Integer(1),
+        "n_sweeps": Integer(1),
+        "threshold": Real(),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+    # The sampled solver records how far the two means are apart, which chains blur.
+    _objective_moves: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        n_hidden: int = 0,
+        *,
+        solver: str = "auto",
+        alpha: float = 0.001,
+        tol: float = 1e-5,
+        max_iter: int = 500,
+        learning_rate: float = 0.1,
+        n_chains: int = 200,
+        n_sweeps: int = 5,
+        threshold: float = 0.0,
+        random_state: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_hidden = n_hidden
+        self.solver = solver
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
+        self.learning_rate = learning_rate
+        self.n_chains = n_chains
+        self.n_sweeps = n_sweeps
+        self.threshold = threshold
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BoltzmannMachine":
+        """Learn weights and biases.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows of -1 and 1 or of 0 and 1; other values are compared with the threshold.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each row counts.
+
+        Returns
+        -------
+        BoltzmannMachine
+            The fitted estimator.
+        """
+        source = self._open(X, None, sample_weight)
+        n_units = source.n_features + self.n_hidden
+        solver = self._choose_solver(n_units)
+        seed = seed_sequence(self.random_state).generate_state(8)
+        random = np.random.default_rng(np.random.SeedSequence(seed.tolist()))
+        first = self._draw_first(random, source.n_features, n_units)
+        request = ReadStates(self.threshold)
+
+        def solve(start: LikelihoodState | None) -> Solver[LikelihoodState]:
+            if solver == "exact":
+                parameters = np.concatenate([first.weights[np.triu_indices(n_units, 1)], first.biases])
+                begin = parameters if start is None else start
+                return ascend_exactly(request, self.n_hidden, self.alpha, self.tol, self.max_iter, begin)
+            settings = (self.alpha, self.learning_rate, self.n_sweeps, self._threads())
+            return ascend_by_samples(request, self.n_hidden, settings, self.max_iter, start or first, seed)
+
+        given = {"solver_used_": solver, "_dtype": str(source.host_dtype)}
+        outcome = self._drive(solve, source, max_steps=self.max_iter, attributes=given)
+        self._conclude(outcome)
+        return self
+
+    def _choose_solver(self, n_units: int) -> str:
+        if self.solver == "auto":
+            return "exact" if n_units <= _MOST_EXACT else "sampled"
+        if self.solver == "exact" and n_units > _MOST_EXACT:
+            message = (
+                f"BoltzmannMachine: solver='exact' sums over all states of at most {_MOST_EXACT} units; got {n_units}. "
+                f"Pass solver='sampled', or fewer columns or hidden units."
+            )
+            raise DataError(message)
+        return self.solver
+
+    def _draw_first(self, random: np.random.Generator, d: int, n_units: int) -> LikelihoodState:
+        """Return couplings of zero, but random ones to hidden units, and chains of random spins."""
+        weights = np.zeros((n_units, n_units))
+        weights[:, d:] = random.normal(0.0, _FIRST_SPREAD, (n_units, n_units - d))
+        weights = np.triu(weights, 1)
+        chains = np.where(random.random((self.n_chains, n_units)) < 0.5, -1.0, 1.0)
+        return LikelihoodState(weights + weights.T, np.zeros(n_units), np.nan, 0.0, (), (), chains)
+
+    def _fitted(self, state: LikelihoodState) -> dict[str, Any]:
+        if len(state.biases) <= _MOST_EXACT:
+            total, error = sum_spins(state.weights, state.biases, products=False).log_partition, 0.0
+        else:
+            total, error = anneal_spins(state.weights, state.biases, _CHAINS, _LEVELS, 0)
+        return {
+            "weights_": state.weights,
+            "biases_": state.biases,
+            "coding_": find_coding(state.least),
+            "log_partition_": total,
+            "log_partition_error_": error,
+        }
+
+    def score_samples(self, X: Any) -> Array:
+        """Compute the log-probability of rows, with the hidden units summed out.
+
+        It is as exact as :attr:`log_partition_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        source = open_new_rows(self, X)
+        return source.map(_LogProbability(self.weights_, self.biases_, self.log_partition_, self.threshold))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-probability of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def energy(self, states: Any) -> Array:
+        """Compute the energy of states of all units, visible ones first.
+
+        Parameters
+        ----------
+        states : array-like of shape (n_samples, n_units)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        spins = read_spins(states, self.threshold)
+        if spins.ndim != 2 or spins.shape[1] != len(self.biases_):
+            message = (
+                f"BoltzmannMachine: states must have shape (n_samples, {len(self.biases_)}), hidden units last; got "
+                f"{spins.shape}."
+            )
+            raise DataError(message)
+        return -0.5 * np.einsum("ij,ij->i", spins @ self.weights_, spins) - spins @ self.biases_
+
+    def to_ising(self, beta: float = 1.0) -> IsingModel:
+        """Return the machine as an Ising model, for its exact solution, its chains and its approximations.
+
+        Parameters
+        ----------
+        beta : float, default=1
+            Inverse temperature. As it grows, heat-bath updates become those of a :class:`Hopfield` network.
+
+        Returns
+        -------
+        IsingModel
+        """
+        check_is_fitted(self)
+        return make_ising(self.weights_, self.biases_, beta)
+
+    def sample(self, n_samples: int = 1, *, n_sweeps: int = 200, random_state: Any = None) -> Array:
+        """Draw visible states: independent and exact up to 20 units, else each at the end of a chain of its own.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        n_sweeps : int, default=200
+            Sweeps of a chain.
+        random_state : int, Generator, RandomState or None, default=None
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            In the coding of the rows of the fit.
+        """
+        check_is_fitted(self)
+        values = {"n_samples": n_samples, "n_sweeps": n_sweeps, "random_state": random_state}
+        check_parameters("sample", {"n_samples": Integer(1), "n_sweeps": Integer(1), "random_state": Seed()}, values)
+        model = self.to_ising()
+        if len(self.biases_) <= _MOST_EXACT:
+            states = model.sample(n_samples, random_state=random_state)
+        else:
+            chains = model.simulate(
+                1, burn_in=n_sweeps, n_chains=n_samples, n_jobs=self.n_jobs, random_state=random_state
+            )
+            states = chains.states[:, -1, :]
+        return decode_spins(states[:, : self.n_features_in_].astype(np.float64), self.coding_, self._dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class _LogProbability:
+    """The log-probability of the rows of a block."""
+
+    weights: Array
+    biases: Array
+    log_partition: float
+    threshold: float
+
+    def __call__(self, block: Block) -> Array:
+        rows = block.dense()
+        spins = read_spins(rows, self.threshold)
+        logs, _, _ = clamp_rows(self.weights, self.biases, spins, np.ones(len(spins)))
+        return (logs - self.log_partition).astype(rows.dtype)

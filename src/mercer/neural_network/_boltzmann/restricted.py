@@ -1,0 +1,285 @@
+"""Restricted Boltzmann machines."""
+
+import warnings
+from typing import Any, ClassVar
+
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._solver import Solver, Step
+from mercer._source.memory import require_memory
+from mercer._source.threads import one_blas_thread
+from mercer.errors import DataError
+from mercer.neural_network._boltzmann.contrastive import Contrast, RestrictedState, read_rows, train_epochs
+from mercer.neural_network._boltzmann.restricted_model import RestrictedModel
+
+__all__ = ["BernoulliRBM"]
+
+_IN_BATCHES = "batches have a fixed number of rows, so repeated rows fall into other batches"
+
+
+class BernoulliRBM(RestrictedModel, Estimator):
+    r"""A restricted Boltzmann machine: visible and hidden units, with weights between the two layers only.
+
+    A state has the energy and the probability
+
+    .. math:: E(v, h) = -b^T v - c^T h - v^T W h, \qquad P(v, h) = \exp(-E(v, h)) / Z
+
+    with v and h of 0 and 1, so that units of one layer are independent given the other:
+    :math:`P(h_j = 1 \mid v) = \sigma(c_j + v^T W_j)` and :math:`P(v_i = 1 \mid h) = \sigma(b_i + W_i h)`. Learning
+    follows the gradient of the mean log-likelihood,
+    :math:`\langle v h^T \rangle_{data} - \langle v h^T \rangle_{model}`, whose second term is sampled by
+    Gibbs steps. With ``visible='gaussian'`` the visible units are real numbers with
+    :math:`v \mid h \sim N(b + W h, I)`: standardise the columns first.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf), default=256
+        Hidden units, k.
+    learning_rate : a number in (0, inf), default=0.1
+        Size of a step along the gradient.
+    batch_size : an integer in [1, inf), default=10
+        Rows in a batch, and the number of persistent chains. Batches are consecutive rows: shuffle sorted rows first.
+    n_iter : an integer in [0, inf), default=10
+        Passes over the rows.
+    verbose : an integer in [0, inf) or a boolean, default=0
+        Whether to print each pass.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Seed of the first weights and of all draws.
+    persistent : a boolean, default=True
+        Whether chains go on from batch to batch (as in scikit-learn), or begin at each batch's rows (CD-k).
+    n_gibbs : an integer in [1, inf), default=1
+        Gibbs steps for each batch, k of CD-k.
+    momentum : a number in [0, 1), default=0.0
+        Share of the last step's direction that is kept.
+    weight_decay : a number in [0, inf), default=0.0
+        Strength of an L2 penalty on the weights, not on the biases.
+    visible : one of 'bernoulli', 'gaussian', default='bernoulli'
+        The visible units: probabilities between 0 and 1, or real numbers of variance 1 given the hidden units.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit stops, at the end of a pass.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads of :meth:`transform` and :meth:`score_samples`; batches follow one another. Never changes a result.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Weights, the transpose of W.
+    intercept_hidden_ : ndarray of shape (n_components,)
+        Biases of the hidden units, c.
+    intercept_visible_ : ndarray of shape (n_features,)
+        Biases of the visible units, b.
+    h_samples_ : ndarray of shape (batch_size, n_components)
+        Hidden states of the persistent chains.
+    history_ : dict of ndarray
+        Of each pass: the estimated log pseudo-likelihood of a row (``objective``) under the weights that its batch met;
+        for Gaussian units minus the squared error of reconstruction.
+
+    Notes
+    -----
+    A batch of b rows takes O(b d k) time: two products with W more than the data term for each Gibbs step, and one
+    update in place. Rows are read in batches from any place, sparse ones are made dense a batch at a time, and float32
+    rows are worked on in float32, twice as fast. A last batch of fewer rows gives the chains' term the weight of its
+    rows; scikit-learn gives it more. A row of weight w counts w times in its batch.
+
+    For a stack of machines, put several into a pipeline: each learns from the hidden probabilities of the one before.
+
+    References
+    ----------
+    Smolensky (1986), Information processing in dynamical systems; Hinton (2002), Training products of experts by
+    minimizing contrastive divergence; Tieleman (2008), Training restricted Boltzmann machines using approximations to
+    the likelihood gradient; Salakhutdinov and Murray (2008), On the quantitative analysis of deep belief networks.
+
+    Examples
+    --------
+    Two groups of pixels that are on together, and the exact likelihood of a machine that has learnt them:
+
+    >>> import numpy as np
+    >>> from mercer.neural_network import BernoulliRBM
+    >>> X = np.repeat([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], 50, axis=0)[np.random.default_rng(0).permutation(100)]
+    >>> model = BernoulliRBM(n_components=2, n_iter=200, persistent=False, random_state=0).fit(X)
+    >>> bool(model.log_likelihood(X).mean() > -1.0)  # six independent fair coins would have -4.16
+    True
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1),
+        "learning_rate": Real(0, closed="neither"),
+        "batch_size": Integer(1),
+        "n_iter": Integer(0),
+        "verbose": Integer(0) | Boolean(),
+        "random_state": Seed(),
+        "persistent": Boolean(),
+        "n_gibbs": Integer(1),
+        "momentum": Real(0, 1, closed="left"),
+        "weight_decay": Real(0),
+        "visible": Choice("bernoulli", "gaussian"),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "row order": "batches are consecutive rows, and the chains pass through them in order",
+        "weights": _IN_BATCHES,
+    }
+    _check_exceptions: ClassVar[dict[str, str]] = {
+        **Estimator._check_exceptions,
+        "check_sample_weight_equivalence_on_dense_data": _IN_BATCHES,
+        "check_sample_weight_equivalence_on_sparse_data": _IN_BATCHES,
+    }
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+    # A sampled gradient may lower the pseudo-likelihood.
+    _objective_moves: ClassVar[str | None] = None
+
+    def __init__(
+        self,
+        n_components: int = 256,
+        *,
+        learning_rate: float = 0.1,
+        batch_size: int = 10,
+        n_iter: int = 10,
+        verbose: int | bool = 0,
+        random_state: Any = None,
+        persistent: bool = True,
+        n_gibbs: int = 1,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        visible: str = "bernoulli",
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.n_iter = n_iter
+        self.verbose = verbose
+        self.random_state = random_state
+        self.persistent = persistent
+        self.n_gibbs = n_gibbs
+        self.momentum = momentum
+        self.weight_decay = weight_decay
+        self.visible = visible
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BernoulliRBM":
+        """Learn from rows, batch by batch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows of values between 0 and 1, or any rows for Gaussian units.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each row counts.
+
+        Returns
+        -------
+        BernoulliRBM
+            The fitted estimator.
+        """
+        source = self._open(X, None, sample_weight, accept_sparse="csr")
+        shape = (source.n_features, self.n_components)
+        self._require_weights(shape)
+        first = RestrictedState.begin(seed_sequence(self.random_state), shape, self.batch_size, source.host_dtype)
+
+        def solve(start: RestrictedState | None) -> Solver[RestrictedState]:
+            return train_epochs(self._contrast(), start or first, self.batch_size, self.n_iter)
+
+        outcome = self._drive(solve, source, max_steps=self.n_iter)
+        if outcome.reason == "diverged":
+            message = (
+                f"BernoulliRBM: the weights overflowed in pass {outcome.n_steps + 1}; those of pass {outcome.n_steps} "
+                f"were kept. Lower learning_rate (now {self.learning_rate!r}), or scale the columns."
+            )
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        self._conclude(outcome)
+        return self
+
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BernoulliRBM":
+        """Take one step, with all rows of `X` as one batch.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each row counts.
+
+        Returns
+        -------
+        BernoulliRBM
+            The fitted estimator.
+        """
+        seen = "components_" in vars(self)
+        source = self._open(X, None, sample_weight, reset=not seen, accept_sparse="csr")
+        shape = (source.n_features, self.n_components)
+        self._require_weights(shape)
+        try:
+            rows, weight = source.on_rows(0, source.n_rows, read_rows)
+        finally:
+            source.release()
+        if seen:
+            self._check_same_size()
+            state = self._state().copy()
+        else:
+            state = RestrictedState.begin(seed_sequence(self.random_state), shape, self.batch_size, rows.dtype)
+        with one_blas_thread():
+            state = self._contrast().learn_once(state, rows, weight)
+        if not state.is_finite():
+            message = (
+                f"BernoulliRBM: the weights overflowed in partial_fit, and were kept as they were. Lower learning_rate "
+                f"(now {self.learning_rate!r}), or scale the columns."
+            )
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            return self
+        for name, value in self._fitted(state).items():
+            setattr(self, name, value)
+        return self
+
+    def _contrast(self) -> Contrast:
+        return Contrast(
+            float(self.learning_rate),
+            self.n_gibbs,
+            bool(self.persistent),
+            float(self.momentum),
+            float(self.weight_decay),
+            self.visible == "gaussian",
+        )
+
+    def _require_weights(self, shape: tuple[int, int]) -> None:
+        # The weights, their copy of the pass before, the chains, and the direction of momentum.
+        n_bytes = 8.0 * ((3 if self.momentum else 2) * shape[0] * shape[1] + 2 * self.batch_size * sum(shape))
+        require_memory("BernoulliRBM", n_bytes, f"{shape[0]} x {shape[1]} weights", "lower n_components")
+
+    def _check_same_size(self) -> None:
+        if len(self.components_) != self.n_components:
+            message = (
+                f"BernoulliRBM: n_components must not change between calls of partial_fit; got {self.n_components} "
+                f"after {len(self.components_)}. Set it back, or call fit to start afresh."
+            )
+            raise DataError(message)
+
+    def _fitted(self, state: RestrictedState) -> dict[str, Any]:
+        return {
+            "components_": state.weights.T,
+            "intercept_hidden_": state.hidden,
+            "intercept_visible_": state.visible,
+            "h_samples_": state.chains,
+            "_chains_state": (state.chains, state.velocity, state.seed, state.epoch),
+            "_n_features_out": len(state.hidden),
+        }
+
+    def _describe_step(self, number: int, step: Step[Any]) -> str:
+        return f"[{type(self).__name__}] Iteration {number + 1}, pseudo-likelihood = {step.objective:.2f}"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

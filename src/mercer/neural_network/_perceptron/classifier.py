@@ -1,0 +1,432 @@
+"""Classification by a multilayer perceptron."""
+
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+
+from mercer._base import fitting
+from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._source import Source
+from mercer._source.namespace import namespace_of
+from mercer._types import Array
+from mercer.errors import DataError, ParameterError
+from mercer.neural_network._layers.activations import expit
+from mercer.neural_network._layers.losses import OutputLoss, read_loss
+from mercer.neural_network._perceptron.documentation import SHARED
+from mercer.neural_network._perceptron.epoch import Workshop
+from mercer.neural_network._perceptron.labels import (
+    KnownLabels,
+    check_classes,
+    count_outputs,
+    is_multilabel,
+    label_rows,
+    read_factors,
+)
+from mercer.neural_network._perceptron.perceptron import PARAMETERS, PerceptronModel, read_embeddings
+from mercer.neural_network._perceptron.plan import Plan
+from mercer.objectives import Logistic, Loss, Softmax
+
+__all__ = ["MLPClassifier"]
+
+
+def _is_stochastic(model: Any) -> bool:
+    if model._takes_all_rows():
+        message = f"partial_fit is only available for stochastic optimizers. {model.solver} is not stochastic."
+        raise AttributeError(message)
+    return True
+
+
+def _knows_probabilities(model: Any) -> bool:
+    if model.loss != "log_loss" and not isinstance(model.loss, Logistic | Softmax):
+        message = f"probability estimates are not available for loss={model.loss!r}"
+        raise AttributeError(message)
+    return True
+
+
+class MLPClassifier(ClassifierMixin, PerceptronModel):
+    """A multilayer perceptron for classification: dense layers with a softmax or logistic output.
+
+    Minimises the penalised mean cross-entropy of the outputs of
+    :math:`a^{(l)} = g(a^{(l-1)} W^{(l)} + b^{(l)})`,
+
+    .. math:: \\frac{1}{S} \\Big(\\sum_i s_i \\ell(f(x_i), y_i)
+              + \\frac{\\alpha}{q} \\sum_{l} \\lVert W^{(l)} \\rVert_q^q\\Big)
+
+    with S the sum of the weights of a batch, g the `activation` and q the `penalty_power`. Two classes have one
+    logistic output, more have a softmax, and several labels for a row (a matrix y of zeros and ones) have a logistic
+    output each.
+
+    Parameters
+    ----------
+    %(hidden_layer_sizes_to_max_fun)s
+    loss : one of 'log_loss' or an instance of Loss, default='log_loss'
+        The loss of the outputs, by name or of ``mercer.objectives``; only "log_loss", Logistic and Softmax give probabilities.
+    class_weight : one of 'balanced' or an instance of dict or None, default=None
+        Factors of the weights of the rows of each class; "balanced" makes them inverse to the class frequencies.
+    %(dropout_to_n_jobs)s
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    %(coefs_to_t)s
+    temperature_ : float
+        What the outputs are divided by before probabilities are made; 1 unless `calibrate` changed it.
+
+    Notes
+    -----
+    %(notes)s
+
+    References
+    ----------
+    %(references)s
+
+    Examples
+    --------
+    >>> from mercer.neural_network import MLPClassifier
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MLPClassifier((16,), solver="lbfgs", alpha=0.1, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.97
+    True
+    """
+
+    __doc__ = (__doc__ or "") % SHARED
+    _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
+        "loss": Choice("log_loss") | Instance(Loss),
+        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
+    }
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Any = (100,),
+        activation: str = "relu",
+        *,
+        solver: Any = "adam",
+        alpha: float = 0.0001,
+        batch_size: Any = "auto",
+        learning_rate: str = "constant",
+        learning_rate_init: float = 0.001,
+        power_t: float = 0.5,
+        max_iter: int = 200,
+        shuffle: bool = True,
+        random_state: Any = None,
+        tol: float = 1e-4,
+        verbose: Any = False,
+        warm_start: bool = False,
+        momentum: float = 0.9,
+        nesterovs_momentum: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        n_iter_no_change: float = 10,
+        max_fun: int = 15000,
+        loss: Any = "log_loss",
+        class_weight: Any = None,
+        dropout: float = 0.0,
+        batch_norm: bool = False,
+        penalty_power: float = 2.0,
+        initialiser: str = "sklearn",
+        clip_norm: float | None = None,
+        warm_up: int = 0,
+        average_from: int | None = None,
+        categorical_features: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.solver = solver
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.learning_rate_init = learning_rate_init
+        self.power_t = power_t
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.tol = tol
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.momentum = momentum
+        self.nesterovs_momentum = nesterovs_momentum
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.n_iter_no_change = n_iter_no_change
+        self.max_fun = max_fun
+        self.loss = loss
+        self.class_weight = class_weight
+        self.dropout = dropout
+        self.batch_norm = batch_norm
+        self.penalty_power = penalty_power
+        self.initialiser = initialiser
+        self.clip_norm = clip_norm
+        self.warm_up = warm_up
+        self.average_from = average_from
+        self.categorical_features = categorical_features
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> "MLPClassifier":
+        """Fit the network.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), a file, a stream, a Dask collection or rows on a device
+            The rows.
+        y : array-like of shape (n,) or (n, n_labels)
+            Their labels; a matrix of zeros and ones where a row may have several.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        X_val, y_val, sample_weight_val : default=None
+            Rows that `early_stopping` judges by, in place of a part of `X`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_together()
+        source, coding = self._open_training(X, y, sample_weight, "labels", True)
+        classes, source = label_rows(self, source)
+        validation = self._open_validation(X_val, y_val, sample_weight_val, classes, coding)
+        plan = self._plan(source, count_outputs(classes, source), self._choose_loss(classes, source), coding)
+        workshop = Workshop(plan)
+        rules = self._make_rules(plan, source, workshop, validation, partial(read_embeddings, plan))
+        if self.warm_start and hasattr(self, "classes_") and not np.array_equal(classes, self.classes_):
+            message = (
+                f"{type(self).__name__}: warm_start can only be used where `y` has the same classes as in the previous "
+                f"call to fit. Previously got {self.classes_}, `y` has {classes}."
+            )
+            raise DataError(message)
+        start = self._begin(plan, source, self.warm_start)
+        attributes = self._describe_outputs(plan, coding) | {"classes_": classes, "temperature_": 1.0}
+        outcome = self._learn(plan, start, start.epochs + self.max_iter, source, rules, workshop, attributes)
+        self._conclude(outcome, "raise max_iter or tol")
+        return self
+
+    @available_if(_is_stochastic)
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "MLPClassifier":
+        """Take one epoch over some rows, from where the last call or ``fit`` ended.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), a file or a stream
+            The rows.
+        y : array-like of shape (n,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_together()
+        if self.early_stopping:
+            message = f"{type(self).__name__}: partial_fit does not support early_stopping=True; it sees a batch once."
+            raise ParameterError(message)
+        first = not hasattr(self, "_state")
+        source, coding = self._open_training(X, y, sample_weight, "labels", first)
+        classes = check_classes(self, classes, first, source)
+        if not is_multilabel(source):
+            source = source.relabel(KnownLabels(classes, read_factors(self, classes)))
+        plan = self._plan(source, count_outputs(classes, source), self._choose_loss(classes, source), coding)
+        workshop = Workshop(plan)
+        rules = self._make_rules(plan, source, workshop, None, partial(read_embeddings, plan))
+        start = self._begin(plan, source, False) if first else self._state.restart()
+        attributes = self._describe_outputs(plan, coding) | {"classes_": classes, "temperature_": 1.0}
+        outcome = self._learn(plan, start, start.epochs + 1, source, rules, workshop, attributes)
+        self.n_iter_ = outcome.state.epochs
+        if outcome.interrupt is not None:
+            self._conclude(outcome)
+        return self
+
+    def _open_validation(self, X: Any, y: Any, weight: Any, classes: np.ndarray, coding: Any) -> Any:
+        """Return the user's rows for early stopping, coded like the rows of the fit."""
+        if X is None and y is None:
+            return None
+        name = type(self).__name__
+        if X is None or y is None or not self.early_stopping:
+            message = f"{name}: X_val and y_val go together, and need early_stopping=True; give both, and set it."
+            raise DataError(message)
+        options: dict[str, Any] = {"reset": False, "ensure_all_finite": coding is None, "multi_output": True}
+        source = self._open(X, y, weight, targets="labels", accept_sparse=coding is None and "csr", **options)
+        rows = source.whole() if coding is None else coding.apply(source.whole())
+        source = source if is_multilabel(source) else source.relabel(KnownLabels(classes, None))
+        return rows, source.y, source.weight
+
+    def _choose_loss(self, classes: np.ndarray, source: Source) -> OutputLoss:
+        if self.loss != "log_loss":
+            return OutputLoss(self.loss)
+        several = is_multilabel(source)
+        return read_loss("binary_log_loss" if several else "log_loss", count_outputs(classes, source))
+
+    def _name_output(self, plan: Plan) -> str:
+        return "softmax" if isinstance(plan.loss.loss, Softmax) else "logistic"
+
+    def _decide(self, outputs: Array) -> Array:
+        """Return the numbers of the classes; zeros and ones for several labels."""
+        xp = namespace_of(outputs)
+        if outputs.shape[1] == 1:
+            return xp.astype(outputs[:, 0] > 0, outputs.dtype)
+        if getattr(self, "_several_labels", False):
+            return xp.astype(outputs > 0, outputs.dtype)
+        return xp.argmax(outputs, axis=1)
+
+    def _score(self, y: Array, predicted: Array, weight: Array | None) -> float:
+        xp = namespace_of(predicted)
+        right = predicted == y
+        if right.ndim == 2:
+            right = xp.all(right, axis=1)
+        right = xp.astype(right, xp.float64)
+        return float(xp.mean(right)) if weight is None else float(xp.sum(right * weight) / xp.sum(weight))
+
+    def _read_state(self, state: Any, plan: Plan) -> dict[str, Any]:
+        several = plan.n_outputs > 1 and isinstance(plan.loss.loss, Logistic)
+        return super()._read_state(state, plan) | {"_several_labels": several}
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_labels)
+            Labels out of ``classes_``; zeros and ones for several labels.
+        """
+        return self._map(X, self._name_classes)
+
+    def _name_classes(self, outputs: Array) -> Array:
+        numbers, xp = self._decide(outputs), namespace_of(outputs)
+        if numbers.ndim == 2:
+            return xp.astype(numbers, xp.int64)
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, numbers.shape[0])
+        numbers = xp.astype(numbers, xp.int64)
+        return self.classes_[numbers] if xp is np else xp.take(self.classes_, numbers, axis=0)
+
+    @available_if(_knows_probabilities)
+    def predict_proba(self, X: Any) -> Array:
+        """Compute the probability of each class for each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Probabilities, in the order of ``classes_``; of each label by itself where a row may have several.
+        """
+        return self._map(X, self._share)
+
+    @available_if(_knows_probabilities)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Compute the logarithm of the probability of each class for each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            Log-probabilities.
+        """
+        probabilities = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return namespace_of(probabilities).log(probabilities)
+
+    def calibrate(self, X: Any, y: Any, sample_weight: Any = None) -> "MLPClassifier":
+        """Choose the temperature that the outputs are divided by, so that rows not seen in the fit are most likely.
+
+        Predicted classes stay; probabilities that were too sure become milder (Guo et al., 2017).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows that were not used in the fit.
+        y : array-like of shape (n,)
+            Their labels.
+        sample_weight : array-like of shape (n,), default=None
+            Their weights.
+
+        Returns
+        -------
+        self
+            The same estimator, with another ``temperature_``.
+        """
+        labels = np.asarray(y)
+        if not np.isin(labels, self.classes_).all() or labels.ndim != 1 or self._several_labels:
+            message = (
+                f"{type(self).__name__}: calibrate needs one known label for each row; got others. Drop those rows."
+            )
+            raise DataError(message)
+        outputs = np.asarray(self._map(X, _keep_outputs), dtype=np.float64)
+        numbers = np.searchsorted(self.classes_, labels).astype(np.float64)
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        loss = read_loss("log_loss", outputs.shape[1])
+
+        def measure(log_temperature: float) -> float:
+            return loss.evaluate(outputs / np.exp(log_temperature), numbers, weight)[0]
+
+        # The loss is convex in 1 / temperature, so it has one minimum; temperatures from 0.01 to 100.
+        result = minimize_scalar(measure, bounds=(-4.6, 4.6), method="bounded", options={"xatol": 1e-8})
+        self.temperature_ = float(np.exp(result.x))
+        return self
+
+    def _share(self, outputs: Array) -> Array:
+        """Return probabilities from outputs."""
+        xp = namespace_of(outputs)
+        if self.temperature_ != 1.0:
+            outputs = outputs / self.temperature_
+        if outputs.shape[1] == 1 and not self._several_labels:
+            own = expit(outputs, xp)
+            return own if len(self.classes_) == 1 else xp.concat([1.0 - own, own], axis=1)
+        if self._several_labels:
+            return expit(outputs, xp)
+        if xp is np:
+            # The same by methods of ufuncs: np.max and np.sum take 10 microseconds longer for one row.
+            shares = np.exp(outputs - np.maximum.reduce(outputs, axis=1, keepdims=True))
+            return shares / np.add.reduce(shares, axis=1, keepdims=True)
+        shares = xp.exp(outputs - xp.max(outputs, axis=1, keepdims=True))
+        return shares / xp.sum(shares, axis=1, keepdims=True)
+
+    def _labels(self, source: Source, given: dict[str, Any]) -> Any:
+        if source.y is None or source.y.ndim == 2:
+            return source.y
+        return given["classes_"][source.y.astype(np.int64)]
+
+
+def _keep_outputs(outputs: Array) -> Array:
+    return outputs

@@ -1,0 +1,209 @@
+"""Passes of batches through the network, and steps of its weights: native for plain chains, else layer by layer."""
+
+from contextlib import ExitStack
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._native.network import dense_steps
+from mercer._source.namespace import namespace_of
+from mercer._source.threads import run_alongside
+from mercer._types import Array
+from mercer.neural_network._layers.layer import as_like
+from mercer.neural_network._perceptron.plan import Plan
+
+__all__ = ["DensePasses", "LayerPasses", "open_passes"]
+
+# Rows in an item of native work: fewer would pack the weights anew too often, more would leave threads idle.
+_CHUNK = 64
+# Weights in an item of native work: 2^15 of them, with their gradients and two means, take half a megabyte.
+_PIECE = 2**15
+# Floating-point operations in a native call: about 50 ms on one core, after which Ctrl-C is noticed.
+_CALL = 2e9
+# Floating-point operations of a batch for each thread: below this a second thread costs more than it saves.
+_SHARE = 4e6
+_NONE = np.empty(0, dtype=np.intp)
+_NO_WEIGHT = np.empty(0)
+
+
+def open_passes(plan: Plan, X: Any, y: Any, weight: Any, threads: int, batch: int) -> "DensePasses | LayerPasses":
+    """Return the passes for these rows: native where the network is a plain chain in NumPy."""
+    if plan.native_kinds is not None and (isinstance(X, np.ndarray) or issparse(X)):
+        return DensePasses(plan, X, y, weight, threads, batch)
+    return LayerPasses(plan, X, y, weight)
+
+
+class DensePasses:
+    """Native passes through a chain of dense layers.
+
+    Parameters
+    ----------
+    plan : Plan
+    X : array of shape (n, d), or CSR matrix
+    y : array of shape (n,) or (n, k)
+        Numbers of classes for softmax; targets for other losses.
+    weight : array of shape (n,) or None
+    threads : int
+    batch : int
+        The most rows that a batch has.
+    """
+
+    def __init__(self, plan: Plan, X: Any, y: Array, weight: Array | None, threads: int, batch: int) -> None:
+        self.plan, self.n = plan, X.shape[0]
+        self.batch = batch = min(batch, self.n)
+        self.dtype = dtype = X.dtype
+        layout, size = _lay_out(plan, batch)
+        work = plan.count_work() * batch
+        self.threads = max(1, min(threads, int(work / _SHARE)))
+        self.per_call = max(1, int(_CALL / work)) * batch
+        pieces = _cut_weights(layout)
+        n_items = -(-batch // _CHUNK)
+        activation, loss = plan.native_kinds or (0, 0)
+        self.rules = np.zeros(5)
+        kinds = np.array([activation, loss, plan.native_method, -(-batch // n_items)], dtype=np.intp)
+        sparse = (X.indices.astype(np.intp), X.indptr.astype(np.intp)) if issparse(X) else (_NONE, _NONE)
+        weight = _NO_WEIGHT if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+        tables = (np.empty(batch), np.zeros(len(pieces)))
+        control = np.zeros(48 + 8 * self.threads, np.int64)[8:-8]
+        self.tasks = dense_steps.NetworkTasks(
+            dtype == np.float64, layout, pieces, sparse, weight, kinds, self.rules, tables, control
+        )
+        n_weights = plan.network.n_weights
+        self.theta, self.gradient = np.empty(n_weights, dtype), np.empty(n_weights, dtype)
+        self.carried = tuple(np.zeros(n_weights, dtype) for _ in range(2))
+        targets = np.ascontiguousarray(y, dtype=dtype).reshape(self.n, -1)
+        dense = np.empty((0, 0), dtype) if issparse(X) else X
+        data = X.data if issparse(X) else np.empty(0, dtype)
+        scratch = (np.empty(size, dtype), np.empty(size, dtype))
+        self.tasks.hold((dense, data, targets), (self.theta, self.gradient, *self.carried), scratch)
+        self._threads: ExitStack | None = None
+
+    def _call_threads(self) -> None:
+        """Start the worker threads, unless they run."""
+        if self._threads is None and self.threads > 1:
+            self._threads = ExitStack()
+            self.tasks.call()
+            self._threads.enter_context(run_alongside(self.tasks.help, self.tasks.dismiss, self.threads))
+
+    def close(self) -> None:
+        """Stop the worker threads."""
+        if self._threads is not None:
+            self._threads.close()
+        self._threads = None
+
+    def load(self, theta: Array, carried: tuple[Array, ...]) -> None:
+        """Begin at these weights."""
+        self.theta[:] = theta
+        for own, given in zip(self.carried, carried, strict=False):
+            own[:] = given
+
+    def run(self, order: np.ndarray, rate: float, steps: int) -> np.ndarray:
+        """Take a native step for each batch; return the sums that :meth:`NetworkTasks.run` describes."""
+        self.rules[:] = (rate, *self.plan.rules, self.plan.alpha)
+        sums = np.zeros(5)
+        sums[2] = steps
+        self._call_threads()
+        for first in range(0, len(order), self.per_call):
+            self.tasks.run(order, first, min(first + self.per_call, len(order)), self.batch, sums)
+        return sums
+
+    def differentiate(self, theta: Array, rows: np.ndarray, step: int = 0) -> tuple[float, Array, float]:
+        """Return the mean loss of some rows, its gradient, without penalty, and their weight."""
+        self.theta[:] = theta
+        self.rules[:] = 0.0
+        sums = np.zeros(5)
+        self._call_threads()
+        self.tasks.run(rows, 0, len(rows), self.batch, sums)
+        if sums[1] == 0.0:
+            return 0.0, np.zeros_like(self.gradient), 0.0
+        return sums[0] / sums[1], self.gradient, sums[1]
+
+
+class LayerPasses:
+    """Passes by the layers' own methods, in any array library; parameters are those of DensePasses."""
+
+    def __init__(self, plan: Plan, X: Any, y: Array, weight: Array | None) -> None:
+        self.plan, self.X, self.n = plan, X, X.shape[0]
+        self.y, self.weight = y, weight
+        self.statistics: dict[str, Any] = {}
+        self.seed: tuple[int, ...] = (0,)
+
+    def close(self) -> None:
+        """Hold nothing that must be given back."""
+
+    def take(self, rows: np.ndarray) -> tuple[Array, Array, Array | None]:
+        """Return some rows, dense, with targets and weights."""
+        if issparse(self.X):
+            X = np.asarray(self.X[rows].toarray())
+        elif isinstance(self.X, np.ndarray):
+            X = self.X[rows]
+        else:
+            xp = namespace_of(self.X)
+            rows = xp.asarray(rows, device=self.X.device)
+            weight = None if self.weight is None else xp.take(self.weight, rows, axis=0)
+            return xp.take(self.X, rows, axis=0), xp.take(self.y, rows, axis=0), weight
+        return X, self.y[rows], None if self.weight is None else self.weight[rows].astype(X.dtype)
+
+    def differentiate(self, theta: Array, rows: np.ndarray, step: int = 0) -> tuple[float, Array, float]:
+        """Return the mean loss of some rows, its gradient, without penalty, and their weight."""
+        X, y, weight = self.take(rows)
+        total = float(len(rows)) if weight is None else float(namespace_of(weight).sum(weight))
+        if total == 0.0:
+            return 0.0, 0.0 * theta, 0.0
+        if weight is not None:
+            weight = namespace_of(X).astype(weight, X.dtype, copy=False)
+        value, gradient, trace = self.plan.network.evaluate(
+            theta,
+            X,
+            y,
+            loss=self.plan.loss,
+            weight=weight,
+            statistics=self.statistics,
+            training=True,
+            seed=self.seed,
+            step=step,
+        )
+        self.statistics = trace.statistics
+        return value, gradient, total
+
+
+def move_named(plan: Plan, theta: Array, gradient: Array, carried: tuple[Array, ...], rate: float, t: int) -> Any:
+    """Take a step of "adam" or "sgd" in any array library: the formulas of native code."""
+    first, second, epsilon = plan.rules
+    if plan.method == "adam":
+        xp = namespace_of(theta)
+        mean = first * carried[0] + (1.0 - first) * gradient
+        square = second * carried[1] + (1.0 - second) * gradient**2
+        rate = rate * (1.0 - second**t) ** 0.5 / (1.0 - first**t)
+        return theta - rate * mean / (xp.sqrt(square) + epsilon), (mean, square)
+    velocity = first * carried[0] - rate * gradient
+    move = first * velocity - rate * gradient if plan.nesterov else velocity
+    return theta + move, (velocity,)
+
+
+def place_like(arrays: tuple[Array, ...], like: Array) -> tuple[Array, ...]:
+    """Return host arrays in the library, the precision and on the device of `like`."""
+    return tuple(as_like(array, like) for array in arrays)
+
+
+def _lay_out(plan: Plan, batch: int) -> tuple[np.ndarray, int]:
+    """Return where each layer's parts begin, see dense_steps.py, and the length of the scratch arrays."""
+    widths, rows, weights, values = plan.widths, [], 0, 0
+    for wide, out in pairwise(widths):
+        rows.append([wide, out, weights, weights + wide * out, values, values + batch * wide, values + batch * wide])
+        weights += wide * out + out
+        values += batch * wide
+    return np.array(rows, dtype=np.intp), values + batch * widths[-1]
+
+
+def _cut_weights(layout: np.ndarray) -> np.ndarray:
+    """Cut the weight matrices into pieces of whole rows, about equally large; an even number for large ones."""
+    pieces = []
+    for layer, (wide, out, *_) in enumerate(layout.tolist()):
+        n_pieces = -(-wide * out // _PIECE)
+        n_pieces = min(wide, n_pieces + n_pieces % 2) if n_pieces > 1 else 1
+        bounds = np.linspace(0, wide, n_pieces + 1).astype(int)
+        pieces += [[layer, first, last] for first, last in pairwise(bounds.tolist())]
+    return np.array(pieces, dtype=np.intp).reshape(-1, 3)

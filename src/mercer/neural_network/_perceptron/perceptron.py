@@ -1,0 +1,384 @@
+"""What both perceptrons share: from their parameters to a plan, its first state, the fit and the predictions."""
+
+import math
+import warnings
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+from sklearn.utils import column_or_1d
+
+from mercer._base import Estimator, few_rows, open_new_rows, seed_sequence
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
+from mercer._solver import Outcome
+from mercer._source import Source, open_source
+from mercer._types import Array
+from mercer.errors import DataError, ParameterError, UnsupportedError
+from mercer.neural_network._layers.activations import ACTIVATIONS
+from mercer.neural_network._layers.dense import TableEmbedding
+from mercer.neural_network._layers.initialisers import INITIALISERS
+from mercer.neural_network._layers.losses import OutputLoss
+from mercer.neural_network._perceptron.column_coding import ColumnCoding, learn_coding
+from mercer.neural_network._perceptron.epoch import Workshop
+from mercer.neural_network._perceptron.plan import Plan
+from mercer.neural_network._perceptron.scores import Outputs, ValidationScore, find_outputs, place_weights
+from mercer.neural_network._perceptron.solver import Rules, descend_in_epochs, descend_on_all_rows
+from mercer.neural_network._perceptron.state import PerceptronState
+from mercer.optim import (
+    LBFGS,
+    Adam,
+    AdamW,
+    ConjugateGradient,
+    GradientDescent,
+    Momentum,
+    Nesterov,
+    RMSprop,
+    Rprop,
+)
+
+__all__ = ["PARAMETERS", "PerceptronModel", "read_embeddings"]
+
+_BY_BATCHES = (Adam, AdamW, GradientDescent, Momentum, Nesterov, RMSprop)
+_BY_ALL_ROWS = (LBFGS, ConjugateGradient, Rprop)
+# Rows of a batch where batch_size is "auto", as in scikit-learn.
+_BATCH = 200
+
+PARAMETERS: dict[str, Rule] = {
+    "hidden_layer_sizes": ArrayRule() | Integer(1),
+    "activation": Choice(*(name for name in ACTIVATIONS if name != "step")),
+    "solver": Choice("lbfgs", "sgd", "adam") | Instance(*_BY_BATCHES, *_BY_ALL_ROWS),
+    "alpha": Real(0),
+    "batch_size": Choice("auto") | Integer(1),
+    "learning_rate": Choice("constant", "invscaling", "adaptive"),
+    "learning_rate_init": Real(0, math.inf, "neither"),
+    "power_t": Real(0),
+    "max_iter": Integer(1),
+    "shuffle": Boolean(),
+    "random_state": Seed(),
+    "tol": Real(0),
+    "verbose": Integer(0) | Boolean(),
+    "warm_start": Boolean(),
+    "momentum": Real(0, 1),
+    "nesterovs_momentum": Boolean(),
+    "early_stopping": Boolean(),
+    "validation_fraction": Real(0, 1, "left"),
+    "beta_1": Real(0, 1, "left"),
+    "beta_2": Real(0, 1, "left"),
+    "epsilon": Real(0, math.inf, "neither"),
+    "n_iter_no_change": Integer(1) | Real(1),
+    "max_fun": Integer(1),
+    "dropout": Real(0, 1, "left"),
+    "batch_norm": Boolean(),
+    "penalty_power": Real(0, math.inf, "neither"),
+    "initialiser": Choice(*INITIALISERS),
+    "clip_norm": Real(0, math.inf, "neither") | Nothing(),
+    "warm_up": Integer(0),
+    "average_from": Integer(0) | Nothing(),
+    "categorical_features": ArrayRule() | Nothing(),
+    "max_time": Real(0) | Nothing(),
+    "n_jobs": Integer() | Nothing(),
+}
+_VISITED = "rows are visited in batches, in a random order: weights are repetitions in expectation, not step for step"
+
+
+class PerceptronModel(Estimator):
+    """A multilayer perceptron."""
+
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    _objective_moves = None
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "weights": _VISITED,
+        "row order": "each step starts from where the last one ended, so the answer depends on the order of the rows",
+    }
+
+    def _check_together(self) -> None:
+        """Raise ParameterError where parameters do not go together."""
+        name = type(self).__name__
+        whole = self._takes_all_rows()
+        wrong = ""
+        if whole and (self.dropout > 0 or self.batch_norm):
+            wrong = f"solver={self.solver!r} needs one objective in all steps; use 'adam' with dropout or batch_norm"
+        elif whole and self.early_stopping:
+            wrong = f"early_stopping needs epochs, which solver={self.solver!r} does not have; use 'adam' or 'sgd'"
+        elif self.average_from is not None and (self.batch_norm or self.early_stopping or whole):
+            wrong = "average_from averages the weights of epochs without batch_norm, early_stopping and lbfgs"
+        if wrong:
+            message = f"{name}: {wrong}."
+            raise UnsupportedError(message)
+        sizes = self._hidden_sizes()
+        if any(size < 1 for size in sizes):
+            message = f"{name}: hidden_layer_sizes must be > 0, got {self.hidden_layer_sizes}."
+            raise ParameterError(message)
+
+    def _hidden_sizes(self) -> tuple[int, ...]:
+        sizes = self.hidden_layer_sizes
+        return (int(sizes),) if np.ndim(sizes) == 0 else tuple(int(size) for size in sizes)
+
+    def _takes_all_rows(self) -> bool:
+        return self.solver == "lbfgs" or isinstance(self.solver, _BY_ALL_ROWS)
+
+    def _open_training(self, X: Any, y: Any, sample_weight: Any, targets: str, reset: bool) -> tuple[Source, Any]:
+        """Open the rows; return them, and how their categories and gaps are coded, or None."""
+        special = self.categorical_features is not None
+        known = None if reset else vars(self).get("input_coding_")
+        options: dict[str, Any] = {"targets": targets, "accept_sparse": not special and "csr", "reset": reset}
+        options["ensure_all_finite"] = not special
+        if targets == "labels":
+            options["multi_output"] = True
+        if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        source = self._open(X, y, sample_weight, **options)
+        if not special:
+            return source, None
+        self._needs_memory(source, "categorical_features", "code the columns first")
+        coding = (
+            learn_coding(type(self).__name__, source.whole(), self.categorical_features) if known is None else known
+        )
+        if coding is None:
+            return source, None
+        rows = coding.apply(source.whole())
+        return open_source(rows, source.y, source.weight, source.threads), coding
+
+    def _plan(self, source: Source, n_outputs: int, loss: OutputLoss, coding: ColumnCoding | None) -> Plan:
+        """Return what is minimised and how, on these rows."""
+        batch = self.batch_size
+        n = source.known_rows
+        if batch == "auto":
+            batch = _BATCH if n is None else min(_BATCH, n)
+        elif n is not None and batch > n:
+            message = (
+                f"{type(self).__name__}: Got `batch_size` less than 1 or larger than sample size. It is going to be "
+                f"clipped. batch_size={batch} becomes {n}, the number of rows."
+            )
+            warnings.warn(message, UserWarning, stacklevel=6)
+            batch = n
+        embedding = None
+        if coding is not None and len(coding.columns):
+            columns, sizes = (tuple(int(v) for v in values) for values in (coding.columns, coding.sizes))
+            embedding = TableEmbedding(columns, sizes, coding.widths)
+        method = self.solver
+        first = self.beta_1 if method == "adam" else self.momentum
+        mask = vars(self).get("_mask") if self.warm_start else None
+        return Plan(
+            n_features=source.n_features,
+            hidden=self._hidden_sizes(),
+            n_outputs=n_outputs,
+            activation=self.activation,
+            loss=loss,
+            alpha=float(self.alpha),
+            power=float(self.penalty_power),
+            dropout=float(self.dropout),
+            batch_norm=bool(self.batch_norm),
+            initialiser=self.initialiser,
+            embedding=embedding,
+            method=method,
+            rules=(float(first), float(self.beta_2), float(self.epsilon)),
+            nesterov=bool(self.nesterovs_momentum),
+            batch_size=int(batch),
+            shuffle=bool(self.shuffle),
+            clip_norm=self.clip_norm,
+            warm_up=int(self.warm_up),
+            average_from=self.average_from,
+            mask=mask,
+        )
+
+    def _begin(self, plan: Plan, source: Source, go_on: bool) -> PerceptronState:
+        """Return the state before the first epoch: random weights, or the last ones."""
+        dtype = source.host_dtype
+        earlier = vars(self).get("_state") if go_on else None
+        if earlier is not None and earlier.theta.shape == (plan.network.n_weights,):
+            theta, _ = earlier.choose_model()
+            start = earlier.restart(self.learning_rate_init, keep_scores=True)
+            carried = self._carry(plan, theta)
+            return PerceptronState(
+                theta.astype(dtype, copy=False),
+                carried,
+                earlier.choose_model()[1],
+                start.seed,
+                start.rate,
+                epochs=start.epochs,
+                losses=start.losses,
+                scores=start.scores,
+                best_loss=start.best_loss,
+            )
+        root = seed_sequence(self.random_state)
+        seed = tuple(root.generate_state(4).tolist())
+        theta, statistics = plan.network.initialise(seed[0], dtype)
+        return PerceptronState(theta, self._carry(plan, theta), statistics, seed, float(self.learning_rate_init))
+
+    def _carry(self, plan: Plan, theta: Array) -> tuple[Array, ...]:
+        if self._takes_all_rows():
+            return ()
+        if isinstance(plan.method, str):
+            return tuple(np.zeros_like(theta) for _ in range(plan.n_carried))
+        return plan.method.carry(theta)
+
+    def _make_rules(
+        self, plan: Plan, source: Source, workshop: Workshop, validation: tuple[Any, Any, Any] | None, model: Any
+    ) -> Rules:
+        """Return the stopping rule; rows that judge are taken out of the training rows."""
+        judge = None
+        if self.early_stopping:
+            rows = None
+            if validation is None:
+                self._needs_device_or_memory(source)
+                workshop.training, rows = self._draw_held_out(source)
+
+            def judge(state: PerceptronState) -> ValidationScore:
+                theta = state.theta
+                coefs, intercepts = plan.fold(theta, state.statistics)
+                given = source if validation is None else validation[0]
+                like = given.whole() if validation is None else given
+                probe = SimpleNamespace(
+                    coefs_=place_weights(coefs, like),
+                    intercepts_=place_weights(intercepts, like),
+                    activation=self.activation,
+                    **model(theta),
+                )
+                return ValidationScore(rows, validation, lambda X: self._decide(find_outputs(probe, X)), self._score)
+
+        return Rules(
+            float(self.tol),
+            float(self.n_iter_no_change),
+            self.learning_rate if self.solver == "sgd" else "constant",
+            float(self.learning_rate_init),
+            float(self.power_t),
+            judge,
+            keep_best=self.early_stopping,
+        )
+
+    def _needs_device_or_memory(self, source: Source) -> None:
+        if source.place != "device":
+            self._needs_memory(source, "early_stopping=True", "give X_val and y_val")
+
+    def _draw_held_out(self, source: Source) -> tuple[np.ndarray, np.ndarray]:
+        """Draw the rows to learn from and the rows to judge by, stratified by class."""
+        from mercer._source.namespace import to_numpy
+
+        seed = self.random_state
+        if isinstance(seed, np.random.Generator):
+            seed = int(seed.integers(2**31))
+        y = to_numpy(source.y)
+        stratified = hasattr(self, "class_weight") and y.ndim == 1
+        kind = StratifiedShuffleSplit if stratified else ShuffleSplit
+        split = kind(test_size=self.validation_fraction, random_state=seed)
+        try:
+            training, held_out = next(split.split(np.zeros((source.n_rows, 1)), y))
+        except ValueError as error:
+            message = f"{type(self).__name__}: early_stopping cannot split the rows: {error}"
+            raise DataError(message) from error
+        if len(held_out) < 2:
+            message = (
+                f"{type(self).__name__}: The validation set is too small. Increase 'validation_fraction' or the size "
+                f"of your dataset; it has {len(held_out)} rows, and at least 2 are needed."
+            )
+            raise DataError(message)
+        return np.sort(training), np.sort(held_out)
+
+    def _learn(
+        self,
+        plan: Plan,
+        start: PerceptronState,
+        last_epoch: int,
+        source: Source,
+        rules: Rules,
+        workshop: Workshop,
+        attributes: dict[str, Any],
+    ) -> Outcome:
+        """Run the fit and store the fitted attributes."""
+        if self._takes_all_rows():
+            self._needs_memory(source, f"solver={self.solver!r}", "use solver='adam'")
+            method = LBFGS() if self.solver == "lbfgs" else self.solver
+            limits = (last_epoch, self.max_fun, float(self.tol))
+
+            def solve(state: PerceptronState | None) -> Any:
+                return descend_on_all_rows(workshop, method, start if state is None else state, limits)
+
+        else:
+
+            def solve(state: PerceptronState | None) -> Any:
+                return descend_in_epochs(workshop, start if state is None else state, last_epoch, rules)
+
+        try:
+            outcome = self._drive(
+                solve,
+                source,
+                fitted=partial(self._read_state, plan=plan),
+                max_steps=last_epoch - start.epochs,
+                attributes=attributes,
+            )
+        finally:
+            workshop.close()
+        self._state = outcome.state
+        if outcome.reason == "diverged":
+            message = (
+                f"{type(self).__name__}: the loss grew without end at epoch {outcome.n_steps + 1}, and the weights of "
+                f"epoch {outcome.n_steps} were kept. Scale the columns and the targets, or lower learning_rate_init "
+                f"(now {self.learning_rate_init:g}), for instance to {0.1 * self.learning_rate_init:g}."
+            )
+            warnings.warn(message, ConvergenceWarning, stacklevel=6)
+        return outcome
+
+    def _read_state(self, state: PerceptronState, plan: Plan) -> dict[str, Any]:
+        """Return the fitted attributes that a state stands for."""
+        theta, statistics = state.choose_model()
+        coefs, intercepts = plan.fold(theta, statistics)
+        model: dict[str, Any] = {"coefs_": coefs, "intercepts_": intercepts, "t_": state.seen}
+        model["loss_curve_"] = list(state.losses)
+        model["loss_"] = state.losses[-1] if state.losses else math.nan
+        model["best_loss_"] = None if self.early_stopping else state.best_loss
+        model["validation_scores_"] = list(state.scores) if self.early_stopping else None
+        model["best_validation_score_"] = max(state.scores, default=None) if self.early_stopping else None
+        return model | read_embeddings(plan, theta)
+
+    def _describe_outputs(self, plan: Plan, coding: ColumnCoding | None) -> dict[str, Any]:
+        """Return the attributes that do not depend on the state."""
+        return {
+            "n_layers_": len(plan.hidden) + 2,
+            "n_outputs_": plan.n_outputs,
+            "out_activation_": self._name_output(plan),
+            "input_coding_": coding,
+        }
+
+    def _name_output(self, plan: Plan) -> str:
+        raise NotImplementedError  # both perceptrons define their own
+
+    def _decide(self, outputs: Array) -> Array:
+        raise NotImplementedError  # both perceptrons define their own
+
+    def _score(self, y: Array, predicted: Array, weight: Array | None) -> float:
+        raise NotImplementedError  # both perceptrons define their own
+
+    def _map(self, X: Any, finish: Any) -> Array:
+        """Return what `finish` makes of the outputs for each row."""
+        coding = vars(self).get("input_coding_")
+        if coding is None and (rows := few_rows(self, X)) is not None:
+            return finish(find_outputs(self, rows))
+        if coding is None:
+            source = open_new_rows(self, X, accept_sparse="csr")
+            return source.map(Outputs(self, _keep, finish))
+        source = open_new_rows(self, X, ensure_all_finite=False)
+        return source.map(Outputs(self, coding.apply, finish))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.categorical_features is None
+        tags.input_tags.allow_nan = self.categorical_features is not None
+        return tags
+
+
+def _keep(X: Any) -> Any:
+    return X
+
+
+def read_embeddings(plan: Plan, theta: Array) -> dict[str, Any]:
+    """Return the vectors of the categories as fitted attributes."""
+    if plan.embedding is None:
+        return {}
+    own = next(iter(plan.network.split(theta).values()))
+    columns = plan.embedding.columns
+    return {"embeddings_": [own[f"W{column}"].copy() for column in columns], "categorical_columns_": np.array(columns)}

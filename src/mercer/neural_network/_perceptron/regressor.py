@@ -1,0 +1,274 @@
+"""Regression by a multilayer perceptron."""
+
+from functools import partial
+from typing import Any, ClassVar
+
+from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from mercer._base import fitting
+from mercer._base.parameter import Choice, Instance, Rule
+from mercer._source.namespace import namespace_of
+from mercer._types import Array
+from mercer.errors import DataError, ParameterError
+from mercer.neural_network._layers.losses import read_loss
+from mercer.neural_network._perceptron.documentation import SHARED
+from mercer.neural_network._perceptron.epoch import Workshop
+from mercer.neural_network._perceptron.perceptron import PARAMETERS, PerceptronModel, read_embeddings
+from mercer.neural_network._perceptron.plan import Plan
+from mercer.objectives import Loss, Poisson
+
+__all__ = ["MLPRegressor"]
+
+
+def _is_stochastic(model: Any) -> bool:
+    if model._takes_all_rows():
+        message = f"partial_fit is only available for stochastic optimizers. {model.solver} is not stochastic."
+        raise AttributeError(message)
+    return True
+
+
+class MLPRegressor(RegressorMixin, PerceptronModel):
+    """A multilayer perceptron for regression, with one linear output for each target.
+
+    Minimises the penalised mean loss of the outputs of :math:`a^{(l)} = g(a^{(l-1)} W^{(l)} + b^{(l)})`,
+
+    .. math:: \\frac{1}{S} \\Big(\\sum_i s_i \\ell(f(x_i), y_i)
+              + \\frac{\\alpha}{q} \\sum_{l} \\lVert W^{(l)} \\rVert_q^q\\Big)
+
+    with S the sum of the weights of a batch, g the `activation` and q the `penalty_power`. The losses of several
+    targets are added up.
+
+    Parameters
+    ----------
+    loss : one of 'squared_error', 'poisson', 'absolute_error', 'huber' or an instance of Loss, default='squared_error'
+        Half the squared error; the Poisson deviance of counts, whose prediction is the exponential of the output; or
+        any loss of numbers of ``mercer.objectives``.
+    %(hidden_layer_sizes_to_max_fun)s
+    %(dropout_to_n_jobs)s
+
+    Attributes
+    ----------
+    %(coefs_to_t)s
+
+    Notes
+    -----
+    %(notes)s
+
+    References
+    ----------
+    %(references)s
+
+    Examples
+    --------
+    >>>     >>> from mercer.neural_network import MLPRegressor
+    >>> X = np.linspace(-3, 3, 200)[:, None]
+    >>> model = MLPRegressor(hidden_layer_sizes=(20,), activation="tanh", solver="lbfgs", max_iter=500, random_state=0)
+    >>> model.fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.999
+    True
+    """
+
+    __doc__ = (__doc__ or "") % SHARED
+    _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
+        "loss": Choice("squared_error", "poisson", "absolute_error", "huber") | Instance(Loss)
+    }
+
+    def __init__(
+        self,
+        loss: Any = "squared_error",
+        hidden_layer_sizes: Any = (100,),
+        activation: str = "relu",
+        *,
+        solver: Any = "adam",
+        alpha: float = 0.0001,
+        batch_size: Any = "auto",
+        learning_rate: str = "constant",
+        learning_rate_init: float = 0.001,
+        power_t: float = 0.5,
+        max_iter: int = 200,
+        shuffle: bool = True,
+        random_state: Any = None,
+        tol: float = 1e-4,
+        verbose: Any = False,
+        warm_start: bool = False,
+        momentum: float = 0.9,
+        nesterovs_momentum: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: float = 1e-8,
+        n_iter_no_change: float = 10,
+        max_fun: int = 15000,
+        dropout: float = 0.0,
+        batch_norm: bool = False,
+        penalty_power: float = 2.0,
+        initialiser: str = "sklearn",
+        clip_norm: float | None = None,
+        warm_up: int = 0,
+        average_from: int | None = None,
+        categorical_features: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.loss = loss
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.solver = solver
+        self.alpha = alpha
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.learning_rate_init = learning_rate_init
+        self.power_t = power_t
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.tol = tol
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.momentum = momentum
+        self.nesterovs_momentum = nesterovs_momentum
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.n_iter_no_change = n_iter_no_change
+        self.max_fun = max_fun
+        self.dropout = dropout
+        self.batch_norm = batch_norm
+        self.penalty_power = penalty_power
+        self.initialiser = initialiser
+        self.clip_norm = clip_norm
+        self.warm_up = warm_up
+        self.average_from = average_from
+        self.categorical_features = categorical_features
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> "MLPRegressor":
+        """Fit the network.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), a file, a stream, a Dask collection or rows on a device
+            The rows.
+        y : array-like of shape (n,) or (n, n_targets)
+            Their targets.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+        X_val, y_val, sample_weight_val : default=None
+            Rows that `early_stopping` judges by, in place of a part of `X`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_together()
+        source, coding = self._open_training(X, y, sample_weight, "numbers", True)
+        validation = self._open_validation(X_val, y_val, sample_weight_val, coding)
+        plan = self._plan(source, source.n_targets, read_loss(self.loss, source.n_targets), coding)
+        workshop = Workshop(plan)
+        rules = self._make_rules(plan, source, workshop, validation, partial(read_embeddings, plan))
+        start = self._begin(plan, source, self.warm_start)
+        attributes = self._describe_outputs(plan, coding) | {"_flat": not source.target_shape}
+        outcome = self._learn(plan, start, start.epochs + self.max_iter, source, rules, workshop, attributes)
+        self._conclude(outcome, "raise max_iter or tol")
+        return self
+
+    @available_if(_is_stochastic)
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MLPRegressor":
+        """Take one epoch over some rows, from where the last call or ``fit`` ended.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d), a file or a stream
+            The rows.
+        y : array-like of shape (n,)
+            Their targets.
+        sample_weight : array-like of shape (n,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._check_together()
+        if self.early_stopping:
+            message = f"{type(self).__name__}: partial_fit does not support early_stopping=True; it sees a batch once."
+            raise ParameterError(message)
+        first = not hasattr(self, "_state")
+        source, coding = self._open_training(X, y, sample_weight, "numbers", first)
+        plan = self._plan(source, source.n_targets, read_loss(self.loss, source.n_targets), coding)
+        workshop = Workshop(plan)
+        rules = self._make_rules(plan, source, workshop, None, partial(read_embeddings, plan))
+        start = self._begin(plan, source, False) if first else self._state.restart()
+        attributes = self._describe_outputs(plan, coding) | {"_flat": not source.target_shape}
+        outcome = self._learn(plan, start, start.epochs + 1, source, rules, workshop, attributes)
+        self.n_iter_ = outcome.state.epochs
+        if outcome.interrupt is not None:
+            self._conclude(outcome)
+        return self
+
+    def _open_validation(self, X: Any, y: Any, weight: Any, coding: Any) -> Any:
+        """Return the user's rows for early stopping, coded like the rows of the fit."""
+        if X is None and y is None:
+            return None
+        if X is None or y is None or not self.early_stopping:
+            name = type(self).__name__
+            message = f"{name}: X_val and y_val go together, and need early_stopping=True; give both, and set it."
+            raise DataError(message)
+        options: dict[str, Any] = {"reset": False, "ensure_all_finite": coding is None}
+        source = self._open(X, y, weight, targets="numbers", accept_sparse=coding is None and "csr", **options)
+        return source.whole() if coding is None else coding.apply(source.whole()), source.y, source.weight
+
+    def _name_output(self, plan: Plan) -> str:
+        return "exp" if isinstance(plan.loss.loss, Poisson) else "identity"
+
+    def _decide(self, outputs: Array) -> Array:
+        """Return the predicted targets."""
+        is_count = self.loss == "poisson" or isinstance(self.loss, Poisson)
+        return namespace_of(outputs).exp(outputs) if is_count else outputs
+
+    def _score(self, y: Array, predicted: Array, weight: Array | None) -> float:
+        """Return R^2, the mean over targets."""
+        xp = namespace_of(predicted)
+        y = xp.reshape(xp.astype(y, xp.float64), (predicted.shape[0], -1))
+        share = xp.ones(y.shape[0], dtype=xp.float64) if weight is None else xp.astype(weight, xp.float64)
+        share = (share / xp.sum(share))[:, None]
+        mean = xp.sum(share * y, axis=0)
+        total = xp.sum(share * (y - mean) ** 2, axis=0)
+        left = xp.sum(share * (y - predicted) ** 2, axis=0)
+        return float(xp.mean(1.0 - left / xp.where(total > 0, total, xp.ones_like(total))))
+
+    def predict(self, X: Any) -> Array:
+        """Predict the targets of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, n_targets)
+            The predictions.
+        """
+        return self._map(X, self._give)
+
+    def _give(self, outputs: Array) -> Array:
+        predicted = self._decide(outputs)
+        return predicted[:, 0] if self._flat else predicted

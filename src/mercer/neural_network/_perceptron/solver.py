@@ -1,0 +1,219 @@
+"""The fit of a perceptron, epoch by epoch or with the gradient over all rows."""
+
+import math
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._solver.driver import Solver
+from mercer._solver.step import Certificate, Solution, Step
+from mercer._source import Source
+from mercer._types import Array
+from mercer.neural_network._perceptron.epoch import Epoch, Workshop
+from mercer.neural_network._perceptron.state import PerceptronState
+
+__all__ = ["Rules", "descend_in_epochs", "descend_on_all_rows"]
+
+# Below this an adaptive learning rate is not lowered further.
+_LOWEST_RATE = 1e-6
+# A mean loss this many times that of the first epoch, and larger than one, is divergence.
+_DIVERGED = 1e6
+# Rows whose passes are made together where the gradient is over all rows.
+_BLOCK = 2048
+# Relative decrease of the objective below which a method over all rows ends: 1e7 times the precision of doubles.
+_SMALL = 2.2e-9
+# The default tolerance, to which the decrease above belongs; a smaller tolerance asks for a smaller decrease.
+_USUAL = 1e-4
+_NOISE = "Gradients of batches are noisy, and a network's objective has many minima: no bound on the distance is known."
+_STATIONARY = "Largest entry of the gradient over all rows: zero where the objective is stationary."
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """When epochs end, and how the learning rate changes between them.
+
+    Parameters
+    ----------
+    tol : float
+    patience : float
+        Epochs without an improvement by `tol` that end the fit.
+    schedule : {"constant", "invscaling", "adaptive"}
+    rate : float
+        The first learning rate.
+    power : float
+        The exponent of "invscaling".
+    judge : callable or None
+        From weights and statistics to a request whose answer is a validation score.
+    keep_best : bool
+        Whether the weights with the best validation score are kept.
+    """
+
+    tol: float
+    patience: float
+    schedule: str
+    rate: float
+    power: float
+    judge: Callable[[PerceptronState], Any] | None = None
+    keep_best: bool = False
+
+
+def descend_in_epochs(workshop: Workshop, state: PerceptronState, last_epoch: int, rules: Rules) -> Solver:
+    """Run epochs up to the one of that number, or until the loss or the validation score no longer improves."""
+    certificate = Certificate.none(_NOISE)
+    first = math.nan
+    while state.epochs < last_epoch:
+        before = state
+        with np.errstate(all="ignore"):
+            state, loss = yield Epoch(workshop, before)
+        first = loss if math.isnan(first) else first
+        if not _is_sound(state, loss, first):
+            return Solution(before, False, certificate, "diverged")
+        score = None if rules.judge is None else (yield rules.judge(state))
+        state, ended = _update(workshop, rules, state, loss, score)
+        extra = {"learning_rate": before.rate}
+        if score is not None:
+            extra["validation_score"] = float(score)
+        yield Step(loss, state, certificate, extra)
+        if ended:
+            return Solution(state, True, certificate)
+    return Solution(state, False, certificate)
+
+
+def _is_sound(state: PerceptronState, loss: float, first: float) -> bool:
+    """Return whether a state is finite, and its loss not far above that of the first epoch."""
+    far = loss > _DIVERGED * max(first, 1.0)
+    return bool(math.isfinite(loss) and not far and np.isfinite(state.theta).all())
+
+
+def _update(
+    workshop: Workshop, rules: Rules, state: PerceptronState, loss: float, score: float | None
+) -> tuple[PerceptronState, bool]:
+    """Return the state with its stopping rule and averages brought up to date, and whether the fit ends."""
+    watched = loss if score is None else -float(score)
+    stuck = watched > state.best - rules.tol
+    stale = state.stale + 1 if stuck else 0
+    best_theta, best_statistics = state.best_theta, state.best_statistics
+    if rules.keep_best and watched < state.best:
+        best_theta, best_statistics = state.theta, state.statistics
+    state = replace(
+        state,
+        stale=stale,
+        best=min(state.best, watched),
+        best_loss=min(state.best_loss, loss),
+        best_theta=best_theta,
+        best_statistics=best_statistics,
+        losses=(*state.losses, loss),
+        scores=state.scores if score is None else (*state.scores, float(score)),
+    )
+    state = _average(workshop, state)
+    if rules.schedule == "invscaling":
+        state = replace(state, rate=rules.rate / (state.seen + 1.0) ** rules.power)
+    if stale <= rules.patience:
+        return state, False
+    if rules.schedule == "adaptive" and state.rate > _LOWEST_RATE:
+        return replace(state, rate=state.rate / 5.0, stale=0), False
+    return state, True
+
+
+def _average(workshop: Workshop, state: PerceptronState) -> PerceptronState:
+    """Take the weights at the end of an epoch into their average (Izmailov et al., 2018)."""
+    start = workshop.plan.average_from
+    if start is None or state.epochs <= start:
+        return state
+    n = state.n_averaged
+    average = state.theta if n == 0 else state.average + (state.theta - state.average) / (n + 1)
+    return replace(state, average=average, n_averaged=n + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A place, the value there, and the gradient: what methods of ``mercer.optim`` ask for."""
+
+    parameters: Array
+    objective: float
+    gradient: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A request: what a method of ``mercer.optim`` asks of its function, answered by the rows of the source."""
+
+    workshop: Workshop
+    question: Any
+    counter: list[int]
+
+    def answer(self, source: Source) -> Any:
+        return self.question.answer(_Objective(self.workshop, source, self.counter))
+
+
+class _Objective:
+    """The penalised mean loss over all rows, with the methods that questions of ``mercer.optim`` call."""
+
+    def __init__(self, workshop: Workshop, source: Source, counter: list[int]) -> None:
+        self.workshop, self.source, self.counter = workshop, source, counter
+
+    def value(self, theta: Array) -> float:
+        return self.evaluate(theta).objective
+
+    def evaluate(self, theta: Array) -> _Point:
+        """Return the objective and its gradient in double precision."""
+        workshop, source = self.workshop, self.source
+        passes = workshop.open(source, _BLOCK)
+        rows = np.ascontiguousarray(workshop.list_rows(source.n_rows, source.weight), dtype=np.intp)
+        loss, gradient, weight = 0.0, np.zeros(theta.shape), 0.0
+        with np.errstate(all="ignore"):
+            for first in range(0, len(rows), _BLOCK):
+                value, part, total = passes.differentiate(theta, rows[first : first + _BLOCK])
+                loss, weight = loss + total * value, weight + total
+                gradient += total * part
+            penalty, slope = workshop.plan.penalty(theta, np)
+        self.counter[0] += 1
+        objective = (loss + penalty) / weight
+        gradient = (gradient + slope) / weight
+        if workshop.plan.mask is not None:
+            gradient = gradient * workshop.plan.mask
+        return _Point(theta, objective if math.isfinite(objective) else math.inf, gradient)
+
+
+def descend_on_all_rows(
+    workshop: Workshop, method: Any, state: PerceptronState, limits: tuple[int, int, float]
+) -> Generator[Any, Any, Solution]:
+    """Minimise by a method of ``mercer.optim`` with the gradient over all rows; `limits`: steps, evaluations, tol."""
+    max_iter, max_fun, tol = limits
+    counter = [0]
+    inner = method.solve(state.theta.astype(np.float64))
+    certificate, answer, last = Certificate.none(_NOISE), None, math.inf
+    while True:
+        try:
+            item = inner.send(answer)
+        except StopIteration as end:
+            # The method found no lower point, because rounding hides any descent, or the steps grew without end.
+            reason = "diverged" if end.value.reason == "diverged" else "line_search"
+            return Solution(state, certificate.satisfied, certificate, reason)
+        if not isinstance(item, Step):
+            if counter[0] >= max_fun:
+                return Solution(state, False, certificate)
+            answer = yield _Asked(workshop, item, counter)
+            continue
+        answer = None
+        reached = item.state
+        certificate = Certificate.of("gradient norm", float(np.max(np.abs(reached.gradient))), tol, _STATIONARY)
+        state = replace(
+            state,
+            theta=reached.x.astype(state.theta.dtype),
+            epochs=state.epochs + 1,
+            steps=state.steps + 1,
+            losses=(*state.losses, reached.value),
+            best_loss=min(state.best_loss, reached.value),
+        )
+        yield Step(reached.value, state, certificate, {"gradient_norm": certificate.value})
+        # Like SciPy's L-BFGS-B, a step that changes the objective by little more than its rounding ends the fit.
+        least = _SMALL * min(1.0, tol / _USUAL) * max(abs(last), abs(reached.value), 1.0)
+        small = last < math.inf and last - reached.value < least
+        last = reached.value
+        if certificate.satisfied or small:
+            return Solution(state, True, certificate)
+        if state.epochs >= max_iter:
+            return Solution(state, False, certificate)

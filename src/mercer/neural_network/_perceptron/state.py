@@ -1,0 +1,65 @@
+"""The state of a fit of a perceptron after an epoch: enough to go on with the same bits, and to predict."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mercer._plain import plain
+
+__all__ = ["PerceptronState"]
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class PerceptronState:
+    """Weights after an epoch, and all that the next one needs.
+
+    ``theta`` are the weights, ``carried`` what the method carries along, ``statistics`` what batch norm keeps,
+    ``average`` the mean of the weights over ``n_averaged`` epochs. ``rate`` is the learning rate, ``best`` the best
+    loss (or minus the best validation score), ``best_theta`` and ``best_statistics`` the weights that had it,
+    ``stale`` the
+    epochs since. ``losses`` and ``scores`` are those of all epochs.
+    """
+
+    theta: np.ndarray
+    carried: tuple[np.ndarray, ...]
+    statistics: dict[str, Any]
+    seed: tuple[int, ...]
+    rate: float
+    epochs: int = 0
+    steps: int = 0
+    seen: int = 0
+    average: np.ndarray = field(default_factory=lambda: np.empty(0))
+    n_averaged: int = 0
+    best: float = float("inf")
+    best_loss: float = float("inf")
+    stale: int = 0
+    best_theta: np.ndarray = field(default_factory=lambda: np.empty(0))
+    best_statistics: dict[str, Any] = field(default_factory=dict)
+    losses: tuple[float, ...] = ()
+    scores: tuple[float, ...] = ()
+
+    def choose_model(self) -> tuple[np.ndarray, dict[str, Any]]:
+        """Return the weights to predict with: the average, those of the best validation score, or the last ones."""
+        if self.n_averaged > 0:
+            return self.average, self.statistics
+        if self.best_theta.size:
+            return self.best_theta, self.best_statistics
+        return self.theta, self.statistics
+
+    def replace_weights(self, theta: np.ndarray) -> "PerceptronState":
+        """Return the state with other weights; averages and best weights are forgotten."""
+        empty = np.empty(0)
+        return replace(self, theta=theta, average=empty, n_averaged=0, best_theta=empty, best_statistics={})
+
+    def restart(self, rate: float | None = None, keep_scores: bool = False) -> "PerceptronState":
+        """Return the state as the start of further epochs: the stopping rule begins anew."""
+        return replace(
+            self,
+            stale=0,
+            rate=self.rate if rate is None else rate,
+            average=np.empty(0),
+            n_averaged=0,
+            best=self.best if keep_scores else float("inf"),
+        )

@@ -1,0 +1,1 @@
+"""Relatives of the perceptron: autoencoders, networks for images, and networks for sequences."""

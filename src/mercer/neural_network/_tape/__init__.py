@@ -1,0 +1,1 @@
+"""Reverse-mode automatic differentiation of array expressions, for losses of one's own (NN-05)."""

@@ -1,0 +1,143 @@
+"""Outliers as rows that are far from the mean in the metric of a covariance."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer._base import check_new_rows, fitting
+from mercer._base.parameter import HasFit, Nothing, Rule
+from mercer._types import Array
+from mercer.covariance import MinCovDet
+from mercer.errors import ParameterError
+from mercer.outliers._detector import SHARE, OutlierDetector, fit_part
+
+__all__ = ["MahalanobisOutlier"]
+
+
+class MahalanobisOutlier(OutlierDetector):
+    r"""Detector of rows that are far from the mean, measured by a covariance of choice.
+
+    The score of a row is minus its squared distance :math:`(x - m)^T C^{-1} (x - m)`. Each column has a share of it,
+
+    .. math:: (x_j - m_j) \sum_k (C^{-1})_{jk} (x_k - m_k),
+
+    and the shares add up to the distance (:meth:`contributions`).
+
+    Parameters
+    ----------
+    covariance : an object with a method fit or None, default=None
+        What estimates m and C: an estimator of :mod:`mercer.covariance` or of scikit-learn. None means
+        ``MinCovDet(random_state=0)``, which outliers cannot move.
+    contamination : a number in (0, 0.5], default=0.1
+        The share of outliers among the rows of the fit, which sets the threshold ``offset_``.
+
+    Attributes
+    ----------
+    covariance_ : object
+        The fitted estimator of the covariance.
+    location_, precision_ : ndarray
+        m, and the inverse of C.
+    training_scores_ : ndarray of shape (n_samples,)
+        Scores of the rows of the fit.
+    offset_ : float
+        The threshold: rows with lower scores are outliers.
+    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
+        How the fit went; number and names of the columns.
+
+    Notes
+    -----
+    With :class:`mercer.covariance.EmpiricalCovariance` outliers inflate C and hide themselves: of n rows none has a
+    distance above (n - 1)^2 / n, and rows of a large group of outliers have small ones. Rows must be in memory.
+
+    References
+    ----------
+    P. C. Mahalanobis, On the generalised distance in statistics, 1936.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.covariance import EmpiricalCovariance
+    >>> from mercer.outliers import MahalanobisOutlier
+    >>> X = np.random.default_rng(0).normal(size=(100, 2)) * [1.0, 10.0]
+    >>> model = MahalanobisOutlier(EmpiricalCovariance()).fit(X)
+    >>> model.contributions([[4.0, 4.0]]).round(1).tolist()  # four standard deviations, and 0.4
+    [[17.8, -0.1]]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {"covariance": HasFit() | Nothing(), "contamination": SHARE}
+    covariance_: Any
+    location_: Any
+    precision_: Any
+
+    def __init__(self, covariance: Any = None, *, contamination: float = 0.1) -> None:
+        self.covariance = covariance
+        self.contamination = contamination
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Estimate mean and covariance, and set the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights, where the estimator of the covariance takes them.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, sample_weight)
+        return self
+
+    def _learn(self, X: Array, weight: Array) -> tuple[dict[str, Any], Array]:
+        estimator = MinCovDet(random_state=0) if self.covariance is None else clone(self.covariance)
+        fitted = fit_part(type(self).__name__, estimator, X, weight)
+        if not hasattr(fitted, "get_precision") or not hasattr(fitted, "location_"):
+            message = (
+                f"MahalanobisOutlier: covariance must have location_ and get_precision after its fit; "
+                f"{type(fitted).__name__} has not. Use an estimator of mercer.covariance."
+            )
+            raise ParameterError(message)
+        attributes = {"covariance_": fitted, "location_": fitted.location_, "precision_": fitted.get_precision()}
+        return attributes, -_share_out(X, fitted.location_, attributes["precision_"]).sum(axis=1)
+
+    def score_samples(self, X: Any) -> Array:
+        """Return minus the squared distance of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return -self.contributions(X).sum(axis=1)
+
+    def contributions(self, X: Any) -> Array:
+        """Return the share of each column in the squared distance of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Negative where a value fits the other columns better than the mean would.
+        """
+        rows = check_new_rows(self, X)
+        return _share_out(rows, self.location_, self.precision_)
+
+
+def _share_out(X: Array, location: Array, precision: Array) -> Array:
+    """Return (x - m) times the gradient of half the squared distance, column by column."""
+    steps = X.astype(np.float64) - location
+    return (steps * (steps @ precision)).astype(X.dtype, copy=False)

@@ -1,0 +1,134 @@
+"""Outliers as rows that are far from their nearest rows."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import check_new_rows
+from mercer._base.outliers.neighbours import NEIGHBOUR_PARAMETERS, NeighbourSearch
+from mercer._base.parameter import Choice, Rule
+from mercer._types import Array
+from mercer.errors import DataError
+from mercer.outliers._detector import SHARE, OutlierDetector
+
+__all__ = ["KNeighborsOutlier"]
+
+
+class KNeighborsOutlier(OutlierDetector):
+    """Detector of rows that are far from their k nearest rows.
+
+    The score of a row is minus its distance to the k-th nearest row of the fit, or minus the mean distance to the k
+    nearest. It is global: a row of a thin cluster has a low score, however regular the cluster is. The local outlier
+    factor (:class:`mercer.neighbors.LocalOutlierFactor`) compares with the distances of the neighbours instead.
+
+    Parameters
+    ----------
+    n_neighbors : an integer in [1, inf), default=20
+        k; more than the size of a group of equal outliers, which else hide each other.
+    method : one of 'largest', 'mean', default='largest'
+        The distance to the k-th nearest row, or the mean distance to the k nearest.
+    contamination : a number in (0, 0.5], default=0.1
+        The share of outliers among the rows of the fit, which sets the threshold ``offset_``.
+    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
+        How neighbours are searched in metrics other than the Euclidean one; changes no result.
+    leaf_size : an integer in [1, inf), default=30
+        Rows in a leaf of these trees.
+    metric : a string or a callable, default='minkowski'
+        Any metric of scikit-learn.
+    p : a number in (0, inf), default=2
+        The exponent of Minkowski's metric: 2 is the Euclidean one.
+    metric_params : an instance of dict or None, default=None
+        Parameters of the metric.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    rows_ : ndarray of shape (n_samples, n_features)
+        The rows of the fit.
+    training_scores_ : ndarray of shape (n_samples,)
+        Their scores; no row is its own neighbour there.
+    offset_ : float
+        The threshold: rows with lower scores are outliers.
+    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
+        How the fit went; number and names of the columns.
+
+    Notes
+    -----
+    The search for neighbours is exact, up to n^2 d operations in many columns. Rows must be in memory and are kept.
+
+    References
+    ----------
+    S. Ramaswamy, R. Rastogi and K. Shim, Efficient algorithms for mining outliers from large data sets, 2000.
+
+    Examples
+    --------
+    >>> from mercer.outliers import KNeighborsOutlier
+    >>> model = KNeighborsOutlier(n_neighbors=1, contamination=0.25).fit([[0.0], [1.0], [3.0], [9.0]])
+    >>> model.training_scores_.tolist(), model.predict([[2.5], [20.0]]).tolist()
+    ([-1.0, -1.0, -2.0, -6.0], [1, -1])
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        **NEIGHBOUR_PARAMETERS,
+        "method": Choice("largest", "mean"),
+        "contamination": SHARE,
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}
+    rows_: Any
+
+    def __init__(
+        self,
+        n_neighbors: int = 20,
+        *,
+        method: str = "largest",
+        contamination: float = 0.1,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: Any = "minkowski",
+        p: float = 2,
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.method = method
+        self.contamination = contamination
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def _check_rows(self, X: Array) -> None:
+        if len(X) < 2:
+            message = "KNeighborsOutlier: neighbours need at least 2 rows, n_samples = 1; give more rows."
+            raise DataError(message)
+
+    def _learn(self, X: Array, weight: Array) -> tuple[dict[str, Any], Array]:
+        k = min(self.n_neighbors, len(X) - 1)
+        distances, _ = self._search().find(X, X, k, leave_out_self=True)
+        return {"rows_": X}, self._score(distances, X.dtype)
+
+    def score_samples(self, X: Any) -> Array:
+        """Return minus the distance of each row to its neighbours among the rows of the fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; a row of the fit is its own neighbour here.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        rows = check_new_rows(self, X)
+        distances, _ = self._search().find(rows, self.rows_, min(self.n_neighbors, len(self.rows_) - 1))
+        return self._score(distances, rows.dtype)
+
+    def _score(self, distances: Array, dtype: Any) -> Array:
+        values = distances[:, -1] if self.method == "largest" else np.mean(distances, axis=1)
+        return -values.astype(dtype, copy=False)
+
+    def _search(self) -> NeighbourSearch:
+        return NeighbourSearch.of(self, self._threads())

@@ -1,0 +1,164 @@
+"""Outliers as rows that few components cannot reproduce."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer._base import check_new_rows, fitting
+from mercer._base.parameter import Boolean, HasFit, Nothing, Rule
+from mercer._types import Array
+from mercer.decomposition import PCA
+from mercer.errors import ParameterError
+from mercer.outliers._detector import SHARE, OutlierDetector, fit_part
+
+__all__ = ["ReconstructionOutlier"]
+
+# The share of the variance that the default components keep.
+_KEPT_VARIANCE = 0.9
+
+
+class ReconstructionOutlier(OutlierDetector):
+    """Detector of rows that differ from what a transformation and its inverse make of them.
+
+    The score of a row x is minus the squared distance between x and ``inverse_transform(transform(x))``. With principal
+    components that is the squared distance to the plane in which usual rows lie.
+
+    Parameters
+    ----------
+    transformer : an object with a method fit or None, default=None
+        Has ``transform`` to fewer dimensions and ``inverse_transform``: PCA, or any other. None means
+        ``PCA(n_components=0.9)``, which keeps 90 % of the variance.
+    standardize : a boolean, default=True
+        Whether columns are centred and divided by their standard deviation first, so that units do not matter.
+    contamination : a number in (0, 0.5], default=0.1
+        The share of outliers among the rows of the fit, which sets the threshold ``offset_``.
+
+    Attributes
+    ----------
+    transformer_ : object
+        The fitted transformer.
+    mean_, scale_ : ndarray of shape (n_features,)
+        Subtracted from the columns, and what these are divided by; zeros and ones without `standardize`.
+    training_scores_ : ndarray of shape (n_samples,)
+        Scores of the rows of the fit.
+    offset_ : float
+        The threshold: rows with lower scores are outliers.
+    history_, converged_, n_iter_, certificate_, n_features_in_, feature_names_in_
+        How the fit went; number and names of the columns.
+
+    Notes
+    -----
+    A row far out within the plane of the components is not found: :class:`MahalanobisOutlier` sees both directions.
+    Cost and memory are those of the transformer. Rows must be in memory.
+
+    References
+    ----------
+    J. E. Jackson and G. S. Mudholkar, Control procedures for residuals associated with principal component analysis,
+    1979.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.decomposition import PCA
+    >>> from mercer.outliers import ReconstructionOutlier
+    >>> t = np.linspace(-1.0, 1.0, 21)
+    >>> model = ReconstructionOutlier(PCA(n_components=1), standardize=False).fit(np.column_stack([t, t]))
+    >>> model.score_samples([[5.0, 5.0], [1.0, -1.0]]).round(6).tolist()  # on the line, and off it
+    [-0.0, -2.0]
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "transformer": HasFit() | Nothing(),
+        "standardize": Boolean(),
+        "contamination": SHARE,
+    }
+    transformer_: Any
+    mean_: Any
+    scale_: Any
+
+    def __init__(self, transformer: Any = None, *, standardize: bool = True, contamination: float = 0.1) -> None:
+        self.transformer = transformer
+        self.standardize = standardize
+        self.contamination = contamination
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the transformer, and set the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights, where the transformer takes them.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, sample_weight)
+        return self
+
+    def _learn(self, X: Array, weight: Array) -> tuple[dict[str, Any], Array]:
+        transformer = PCA(n_components=_KEPT_VARIANCE) if self.transformer is None else clone(self.transformer)
+        for method in ("transform", "inverse_transform"):
+            if not hasattr(transformer, method):
+                message = (
+                    f"ReconstructionOutlier: transformer must have transform and inverse_transform; "
+                    f"{type(transformer).__name__} has no {method}. Use PCA."
+                )
+                raise ParameterError(message)
+        mean, scale = _describe_columns(X, weight, self.standardize)
+        rows = ((X - mean) / scale).astype(X.dtype, copy=False)
+        fitted = fit_part(type(self).__name__, transformer, rows, weight)
+        scores = -_find_residuals(fitted, rows).sum(axis=1)
+        return {"transformer_": fitted, "mean_": mean, "scale_": scale}, scores
+
+    def score_samples(self, X: Any) -> Array:
+        """Return minus the squared distance between each row and its reconstruction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return -self.contributions(X).sum(axis=1)
+
+    def contributions(self, X: Any) -> Array:
+        """Return the squared difference of each column of each row from its reconstruction.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        rows = check_new_rows(self, X)
+        return _find_residuals(self.transformer_, ((rows - self.mean_) / self.scale_).astype(rows.dtype, copy=False))
+
+
+def _describe_columns(X: Array, weight: Array, standardize: bool) -> tuple[Array, Array]:
+    """Return the means and standard deviations of columns; a constant column is divided by one."""
+    if not standardize:
+        return np.zeros(X.shape[1], X.dtype), np.ones(X.shape[1], X.dtype)
+    mean = np.average(X.astype(np.float64), axis=0, weights=weight)
+    scale = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
+    # A constant column has a scale of rounding errors only.
+    scale[scale <= 1e-12 * np.maximum(np.abs(mean), 1e-300)] = 1.0
+    return mean.astype(X.dtype), scale.astype(X.dtype)
+
+
+def _find_residuals(transformer: Any, rows: Array) -> Array:
+    """Return the squared differences between rows and their reconstructions."""
+    back = np.asarray(transformer.inverse_transform(transformer.transform(rows)))
+    return (rows - back) ** 2

@@ -1,0 +1,381 @@
+"""Random projections: axes drawn from a Gaussian, or sparse axes with entries -1, 0 and 1."""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.exceptions import DataDimensionalityWarning
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from mercer._base import Estimator, fitting, open_new_rows, seed_sequence
+from mercer._base.linear_map import LinearMap
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._plain import plain
+from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._source import Block, Source
+from mercer._source.memory import require_memory
+from mercer._source.namespace import namespace_of, to_numpy
+from mercer._source.placement import Placement
+from mercer._types import Array
+from mercer.errors import DataError
+from mercer.random_projection._bounds import johnson_lindenstrauss_min_dim
+
+__all__ = ["GaussianRandomProjection", "SparseRandomProjection"]
+
+_CERTIFICATE = Certificate.none(
+    "The axes are drawn, not optimised; johnson_lindenstrauss_eps bounds the change of distances with good "
+    "probability, and measure_distortion measures it."
+)
+
+
+@plain
+@dataclass(frozen=True, eq=False)
+class AxesState:
+    """Random axes, their pseudo-inverse where it was asked for, and the share of entries that are not zero."""
+
+    components: Any
+    inverse: Any
+    density: float
+
+
+class RandomProjection(LinearMap, Estimator):
+    """What the two random projections share: the number of axes, the draw, and the way back."""
+
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
+    _objective_moves: ClassVar[str | None] = None
+    n_components: Any
+    eps: float
+    compute_inverse_components: bool
+    random_state: Any
+    n_components_: int
+    inverse_components_: Any
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> "RandomProjection":
+        """Draw the axes; of the rows only their number and that of the columns matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or rows in any other place
+            Rows.
+        y : None
+            Ignored; there for pipelines.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        source = self._open(X, accept_sparse="csr")
+        count = self._count(source)
+        require_memory(type(self).__name__, self._bytes(count, source.n_features), "the random axes", "raise eps")
+        outcome = self._drive(lambda start: self._solver(count, source), source, max_steps=1)
+        self._conclude(outcome)
+        return self
+
+    def _count(self, source: Source) -> int:
+        """Return the number of axes; ``"auto"`` is what the lemma asks for."""
+        if self.n_components != "auto":
+            if self.n_components > source.n_features:
+                message = (
+                    f"{type(self).__name__}: The number of components is higher than the number of features: "
+                    f"n_features < n_components ({source.n_features} < {self.n_components}). The rows become longer; "
+                    f"lower n_components."
+                )
+                warnings.warn(message, DataDimensionalityWarning, stacklevel=5)
+            return int(self.n_components)
+        count = int(johnson_lindenstrauss_min_dim(source.n_rows, eps=self.eps))
+        if not 0 < count <= source.n_features:
+            rule = "is invalid" if count <= 0 else "is larger than the original space with"
+            message = (
+                f"{type(self).__name__}: eps={self.eps:f} and n_samples={source.n_rows} lead to a target dimension of "
+                f"{count} which {rule} n_features={source.n_features}. Raise eps, or give n_components."
+            )
+            raise DataError(message)
+        return count
+
+    def _solver(self, count: int, source: Source) -> Solver:
+        yield from ()
+        # A child of the seed: the stream of the seed itself may have made the user's rows.
+        random = np.random.default_rng(seed_sequence(self.random_state).spawn(1)[0])
+        components, density = self._draw(random, count, source.n_features)
+        components = components.astype(source.host_dtype)
+        inverse = _pseudo_inverse(components) if self.compute_inverse_components else None
+        state = AxesState(components, inverse, density)
+        yield Step(0.0, state, _CERTIFICATE)
+        return Solution(state, True, _CERTIFICATE)
+
+    def _bytes(self, count: int, n_features: int) -> float:
+        """Return the memory of the axes in bytes."""
+        raise NotImplementedError  # each projection defines its own
+
+    def _draw(self, random: np.random.Generator, count: int, n_features: int) -> tuple[Any, float]:
+        """Return `count` axes and the share of their entries that are not zero."""
+        raise NotImplementedError  # each projection defines its own
+
+    def _fitted(self, state: AxesState) -> dict[str, Any]:
+        attributes = {"components_": state.components, "n_components_": state.components.shape[0]}
+        return attributes if state.inverse is None else attributes | {"inverse_components_": state.inverse}
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return the shortest rows whose projection is `X`, by the pseudo-inverse of the axes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_components)
+            Projected rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            Rows; ``transform`` of them gives `X` again.
+        """
+        check_is_fitted(self)
+        if issparse(X):
+            X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]).toarray()
+        return super().inverse_transform(X)
+
+    def _restore(self, scores: Array) -> Array:
+        inverse = self.inverse_components_ if self.compute_inverse_components else _pseudo_inverse(self.components_)
+        return namespace_of(scores).matmul(scores, inverse.T)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _pseudo_inverse(components: Any) -> Any:
+    """Return the pseudo-inverse of the axes, (n_features, n_components), where the axes are."""
+    if issparse(components):
+        components = components.toarray()
+    return Placement.of(components).put(np.linalg.pinv(to_numpy(components)))
+
+
+class GaussianRandomProjection(RandomProjection):
+    r"""Project rows on axes drawn from a Gaussian: distances are kept, whatever the rows are.
+
+    Entries of ``components_`` are independent, :math:`N(0, 1/k)` for k axes, so that the expected squared length of a
+    projected vector is its own, and the relative error of n rows' squared distances is about
+    :math:`\sqrt{8 \ln n / k}`.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf) or one of 'auto', default='auto'
+        How many axes; ``"auto"`` takes the number of :func:`johnson_lindenstrauss_min_dim`.
+    eps : a number in (0, inf), default=0.1
+        Largest relative error of squared distances that ``"auto"`` promises; below 1 there.
+    compute_inverse_components : a boolean, default=False
+        Whether ``fit`` computes the pseudo-inverse that ``inverse_transform`` needs, which else each call does.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Of the axes.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads of ``transform``; never changes a result.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        Axes.
+    n_components_ : int
+    inverse_components_ : ndarray of shape (n_features, n_components_)
+        Pseudo-inverse of the axes, if it was asked for.
+    history_, converged_, n_iter_, certificate_
+        As every estimator has them; nothing is optimised.
+
+    Notes
+    -----
+    O(k d) for the draw and O(n d k) for ``transform``. The fit reads no values: rows may be anywhere.
+
+    References
+    ----------
+    Johnson and Lindenstrauss (1984), Extensions of Lipschitz mappings into a Hilbert space. Dasgupta and Gupta (1999),
+    An elementary proof of the Johnson-Lindenstrauss lemma.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.random_projection import GaussianRandomProjection
+    >>> X = np.random.default_rng(0).uniform(size=(25, 3000))
+    >>> GaussianRandomProjection(random_state=0).fit_transform(X).shape
+    (25, 2759)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1) | Choice("auto"),
+        "eps": Real(0, closed="neither"),
+        "compute_inverse_components": Boolean(),
+        "random_state": Seed(),
+        "n_jobs": Integer() | Nothing(),
+    }
+
+    def __init__(
+        self,
+        n_components: Any = "auto",
+        *,
+        eps: float = 0.1,
+        compute_inverse_components: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.eps = eps
+        self.compute_inverse_components = compute_inverse_components
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _bytes(self, count: int, n_features: int) -> float:
+        return 16.0 * count * n_features
+
+    def _draw(self, random: np.random.Generator, count: int, n_features: int) -> tuple[Any, float]:
+        return random.standard_normal((count, n_features)) / math.sqrt(count), 1.0
+
+
+class SparseRandomProjection(RandomProjection):
+    r"""Project rows on sparse random axes: distances are kept as by Gaussian axes, in a fraction of the work.
+
+    With density p an entry of ``components_`` is :math:`\pm 1 / \sqrt{p k}`, each with probability p / 2, and 0
+    otherwise; its variance is 1/k, as for Gaussian axes.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf) or one of 'auto', default='auto'
+        How many axes; ``"auto"`` takes the number of :func:`johnson_lindenstrauss_min_dim`.
+    density : a number in (0, 1] or one of 'auto', default='auto'
+        Share of entries that are not zero; ``"auto"`` is 1 / sqrt(n_features), 1/3 is Achlioptas' choice.
+    eps : a number in (0, inf), default=0.1
+        Largest relative error of squared distances that ``"auto"`` promises; below 1 there.
+    dense_output : a boolean, default=False
+        Whether sparse rows give dense results.
+    compute_inverse_components : a boolean, default=False
+        Whether ``fit`` computes the pseudo-inverse that ``inverse_transform`` needs, which else each call does.
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
+        Of the axes.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads of ``transform``; never changes a result.
+
+    Attributes
+    ----------
+    components_ : sparse array of shape (n_components_, n_features)
+        Axes, by rows (CSR); dense where the density is 1.
+    n_components_ : int
+    density_ : float
+        The density that was used.
+    inverse_components_ : ndarray of shape (n_features, n_components_)
+        Pseudo-inverse of the axes, if it was asked for.
+    history_, converged_, n_iter_, certificate_
+        As every estimator has them; nothing is optimised.
+
+    Notes
+    -----
+    O(p k d) for the draw and O(p n d k) for ``transform``. Rows whose mass is in a few entries need a larger density.
+
+    References
+    ----------
+    Achlioptas (2003), Database-friendly random projections. Li, Hastie and Church (2006), Very sparse random
+    projections.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.random_projection import SparseRandomProjection
+    >>> X = np.random.default_rng(0).uniform(size=(25, 3000))
+    >>> model = SparseRandomProjection(random_state=0).fit(X)
+    >>> model.transform(X).shape, round(model.density_, 3)
+    ((25, 2759), 0.018)
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1) | Choice("auto"),
+        "density": Real(0, 1, "right") | Choice("auto"),
+        "eps": Real(0, closed="neither"),
+        "dense_output": Boolean(),
+        "compute_inverse_components": Boolean(),
+        "random_state": Seed(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    # Sparse axes are SciPy's, which are in host memory.
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+
+    def __init__(
+        self,
+        n_components: Any = "auto",
+        *,
+        density: Any = "auto",
+        eps: float = 0.1,
+        dense_output: bool = False,
+        compute_inverse_components: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.density = density
+        self.eps = eps
+        self.dense_output = dense_output
+        self.compute_inverse_components = compute_inverse_components
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def transform(self, X: Any) -> Any:
+        """Project rows on the axes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        {ndarray, sparse array} of shape (n_samples, n_components)
+            Projected rows: sparse if `X` is a sparse matrix in memory and ``dense_output`` is False.
+        """
+        if not issparse(X):
+            return super().transform(X)
+        source = open_new_rows(self, X, accept_sparse="csr")
+        projected = source.whole() @ self.components_.T
+        return projected.toarray() if issparse(projected) and self.dense_output else projected
+
+    def _scores(self, block: Block) -> Array:
+        # The operator, and not the block's product: the axes are SciPy's.
+        projected = block.X @ self.components_.T
+        return projected.toarray() if issparse(projected) else np.ascontiguousarray(projected)
+
+    def _bytes(self, count: int, n_features: int) -> float:
+        # A value, its column, and a draw of its place: 8 bytes each.
+        return 24.0 * self._share(n_features) * count * n_features
+
+    def _share(self, n_features: int) -> float:
+        return 1.0 / math.sqrt(n_features) if self.density == "auto" else float(self.density)
+
+    def _draw(self, random: np.random.Generator, count: int, n_features: int) -> tuple[Any, float]:
+        density = self._share(n_features)
+        size = math.sqrt(1.0 / density / count)
+        if density == 1.0:
+            return size * random.choice([-1.0, 1.0], (count, n_features)), 1.0
+        places = _draw_places(random, count * n_features, density)
+        values = size * random.choice([-1.0, 1.0], len(places))
+        rows, columns = np.divmod(places, n_features)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))])
+        return csr_array((values, columns, starts), shape=(count, n_features)), density
+
+    def _fitted(self, state: AxesState) -> dict[str, Any]:
+        return super()._fitted(state) | {"density_": state.density}
+
+
+def _draw_places(random: np.random.Generator, count: int, density: float) -> np.ndarray:
+    """Return the places, rising, of the successes among `count` independent trials of probability `density`.
+
+    The distance from one success to the next is geometric, so that only successes are drawn.
+    """
+    places = np.empty(0, dtype=np.int64)
+    last = -1
+    while last < count:
+        # A tenth more than are expected, so that mostly one draw is enough.
+        expected = int((count - last) * density * 1.1) + 16
+        more = last + np.cumsum(random.geometric(density, expected))
+        places, last = np.concatenate([places, more]), int(more[-1])
+    return places[places < count]

@@ -1,0 +1,134 @@
+"""Forged model files with right checksums: what native code would follow out of its arrays is refused when loaded."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer._base.model_file.container import write_container
+from mercer.cluster import HDBSCAN, KMeans
+from mercer.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from mercer.errors import ModelFileError
+from mercer.hmm import SemiMarkovHMM
+from mercer.linear_model import LogisticRegression
+from mercer.mixture import GaussianMixture
+from mercer.naive_bayes import GaussianNB
+from mercer.neighbors import KernelDensity
+from mercer.preprocessing import SplineBasis
+from mercer.svm import SVC
+from mercer.tree import DecisionTreeClassifier
+from tools.fuzzing.forgery import Original, forge
+from tools.fuzzing.outcome import try_file
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4))
+Y = np.where(X[:, 0] + 0.5 * RNG.normal(size=60) > 0, "yes", "no")
+
+
+def forge_array(model, attribute, change, path):
+    """Write the file of a model in which one array, found by its attribute or field, is changed."""
+    original = Original(model)
+    header, arrays = copy.deepcopy(original.header), list(original.arrays)
+    index = _find_index(header["model"], attribute)
+    arrays[index] = np.ascontiguousarray(change(arrays[index].copy()))
+    write_container(path, header, arrays)
+
+
+def _find_index(node, name):
+    """Return the number of the first array that the header stores under `name`."""
+    if isinstance(node, list):
+        return next((index for item in node if (index := _find_index(item, name)) is not None), None)
+    if not isinstance(node, dict):
+        return None
+    value = node.get(name)
+    if isinstance(value, dict) and value.get("type") == "array":
+        return value["index"]
+    return next((index for item in node.values() if (index := _find_index(item, name)) is not None), None)
+
+
+def put(place, value):
+    """Return a function that sets one entry of an array."""
+
+    def change(array):
+        array.reshape(-1)[place] = value
+        return array
+
+    return change
+
+
+def shorten(array):
+    return array[:-1]
+
+
+TREE = DecisionTreeClassifier(random_state=0).fit(X, Y)
+BOOSTED = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5).fit(X, Y)
+FORGERIES = [
+    (TREE, "children_right", put(0, 0)),
+    (TREE, "children_right", put(0, 10**6)),
+    (TREE, "children_right", shorten),
+    (TREE, "children_left", put(0, 2)),
+    (TREE, "feature", put(0, 4)),
+    (TREE, "feature", shorten),
+    (TREE, "missing_go_to_left", put(0, 3)),
+    (TREE, "threshold", lambda array: array.astype(np.int64)),
+    (TREE, "value", lambda array: array[:, :, :1]),
+    (RandomForestClassifier(3, random_state=0).fit(X, Y), "children_right", put(0, 1)),
+    (GradientBoostingRegressor(n_estimators=3).fit(X, X[:, 1]), "feature", put(0, 100)),
+    (BOOSTED, "roots", put(-1, 10**6)),
+    (BOOSTED, "outputs", put(0, 5)),
+    (BOOSTED, "depths", put(0, 2**31 - 1)),
+    (BOOSTED, "words", put(0, (10**6 << 32))),
+    (BOOSTED, "words", put(0, (1 << 32) | (50 << 8))),
+    (BOOSTED, "edges", lambda array: array[:, :-1]),
+    (AdaBoostClassifier(n_estimators=5).fit(X, Y), "features", put(0, 4)),
+    (AdaBoostClassifier(n_estimators=5).fit(X, Y), "votes", shorten),
+    (KernelDensity().fit(X), "bounds", put(0, -(2**31))),
+    (KernelDensity().fit(X), "bounds", lambda array: np.concatenate([array, array[-1:]])),
+    (KernelDensity().fit(X), "data", shorten),
+    (HDBSCAN(min_cluster_size=5).fit(X), "single_linkage_tree_", put(5, np.nan)),
+    (HDBSCAN(min_cluster_size=5).fit(X), "single_linkage_tree_", put(0, 1e9)),
+    (KMeans(3, random_state=0).fit(X), "cluster_centers_", lambda array: array[:, :-1]),
+    (GaussianMixture(2, random_state=0).fit(X), "precisions_cholesky_", lambda array: array[:, :, :-1]),
+    (GaussianNB().fit(X, Y), "theta_", shorten),
+    (SVC().fit(X, Y), "support_vectors_", shorten),
+    (LogisticRegression().fit(X, Y), "coef_", lambda array: array[:, :-1]),
+    (SemiMarkovHMM(2, max_duration=4, random_state=0).fit(X), "startprob_", lambda array: array[:0]),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "attribute", "change"), FORGERIES, ids=[f"{type(one[0]).__name__}-{one[1]}" for one in FORGERIES]
+)
+def test_arrays_that_do_not_fit_together_are_refused_by_name(model, attribute, change, tmp_path):
+    path = tmp_path / "model.mercer"
+    mercer.save(model, path)
+    mercer.load(path)
+    forge_array(model, attribute, change, path)
+    with pytest.raises(ModelFileError, match=r"load: .*must"):
+        mercer.load(path)
+
+
+def test_parameters_out_of_their_range_are_refused(tmp_path):
+    path = tmp_path / "model.mercer"
+    model = SplineBasis().fit(X)
+    model.degree = 2**40
+    mercer.save(model, path)
+    with pytest.raises(ModelFileError, match=r"SplineBasis.degree must be .*; the file has 1099511627776"):
+        mercer.load(path)
+
+
+@pytest.mark.parametrize("model", [TREE, BOOSTED, KMeans(3, random_state=0).fit(X)], ids=lambda one: type(one).__name__)
+def test_forged_files_are_refused_or_answered_and_never_crash(model, tmp_path):
+    original, path = Original(model), tmp_path / "model.mercer"
+    outcomes = set()
+    for seed in range(60):
+        forge(original, seed, path)
+        outcomes.add(try_file(path, X[:5]).partition(":")[0])
+    assert "refused" in outcomes
+    assert outcomes <= {"refused", "answered", "sentence", "raw"}

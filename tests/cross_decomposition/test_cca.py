@@ -1,0 +1,193 @@
+"""Canonical correlations: closed forms, invariance, regularisation, tests against chance."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.cross_decomposition
+from scipy.linalg import LinAlgWarning, eigh
+from scipy.stats import kstest
+
+from mercer.cross_decomposition import CCA, KernelCCA
+from mercer.linear_model import LinearRegression
+
+
+def pair(n=200, p=5, q=3, seed=0):
+    random = np.random.default_rng(seed)
+    hidden = random.normal(size=(n, 2))
+    X = hidden @ random.normal(size=(2, p)) + random.normal(size=(n, p))
+    return X, hidden @ random.normal(size=(2, q)) + random.normal(size=(n, q))
+
+
+@pytest.mark.catalogue("PM-18")
+def test_correlations_are_the_singular_values_of_the_whitened_covariance():
+    X, Y = pair()
+    C = np.cov(np.hstack([X, Y]), rowvar=False)
+    (a, A), (b, B) = eigh(C[:5, :5]), eigh(C[5:, 5:])
+    M = (A / np.sqrt(a)) @ A.T @ C[:5, 5:] @ (B / np.sqrt(b)) @ B.T
+    model = CCA(3).fit(X, Y)
+    np.testing.assert_allclose(model.correlations_, np.linalg.svd(M, compute_uv=False), atol=1e-12)
+    assert np.all(np.diff(model.correlations_) <= 0)
+    assert model.correlations_.max() <= 1
+    assert model.certificate_.satisfied
+
+
+@pytest.mark.catalogue("PM-18")
+def test_variates_are_uncorrelated_across_pairs_and_correlate_as_stated_within():
+    X, Y = pair()
+    model = CCA(3).fit(X, Y)
+    scores = np.hstack(model.transform(X, Y))
+    R = np.corrcoef(scores, rowvar=False)
+    expected = np.eye(6) + np.diag(model.correlations_, 3) + np.diag(model.correlations_, -3)
+    np.testing.assert_allclose(R, expected, atol=1e-10)
+    np.testing.assert_allclose(model.measure_correlations(X, Y), model.correlations_, atol=1e-12)
+
+
+@pytest.mark.catalogue("PM-18")
+def test_invertible_maps_of_either_table_change_no_correlation():
+    X, Y = pair()
+    random = np.random.default_rng(1)
+    A, B = random.normal(size=(5, 5)), random.normal(size=(3, 3))
+    expected = CCA(3).fit(X, Y).correlations_
+    np.testing.assert_allclose(CCA(3).fit(X @ A + 7, Y @ B - 2).correlations_, expected, atol=1e-10)
+
+
+@pytest.mark.catalogue("PM-18")
+def test_a_table_correlates_with_itself_perfectly_and_a_single_target_gives_the_multiple_r():
+    X, Y = pair()
+    np.testing.assert_allclose(CCA(5).fit(X, X).correlations_, 1.0, atol=1e-12)
+    single = CCA(1).fit(X, Y[:, 0])
+    least_squares = LinearRegression().fit(X, Y[:, 0])
+    assert single.correlations_[0] ** 2 == pytest.approx(least_squares.score(X, Y[:, 0]), abs=1e-12)
+    np.testing.assert_allclose(single.predict(X), least_squares.predict(X), atol=1e-10)
+
+
+def test_with_all_pairs_the_predictions_are_those_of_least_squares():
+    X, Y = pair()
+    np.testing.assert_allclose(CCA(3).fit(X, Y).predict(X), LinearRegression().fit(X, Y).predict(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("algorithm", ["svd", "nipals"])
+@pytest.mark.parametrize("scale", [True, False])
+def test_every_attribute_is_that_of_scikit_learns_deflation(algorithm, scale):
+    X, Y = pair()
+    tight = {"tol": 1e-22, "max_iter": 20000} if algorithm == "svd" else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = sklearn.cross_decomposition.CCA(2, scale=scale, **tight).fit(X, Y)
+    ours = CCA(2, scale=scale, algorithm=algorithm).fit(X, Y)
+    for name in ("x_weights_", "y_weights_", "x_loadings_", "y_loadings_", "x_rotations_", "y_rotations_"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), atol=1e-8, err_msg=name)
+    np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=1e-8)
+    np.testing.assert_allclose(ours.inverse_transform(ours.x_scores_), theirs.inverse_transform(theirs.transform(X)))
+    if algorithm == "nipals":
+        assert ours.n_iter_ == theirs.n_iter_
+
+
+def test_weights_are_repetitions():
+    X, Y = pair(60)
+    weight = np.random.default_rng(2).integers(0, 4, 60)
+    weighted = CCA(2).fit(X, Y, sample_weight=weight)
+    repeated = CCA(2).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-10)
+    np.testing.assert_allclose(weighted.correlations_, repeated.correlations_, atol=1e-12)
+
+
+def test_fewer_rows_than_columns_are_warned_of_and_shrinkage_is_the_cure():
+    X, Y = pair(520, 30, 2)
+    with pytest.warns(LinAlgWarning, match="20 rows of 30 and 2 columns correlate perfectly.*shrinkage='auto'"):
+        bare = CCA(1).fit(X[:20], Y[:20])
+    assert bare.correlations_[0] == pytest.approx(1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = CCA(1, shrinkage="auto").fit(X[:20], Y[:20])
+    assert model.certificate_.satisfied
+    assert 0 < model.shrinkage_[0] <= 1
+    fresh = X[20:], Y[20:]
+    assert model.measure_correlations(*fresh)[0] > bare.measure_correlations(*fresh)[0] + 0.05
+
+
+def test_rows_and_moments_give_one_answer():
+    """With n < d the rows are decomposed; repeated often enough, their moments are."""
+    X, Y = pair(12, 15, 3)
+    wide = CCA(2, shrinkage=0.3).fit(X, Y)
+    tall = CCA(2, shrinkage=0.3, scale=False).fit(
+        np.tile(X / wide.x_scale_, (3, 1)), np.tile(Y / wide.y_scale_, (3, 1))
+    )
+    np.testing.assert_allclose(tall.correlations_, wide.correlations_, atol=1e-10)
+    np.testing.assert_allclose(tall.x_rotations_, wide.x_rotations_, atol=1e-8)
+
+
+def test_shrinkage_is_the_ridge_of_the_generalised_eigenproblem():
+    X, Y = pair()
+    model = CCA(1, shrinkage=(0.2, 0.4), scale=False).fit(X, Y)
+    C = np.cov(np.hstack([X, Y]), rowvar=False)
+    Sx = 0.8 * C[:5, :5] + 0.2 * np.trace(C[:5, :5]) / 5 * np.eye(5)
+    Sy = 0.6 * C[5:, 5:] + 0.4 * np.trace(C[5:, 5:]) / 3 * np.eye(3)
+    squares = eigh(C[:5, 5:] @ np.linalg.solve(Sy, C[5:, :5]), Sx, eigvals_only=True)
+    np.testing.assert_allclose(model.singular_values_, np.sqrt(squares[:1:-1]), atol=1e-12)
+    np.testing.assert_allclose(model.correlations_, model.measure_correlations(X, Y), atol=1e-12)
+
+
+def test_p_values_find_one_true_pair_and_are_uniform_without_any():
+    random = np.random.default_rng(3)
+    hidden = random.normal(size=(150, 1))
+    X = np.hstack([hidden + random.normal(size=(150, 1)), random.normal(size=(150, 2))])
+    Y = np.hstack([hidden + random.normal(size=(150, 1)), random.normal(size=(150, 1))])
+    model = CCA(2).fit(X, Y)
+    for result in (model.permutation_test(X, Y, n_permutations=199, random_state=0), model.wilks_test()):
+        assert result.p_values[0] <= 0.005
+        assert result.p_values[1] > 0.05
+    values, exact = [], []
+    for _ in range(60):
+        X, Y = random.normal(size=(40, 3)), random.normal(size=(40, 2))
+        model = CCA(1).fit(X, Y)
+        values.append(model.permutation_test(X, Y, n_permutations=39, random_state=random).p_values[0])
+        exact.append(model.wilks_test().p_values[0])
+    assert kstest(exact, "uniform").pvalue > 0.001
+    # P-values of 39 shuffles are multiples of 1 / 40: spread over the width of one step they are uniform.
+    spread = np.array(values) - random.uniform(0, 1 / 40, 60)
+    assert kstest(spread, "uniform").pvalue > 0.001
+
+
+def test_columns_without_variance_play_no_part():
+    X, Y = pair()
+    model = CCA(2).fit(np.column_stack([X, np.full(len(X), 0.1)]), Y)
+    np.testing.assert_allclose(model.correlations_, CCA(2).fit(X, Y).correlations_, atol=1e-12)
+    np.testing.assert_array_equal(model.x_rotations_[-1], 0.0)
+
+
+def test_errors_name_the_rule_and_the_cure():
+    X, Y = pair()
+    with pytest.raises(ValueError, match=r"`n_components` upper bound is 3. Got 4 instead"):
+        CCA(4).fit(X, Y)
+    with pytest.raises(ValueError, match="at least 2 rows to vary; got n_samples = 1"):
+        CCA(1).fit(X[:1], Y[:1])
+    with pytest.raises(ValueError, match="y has 2 columns, but the model was fitted to 3"):
+        CCA(2).fit(X, Y).transform(X, Y[:, :2])
+    with pytest.raises(ValueError, match="wilks_test needs plain correlations"):
+        CCA(1, shrinkage=0.1).fit(X, Y).wilks_test()
+
+
+def test_kernel_cca_with_linear_kernels_is_cca_with_a_ridge():
+    X, Y = pair(80)
+    model = KernelCCA(2, kernel="linear", alpha=0.5).fit(X, Y)
+    C = np.cov(np.hstack([X, Y]), rowvar=False, ddof=0)
+    Sx, Sy = C[:5, :5] + 0.5 * np.eye(5), C[5:, 5:] + 0.5 * np.eye(3)
+    squares = eigh(C[:5, 5:] @ np.linalg.solve(Sy, C[5:, :5]), Sx, eigvals_only=True)[::-1]
+    np.testing.assert_allclose(model.correlations_, np.sqrt(squares[:2]), atol=1e-10)
+    assert model.certificate_.satisfied
+    t, u = model.transform(X, Y)
+    np.testing.assert_allclose(t.mean(axis=0), 0.0, atol=1e-10)
+    np.testing.assert_allclose(np.mean(t * u, axis=0), model.correlations_, atol=1e-10)
+
+
+def test_kernel_cca_finds_a_relation_that_no_line_shows():
+    random = np.random.default_rng(0)
+    X = random.uniform(-1, 1, size=(200, 2))
+    Y = np.column_stack([(X**2).sum(axis=1), random.normal(size=200)])
+    assert CCA(1).fit(X[:100], Y[:100]).measure_correlations(X[100:], Y[100:])[0] < 0.3
+    model = KernelCCA(1, gamma=1.0, alpha=0.01).fit(X[:100], Y[:100])
+    assert model.score(X[100:], Y[100:]) > 0.9
+    with pytest.raises(ValueError, match="y_kernel must be given"):
+        KernelCCA(kernel="precomputed").fit(np.eye(4), np.eye(4))

@@ -1,0 +1,143 @@
+"""Nonnegative factorisation: stationary points, the parts that made the data, sparse rows as dense ones."""
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse
+import sklearn.decomposition
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.decomposition import NMF, MiniBatchNMF, non_negative_factorization
+from mercer.decomposition._nonnegative.divergence import measure_divergence
+from mercer.errors import DataError, ParameterError
+
+DRAW = np.random.default_rng(0)
+PARTS = np.kron(np.eye(3), np.ones((1, 4))) * DRAW.uniform(0.5, 1.0, (3, 12))
+X = DRAW.gamma(0.5, size=(80, 3)) @ PARTS + 0.05 * DRAW.uniform(size=(80, 12))
+
+
+def test_disjoint_parts_are_found():
+    model = NMF(3, tol=1e-8, max_iter=2000).fit(DRAW.gamma(0.5, size=(80, 3)) @ PARTS)
+    found = model.components_ / np.linalg.norm(model.components_, axis=1, keepdims=True)
+    true = PARTS / np.linalg.norm(PARTS, axis=1, keepdims=True)
+    similarity = found @ true.T
+    assert similarity.max(axis=0).min() > 1 - 1e-6
+    assert sorted(similarity.argmax(axis=0)) == [0, 1, 2]
+    assert model.reconstruction_err_ < 1e-4
+
+
+def test_the_answer_is_a_stationary_point_of_the_penalised_error():
+    model = NMF(4, tol=1e-9, max_iter=20_000, alpha_W=1e-3, alpha_H=2e-3, l1_ratio=0.3, random_state=0)
+    W = model.fit_transform(X)
+    H = model.components_
+
+    def objective(values):
+        w, h = values[: W.size].reshape(W.shape), values[W.size :].reshape(H.shape)
+        on_w = 12e-3 * (0.3 * w.sum() + 0.35 * (w**2).sum())
+        return ((X - w @ h) ** 2).sum() / 2 + on_w + 80 * 2e-3 * (0.3 * h.sum() + 0.35 * (h**2).sum())
+
+    values = np.concatenate([W.ravel(), H.ravel()])
+    slope = scipy.optimize.approx_fprime(values, objective, 1e-7)
+    assert np.abs(slope[values > 1e-6]).max() < 1e-4
+    assert slope[values == 0].min() > -1e-4
+    assert model.history_["objective"][-1] == pytest.approx(objective(values), rel=1e-9)
+    assert model.converged_
+
+
+def test_it_is_no_worse_than_scikit_learn_from_the_same_start():
+    W, H = DRAW.uniform(size=(80, 3)), DRAW.uniform(size=(3, 12))
+    mine = NMF(3, init="custom", tol=1e-6, max_iter=3000).fit(X, W=W, H=H)
+    theirs = sklearn.decomposition.NMF(3, init="custom", tol=1e-6, max_iter=3000)
+    theirs.fit_transform(X, W=W.copy(), H=H.copy())
+    assert mine.reconstruction_err_ <= theirs.reconstruction_err_ * (1 + 1e-4)
+    assert mine.n_iter_ < theirs.n_iter_
+
+
+def test_given_factors_are_not_overwritten():
+    W, H = DRAW.uniform(size=(80, 4)), DRAW.uniform(size=(4, 12))
+    before = W.copy(), H.copy()
+    NMF(4, init="custom").fit(X, W=W, H=H)
+    np.testing.assert_array_equal(W, before[0])
+    np.testing.assert_array_equal(H, before[1])
+
+
+@pytest.mark.parametrize("beta", [2.0, 1.0, 0.0, 0.5, 3.0])
+def test_every_divergence_falls_and_is_what_its_formula_says(beta):
+    model = NMF(3, solver="mu", beta_loss=beta, tol=0, max_iter=200, random_state=0)
+    W = model.fit_transform(X)
+    V = W @ model.components_
+    divergence = {
+        2.0: lambda: ((X - V) ** 2).sum() / 2,
+        1.0: lambda: (X * np.log(X / V) - X + V).sum(),
+        0.0: lambda: (X / V - np.log(X / V) - 1).sum(),
+    }.get(beta, lambda: ((X**beta + (beta - 1) * V**beta - beta * X * V ** (beta - 1)) / beta / (beta - 1)).sum())()
+    measured = measure_divergence(X, W, np.ascontiguousarray(model.components_.T), beta)
+    assert measured == pytest.approx(divergence, rel=1e-6)
+    # The weights of the fit itself are near those that transform solves for.
+    assert model.reconstruction_err_ == pytest.approx(np.sqrt(2 * divergence), rel=0.05)
+    assert (np.diff(model.history_["objective"]) <= 1e-9).all()
+    assert model.n_iter_ == 200
+
+
+@pytest.mark.parametrize("settings", [{}, {"solver": "mu", "beta_loss": 1}, {"solver": "mu", "beta_loss": 1.5}])
+def test_sparse_and_dense_rows_give_the_same_factors(settings):
+    rows = np.where(X < 0.2, 0.0, X)
+    dense, sparse = (
+        NMF(3, tol=0, max_iter=60, random_state=0, init="random", **settings).fit(stored)
+        for stored in (rows, scipy.sparse.csr_array(rows))
+    )
+    np.testing.assert_allclose(dense.components_, sparse.components_, rtol=1e-6, atol=1e-9)
+    assert dense.reconstruction_err_ == pytest.approx(sparse.reconstruction_err_, rel=1e-6)
+    np.testing.assert_allclose(
+        dense.transform(rows), sparse.transform(scipy.sparse.csr_array(rows)), rtol=1e-5, atol=1e-8
+    )
+
+
+def test_transform_solves_nonnegative_least_squares_for_each_row():
+    model = NMF(3, random_state=0).fit(X)
+    expected = [scipy.optimize.nnls(model.components_.T, row)[0] for row in X[:10]]
+    np.testing.assert_allclose(model.transform(X)[:10], expected, atol=1e-7)
+    np.testing.assert_allclose(model.transform(X[3:4]), expected[3:4], atol=1e-7)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), model.transform(X) @ model.components_)
+
+
+def test_batches_find_the_parts_too_and_can_arrive_one_by_one():
+    rows = np.random.default_rng(1).gamma(0.5, size=(600, 3)) @ PARTS
+    model = MiniBatchNMF(3, batch_size=100, max_iter=100, random_state=0).fit(rows)
+    assert model.reconstruction_err_ < 0.05 * np.linalg.norm(rows)
+    online = MiniBatchNMF(3, random_state=0)
+    for _ in range(20):
+        for start in range(0, 600, 100):
+            online.partial_fit(rows[start : start + 100])
+    assert online.n_steps_ == 120
+    left = rows - online.inverse_transform(online.transform(rows))
+    assert np.linalg.norm(left) < 0.1 * np.linalg.norm(rows)
+
+
+def test_the_function_returns_both_factors_or_solves_for_one():
+    W, H, n_iter = non_negative_factorization(X, n_components=3, random_state=0)
+    model = NMF(3, random_state=0)
+    np.testing.assert_array_equal(W, model.fit_transform(X))
+    assert n_iter == model.n_iter_
+    again, same, _ = non_negative_factorization(X, H=H, update_H=False)
+    np.testing.assert_array_equal(again, model.transform(X))
+    np.testing.assert_array_equal(same, H)
+
+
+def test_wrong_rows_and_wrong_parameters_are_sentences():
+    with pytest.raises(DataError, match=r"Negative values .* 960 entries are negative"):
+        NMF(2).fit(-X)
+    with pytest.raises(ParameterError, match="solver 'cd' does not handle beta_loss = 1; set solver='mu'"):
+        NMF(2, beta_loss=1).fit(X)
+    with pytest.raises(DataError, match="contains zeros, the solver may diverge"):
+        NMF(2, solver="mu", beta_loss=0).fit(np.eye(4))
+    with pytest.raises(DataError, match=r"got 5 > 4. Lower n_components, or set init='random'"):
+        NMF(5, init="nndsvd").fit(np.eye(4))
+    with pytest.warns(ConvergenceWarning, match="stopped by max_iter after 1 steps"):
+        NMF(3, max_iter=1).fit(X)
+
+
+def test_rows_of_zeros_are_factorised_into_zeros():
+    model = NMF(2, random_state=0).fit(np.zeros((5, 4)))
+    assert model.reconstruction_err_ == 0.0
+    assert np.isfinite(model.transform(np.ones((2, 4)))).all()

@@ -1,0 +1,54 @@
+"""Naive Bayes on inputs that other tests leave out: light classes, impossible rows, tags, and known parameters."""
+
+import numpy as np
+import pytest
+import sklearn.naive_bayes
+from sklearn.utils import get_tags
+
+import mercer.naive_bayes
+from mercer.errors import DataError
+from mercer.naive_bayes import GaussianNB, MultinomialNB
+from mercer.naive_bayes._candidates import CANDIDATES
+
+RNG = np.random.default_rng(5)
+NAMES = ["BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tags_are_scikit_learns(name):
+    ours, theirs = get_tags(getattr(mercer.naive_bayes, name)()), get_tags(getattr(sklearn.naive_bayes, name)())
+    assert ours.input_tags.positive_only == theirs.input_tags.positive_only
+    assert ours.input_tags.sparse == theirs.input_tags.sparse
+    assert ours.classifier_tags.poor_score == theirs.classifier_tags.poor_score
+
+
+def test_a_class_of_weight_below_one_must_vary_too():
+    X, y = [[0.0], [1.0], [2.0], [2.0]], [0, 0, 1, 1]
+    with pytest.raises(DataError, match="vary within every class"):
+        GaussianNB(var_smoothing=0.0).fit(X, y, sample_weight=[1.0, 1.0, 0.25, 0.25])
+
+
+def test_the_objective_of_light_weights_is_the_mean_log_likelihood_of_the_rows():
+    X, y = RNG.normal(size=(40, 3)), RNG.integers(0, 2, 40)
+    weight = np.where(y == 0, 1.0, 0.03)
+    model = GaussianNB().fit(X, y, sample_weight=weight)
+    joint = model.predict_joint_log_proba(X)[np.arange(40), y]
+    assert model.history_["objective"][-1] == pytest.approx(np.average(joint, weights=weight), rel=1e-9)
+
+
+def test_a_row_that_no_class_explains_gets_the_priors():
+    model = GaussianNB().fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 1], sample_weight=[2.0, 1.0, 1.0, 1.0])
+    np.testing.assert_allclose(model.predict_proba([[1e200]]), [[0.4, 0.6]])
+
+
+def test_known_parameters_take_given_labels_or_numbers():
+    probabilities, priors = [[0.5, 0.5], [0.1, 0.9]], [0.5, 0.5]
+    assert MultinomialNB.from_parameters(probabilities, priors).classes_.tolist() == [0, 1]
+    named = MultinomialNB.from_parameters(probabilities, priors, ["ham", "spam"])
+    assert named.predict([[0, 3], [2, 0]]).tolist() == ["spam", "ham"]
+
+
+def test_the_size_of_a_candidate_counts_means_and_variances():
+    X = RNG.normal(size=(30, 4))
+    model = GaussianNB().fit(X, np.arange(30) % 3)
+    assert any(candidate.complexity(model) == (24.0, "24 means and variances") for candidate in CANDIDATES)

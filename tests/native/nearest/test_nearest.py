@@ -1,0 +1,87 @@
+"""Searches for nearest rows, at every level and uncompiled, against sorted distances of all pairs."""
+
+import importlib
+
+import numpy
+import pytest
+
+from mercer._solver.neighbours import panels, space_tree, tree_search
+from mercer._solver.neighbours.search import RowSearch
+
+REALS = [numpy.float64, numpy.float32]
+
+
+@pytest.fixture
+def natives(level, monkeypatch):
+    """Every search runs in the native modules of one level."""
+    for user, name in [(panels, "row_scan"), (tree_search, "box_nearest"), (space_tree, "box_tree")]:
+        monkeypatch.setattr(user, name, importlib.import_module(f"mercer._native.{level}.{name}"))
+
+
+def measure_all(queries, rows):
+    """Return squared distances, summed in the order of columns."""
+    squares = numpy.zeros((len(queries), len(rows)))
+    for x, y in zip(queries.T.astype(float), rows.T.astype(float), strict=True):
+        squares += (x[:, None] - y) ** 2
+    return squares
+
+
+def draw(kind, n, d, real):
+    rows = numpy.random.default_rng(n + d).normal(size=(n, d))
+    if kind == "lattice":
+        # A lattice is full of ties.
+        rows = numpy.round(rows)
+    elif kind == "offset":
+        # Far from the origin: |x|^2 - 2 x . y + |y|^2 would lose every digit of a distance.
+        rows += 1e6
+    elif kind == "outlier":
+        rows[n // 2] *= 1e12
+    elif kind == "large":
+        rows *= 1e30
+    return rows.astype(real)
+
+
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("kind", ["normal", "lattice", "offset", "outlier", "large"])
+@pytest.mark.parametrize("method", ["brute", "tree"])
+def test_nearest_rows_are_those_of_all_distances_sorted(natives, kind, method, real):
+    rows = draw(kind, 80, 3, real)
+    squares = measure_all(rows, rows)
+    numpy.fill_diagonal(squares, numpy.inf)
+    order = numpy.argsort(squares, axis=1, kind="stable")[:, :5]
+    distances, indices = RowSearch(rows, method=method).nearest(rows, 5, leave_out_self=True)
+    numpy.testing.assert_array_equal(indices, order)
+    numpy.testing.assert_array_equal(distances, numpy.sqrt(numpy.take_along_axis(squares, order, axis=1)))
+
+
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("kind", ["normal", "lattice", "offset", "outlier"])
+@pytest.mark.parametrize("method", ["brute", "tree"])
+def test_rows_within_a_radius_are_those_of_all_distances(natives, kind, method, real):
+    rows, queries = draw(kind, 80, 2, real), draw(kind, 9, 2, real)
+    distances = numpy.sqrt(measure_all(queries, rows))
+    radius = float(numpy.partition(distances, 10, axis=1)[:, 10].min())
+    starts, indices, lengths = RowSearch(rows, method=method).within(queries, radius)
+    for query in range(len(queries)):
+        near = numpy.flatnonzero(distances[query] <= radius)
+        part = slice(starts[query], starts[query + 1])
+        numpy.testing.assert_array_equal(indices[part], near)
+        numpy.testing.assert_array_equal(lengths[part], distances[query, near])
+
+
+def test_few_queries_are_compared_without_panels(natives):
+    rows = draw("lattice", 61, 3, float)
+    search = RowSearch(rows, method="brute")
+    distances, indices = search.nearest(rows[:2].copy(), 61)
+    assert "packed" not in search.panels.__dict__
+    squares = measure_all(rows[:2], rows)
+    numpy.testing.assert_array_equal(indices, numpy.argsort(squares, axis=1, kind="stable"))
+    numpy.testing.assert_array_equal(distances, numpy.sqrt(numpy.sort(squares, axis=1)))
+
+
+def test_a_query_too_far_for_float32_finds_its_nearest_rows(natives):
+    rows = draw("normal", 70, 3, float)
+    queries = numpy.concatenate([rows[:20] * 1e40, rows[:20]])
+    _, indices = RowSearch(rows, method="brute").nearest(queries, 3)
+    expected = numpy.argsort(measure_all(queries, rows), axis=1, kind="stable")[:, :3]
+    numpy.testing.assert_array_equal(indices, expected)

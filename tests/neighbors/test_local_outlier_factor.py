@@ -1,0 +1,76 @@
+"""Local outlier factors: regular grids, parity with scikit-learn, duplicates and errors."""
+
+import numpy as np
+import pytest
+import sklearn.neighbors
+
+from mercer.errors import DataError
+from mercer.neighbors import LocalOutlierFactor
+
+
+def table(n=400, d=4, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def test_rows_inside_a_regular_grid_have_a_factor_of_one():
+    grid = np.stack(np.meshgrid(np.arange(15.0), np.arange(15.0)), axis=-1).reshape(-1, 2)
+    factors = -LocalOutlierFactor(n_neighbors=8).fit(grid).negative_outlier_factor_.reshape(15, 15)
+    assert np.allclose(factors[3:-3, 3:-3], 1.0, atol=0.02)
+    assert np.abs(factors - 1.0).max() < 0.25
+
+
+def test_factors_of_three_rows_on_a_line():
+    # k = 1: neighbours 0-1, 1-0, 3-1; reachability distances 1, 1, 2; factors 1, 1, and lrd(1) / lrd(3) = 2.
+    model = LocalOutlierFactor(n_neighbors=1).fit([[0.0], [1.0], [3.0]])
+    assert model.negative_outlier_factor_ == pytest.approx([-1.0, -1.0, -2.0])
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"n_neighbors": 7}, {"metric": "manhattan"}, {"p": 3}, {"metric": "cosine", "algorithm": "brute"}]
+)
+def test_factors_equal_those_of_scikit_learn(settings):
+    X = table()
+    ours, theirs = (
+        family.LocalOutlierFactor(**settings).fit(X).negative_outlier_factor_
+        for family in (sklearn.neighbors, __import__("mercer.neighbors", fromlist=["x"]))
+    )
+    assert np.allclose(ours, theirs, rtol=1e-8)
+
+
+def test_scores_of_new_rows_equal_those_of_scikit_learn():
+    X, new = table(), table(50, seed=1) * 2
+    ours = LocalOutlierFactor(novelty=True, contamination=0.1).fit(X)
+    theirs = sklearn.neighbors.LocalOutlierFactor(novelty=True, contamination=0.1).fit(X)
+    assert np.allclose(ours.score_samples(new), theirs.score_samples(new), rtol=1e-8)
+    assert (ours.predict(new) == theirs.predict(new)).all()
+
+
+def test_factors_do_not_depend_on_the_unit():
+    X = table()
+    plain, tiny = (LocalOutlierFactor().fit(rows).negative_outlier_factor_ for rows in (X, X * 1e-12))
+    assert np.allclose(plain, tiny)
+
+
+def test_distances_given_as_a_matrix_serve_as_well_as_rows():
+    X = table(60)
+    D = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+    plain, given = LocalOutlierFactor().fit(X), LocalOutlierFactor(metric="precomputed").fit(D)
+    assert np.allclose(plain.negative_outlier_factor_, given.negative_outlier_factor_)
+    with pytest.raises(DataError, match="must be a square matrix"):
+        LocalOutlierFactor(metric="precomputed").fit(D[:, :30])
+
+
+def test_equal_rows_have_a_factor_of_one():
+    model = LocalOutlierFactor(n_neighbors=3).fit(np.ones((20, 2)))
+    assert model.negative_outlier_factor_ == pytest.approx(-np.ones(20))
+
+
+def test_more_equal_rows_than_neighbours_give_a_warning_with_the_cure():
+    X = np.concatenate([np.zeros(30), np.arange(1.0, 40.0)])[:, None]
+    with pytest.warns(UserWarning, match="Increase the number of neighbors") as caught:
+        LocalOutlierFactor(n_neighbors=5).fit(X)
+    assert "more than n_neighbors=5 equal ones" in str(caught[0].message)
+
+
+def test_contamination_is_the_share_of_outliers():
+    assert (LocalOutlierFactor(contamination=0.1).fit_predict(table()) == -1).sum() == 40

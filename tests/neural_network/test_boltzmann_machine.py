@@ -1,0 +1,141 @@
+"""Boltzmann machines against enumeration, finite differences and the models of mercer.energy."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from mercer.energy import IsingModel
+from mercer.errors import DataError
+from mercer.estimation import as_density
+from mercer.neural_network import BoltzmannMachine, Hopfield
+from mercer.neural_network._boltzmann.enumeration import anneal_spins, list_spins, sum_spins
+from mercer.neural_network._boltzmann.likelihood import CountedStates, _Likelihood
+
+
+def draw_machine(n, seed=0, scale=0.5):
+    random = np.random.default_rng(seed)
+    weights = np.triu(scale * random.normal(size=(n, n)), 1)
+    return weights + weights.T, scale * random.normal(size=n)
+
+
+def list_shares(weights, biases):
+    """Every state with its probability, straight from the definition."""
+    states = np.array(list(itertools.product((-1.0, 1.0), repeat=len(biases))))
+    logs = 0.5 * np.einsum("ij,jk,ik->i", states, weights, states) + states @ biases
+    return states, np.exp(logs) / np.exp(logs).sum(), np.log(np.exp(logs).sum())
+
+
+@pytest.mark.catalogue("NN-22")
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_sums_over_two_halves_are_sums_over_all_states(n):
+    weights, biases = draw_machine(n)
+    states, shares, total = list_shares(weights, biases)
+    sums = sum_spins(weights, biases)
+    assert sums.log_partition == pytest.approx(total, rel=1e-13)
+    np.testing.assert_allclose(sums.means, shares @ states, rtol=1e-11)
+    np.testing.assert_allclose(sums.products, np.einsum("s,si,sj->ij", shares, states, states), rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.catalogue("NN-22")
+@pytest.mark.parametrize("n_hidden", [0, 2])
+def test_the_exact_gradient_is_that_of_finite_differences(n_hidden):
+    random = np.random.default_rng(0)
+    codes = np.packbits(list_spins(4)[[1, 3, 7, 12]] > 0, axis=1)
+    data = CountedStates(codes, np.array([0.1, 0.4, 0.3, 0.2]), 4, 0.0)
+    loss = _Likelihood(data, n_hidden, 0.01)
+    parameters = 0.4 * random.normal(size=len(loss.pairs[0]) + loss.n_units)
+    place = loss.measure(parameters)
+    for index in range(len(parameters)):
+        step = np.zeros(len(parameters))
+        step[index] = 1e-5
+        rise = loss.measure(parameters + step).objective - loss.measure(parameters - step).objective
+        assert place.gradient[index] == pytest.approx(rise / 2e-5, abs=1e-8)
+
+
+@pytest.mark.catalogue("NN-22")
+def test_learning_finds_the_machine_that_made_the_rows():
+    weights, biases = draw_machine(4)
+    states, shares, _ = list_shares(weights, biases)
+    model = BoltzmannMachine(alpha=0.0, tol=1e-9).fit(states, sample_weight=shares)
+    np.testing.assert_allclose(model.weights_, weights, atol=1e-6)
+    np.testing.assert_allclose(model.biases_, biases, atol=1e-6)
+    np.testing.assert_allclose(model.score_samples(states), np.log(shares), atol=1e-6)
+    assert model.converged_
+    assert model.certificate_.kind == "gradient norm"
+    assert np.all(np.diff(model.history_["log_likelihood"]) >= -1e-12)
+
+
+def test_hidden_units_raise_the_likelihood_and_probabilities_sum_to_one():
+    rows = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    pairs = BoltzmannMachine().fit(rows)
+    hidden = BoltzmannMachine(n_hidden=2, alpha=1e-4, random_state=0).fit(rows)
+    assert pairs.score(rows) == pytest.approx(-3 * np.log(2), abs=1e-6)
+    assert hidden.score(rows) > -1.5
+    every = np.array(list(itertools.product((0, 1), repeat=3)))
+    assert np.exp(hidden.score_samples(every)).sum() == pytest.approx(1.0)
+    assert hidden.coding_ == "bits"
+    assert set(np.unique(hidden.sample(20, random_state=0))) == {0.0, 1.0}
+
+
+@pytest.mark.catalogue("NN-22")
+def test_the_stationary_distribution_of_the_heat_bath_is_the_enumeration():
+    weights, biases = draw_machine(5)
+    states, shares, total = list_shares(weights, biases)
+    model = BoltzmannMachine(alpha=0.0, tol=1e-8).fit(states, sample_weight=shares)
+    ising = model.to_ising()
+    assert isinstance(ising, IsingModel)
+    assert ising.solve().log_partition == pytest.approx(total, abs=1e-4)
+    chain = ising.simulate(20_000, random_state=0).states.reshape(-1, 5).astype(float)
+    np.testing.assert_allclose(chain.mean(axis=0), shares @ states, atol=0.04)
+    np.testing.assert_allclose(chain.T @ chain / 20_000.0, np.einsum("s,si,sj->ij", shares, states, states), atol=0.05)
+    np.testing.assert_allclose(model.energy(states), -np.log(shares) - total, atol=1e-4)
+
+
+@pytest.mark.catalogue("NN-22")
+def test_a_cold_machine_moves_as_a_hopfield_network_does():
+    patterns = np.where(np.random.default_rng(0).random((2, 16)) < 0.5, -1.0, 1.0)
+    memory = Hopfield().fit(patterns)
+    machine = BoltzmannMachine(max_iter=1, alpha=1.0).fit(patterns)
+    machine.weights_, machine.biases_ = memory.weights_, np.zeros(16)
+    damaged = patterns.copy()
+    damaged[:, :3] *= -1
+    cold = machine.to_ising(beta=1e4).simulate(1, burn_in=20, n_chains=2, start=damaged, random_state=0)
+    np.testing.assert_array_equal(cold.states[:, -1, :], memory.predict(damaged))
+
+
+def test_annealed_importance_sampling_comes_near_the_exact_partition_function():
+    weights, biases = draw_machine(8)
+    estimate, error = anneal_spins(weights, biases, 400, 100, 0)
+    assert estimate == pytest.approx(sum_spins(weights, biases).log_partition, abs=4 * error)
+    assert 0 < error < 0.1
+
+
+def test_sampled_learning_comes_near_the_exact_maximum():
+    weights, biases = draw_machine(6, scale=0.4)
+    states, shares, _ = list_shares(weights, biases)
+    exact = BoltzmannMachine().fit(states, sample_weight=shares)
+    sampled = BoltzmannMachine(solver="sampled", random_state=0, max_iter=200).fit(states, sample_weight=shares)
+    assert sampled.solver_used_ == "sampled"
+    assert exact.score(states) - 0.1 < shares @ sampled.score_samples(states)
+    assert np.abs(sampled.weights_ - weights).max() < 0.15
+
+
+def test_large_machines_learn_by_samples_and_estimate_their_probabilities():
+    rows = np.random.default_rng(0).random((40, 22)) < 0.5
+    model = BoltzmannMachine(max_iter=5, n_chains=10, random_state=0).fit(rows)
+    assert model.solver_used_ == "sampled"
+    assert model.sample(3, n_sweeps=5, random_state=0).shape == (3, 22)
+    assert model.log_partition_error_ > 0
+    assert np.isfinite(model.score_samples(rows)).all()
+    with pytest.raises(DataError, match=r"at most 20 units; got 22. Pass solver='sampled'"):
+        BoltzmannMachine(solver="exact").fit(rows)
+    with pytest.raises(DataError, match=r"states must have shape \(n_samples, 22\), hidden units last; got \(40, 3\)"):
+        model.energy(rows[:, :3])
+
+
+def test_the_machine_is_a_density():
+    rows = np.random.default_rng(0).random((50, 4)) < 0.3
+    density = as_density(BoltzmannMachine().fit(rows))
+    assert density.logpdf(rows[:3]).shape == (3,)
+    assert density.sample(5, random_state=0).shape == (5, 4)

@@ -1,0 +1,109 @@
+"""Recurrent networks: gradients through time, memory, sequences of several lengths, and sentences for bad ones."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.errors import DataError
+from mercer.neural_network import Network, RecurrentClassifier, RecurrentRegressor, SimpleRecurrent
+from mercer.neural_network._layers.losses import read_loss
+from mercer.neural_network._relatives.network_model import find_penalised
+from mercer.neural_network._relatives.sequences import pad_sequences
+from mercer.neural_network._relatives.supervised import Supervised
+from mercer.neural_network._relatives.training import TrainingState
+
+
+@pytest.mark.catalogue("NN-19")
+@pytest.mark.parametrize("cell", ["simple", "gated"])
+@pytest.mark.parametrize("by_step", [False, True])
+def test_gradients_through_time_are_those_of_finite_differences(cell, by_step):
+    random = np.random.default_rng(0)
+    sequences = pad_sequences("test", random.normal(size=(9, 2)), [4, 2, 3])
+    network = RecurrentRegressor(3, cell=cell, n_layers=2)._build(sequences, 1, by_step)
+    theta, _ = network.initialise(0)
+    theta = theta + 0.1 * random.normal(size=theta.shape)
+    targets = random.normal(size=(3, 4) if by_step else 3)
+    weight = sequences.mask if by_step else None
+    inputs = sequences.name_inputs()
+    loss = read_loss("squared_error", 1)
+    task = Supervised(network, inputs, targets, weight, loss, 0.1, find_penalised(network))
+    rows = np.arange(3)
+    _, gradient, _ = task.learn(TrainingState.begin(theta, {}, (0,)), rows)
+    for index in range(0, len(theta), 3):
+        step = np.zeros(len(theta))
+        step[index] = 1e-5
+        values = [task.learn(TrainingState.begin(theta + sign * step, {}, (0,)), rows)[0] for sign in (1, -1)]
+        assert gradient[index] == pytest.approx((values[0] - values[1]) / 2e-5, abs=1e-7)
+
+
+@pytest.mark.catalogue("NN-19")
+def test_a_delayed_copy_is_learnt_step_by_step():
+    """The target of each step is the sign that came two steps before: the network must remember it."""
+    bits = np.random.default_rng(0).integers(0, 2, (120, 8))
+    y = np.zeros_like(bits)
+    y[:, 2:] = bits[:, :-2]
+    X = 2.0 * bits[:, :, None] - 1.0
+    model = RecurrentClassifier(12, learning_rate_init=0.02, max_iter=60, tol=0.0, random_state=0).fit(X[:80], y[:80])
+    assert model.by_step_
+    assert model.predict(X[80:]).shape == (40, 8)
+    assert (model.predict(X[80:]) == y[80:]).mean() > 0.97
+    # A network without memory could at best guess.
+    lengths = np.full(40, 8)
+    stacked = model.predict(X[80:].reshape(-1, 1), lengths)
+    assert np.array_equal(stacked, model.predict(X[80:]).ravel())
+
+
+@pytest.mark.catalogue("NN-19")
+def test_the_gradient_reaches_back_as_powers_of_the_recurrent_weights():
+    network = Network([SimpleRecurrent(1, activation="identity")], (6, 1))
+    for u in (0.5, 1.0, 2.0):
+        trace = network.forward(np.array([1.0, u, 0.0]), np.ones((1, 6, 1)))
+        _, by_input = network.backward(trace, np.ones((1, 1)))
+        np.testing.assert_allclose(by_input["input"][0, :, 0], u ** np.arange(5, -1, -1.0))
+
+
+def test_padding_changes_nothing():
+    random = np.random.default_rng(0)
+    lengths = random.integers(1, 7, 40)
+    rows = random.normal(size=(lengths.sum(), 2))
+    y = np.array([part[:, 0].sum() for part in np.split(rows, np.cumsum(lengths)[:-1])])
+    model = RecurrentRegressor(16, learning_rate_init=0.02, max_iter=60, tol=0.0, random_state=0).fit(rows, y, lengths)
+    assert not model.by_step_
+    assert model.predict(rows, lengths).shape == (40,)
+    assert 1 - ((model.predict(rows, lengths) - y) ** 2).mean() / y.var() > 0.9
+    alone = [model.predict(part, [len(part)])[0] for part in np.split(rows, np.cumsum(lengths)[:-1])]
+    np.testing.assert_allclose(alone, model.predict(rows, lengths), rtol=1e-9)
+    padded = pad_sequences("test", rows, lengths).values
+    np.testing.assert_allclose(model.predict(padded, lengths), model.predict(rows, lengths))
+
+
+def test_rows_are_sequences_of_numbers_and_labels_may_be_words(tmp_path):
+    random = np.random.default_rng(0)
+    t = np.linspace(0, 6, 12)
+    slow = random.random(80) < 0.5
+    X = np.sin(t * np.where(slow, 1.0, 3.0)[:, None] + random.random((80, 1))) + 0.1 * random.normal(size=(80, 12))
+    y = np.where(slow, "slow", "fast")
+    model = RecurrentClassifier(8, cell="simple", learning_rate_init=0.02, max_iter=40, random_state=0)
+    model.fit(X[:60], y[:60], sample_weight=np.ones(60))
+    assert model.score(X[60:], y[60:]) > 0.9
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    mercer.save(model, tmp_path / "signals.mercer")
+    assert np.array_equal(mercer.load(tmp_path / "signals.mercer").predict(X), model.predict(X))
+
+
+def test_bad_sequences_are_answered_by_sentences():
+    rows = np.random.default_rng(0).normal(size=(10, 2))
+    model = RecurrentRegressor(2, max_iter=1)
+    with pytest.raises(DataError, match=r"every length must be at least 1; sequence 1 has 0. Drop empty sequences"):
+        model.fit(rows, [1.0, 2.0, 3.0], lengths=[6, 0, 4])
+    with pytest.raises(DataError, match=r"lengths must sum to the number of rows, 10; got 9. Pass one length"):
+        model.fit(rows, [1.0, 2.0], lengths=[6, 3])
+    with pytest.raises(DataError, match=r"lengths must be integers, one for each sequence"):
+        model.fit(rows, [1.0, 2.0], lengths=[6.5, 3.5])
+    with pytest.raises(DataError, match=r"one entry for each of 2 sequences, or for each of their 10 steps; got shape"):
+        model.fit(rows, np.ones(3), lengths=[6, 4])
+    with pytest.raises(DataError, match=r"one number for each of 5 sequences, at most 2; got 5 numbers up to 3"):
+        model.fit(rows.reshape(5, 2, 2), np.ones(5), lengths=[1, 2, 3, 1, 1])
+    model.fit(rows, [1.0, 2.0], lengths=[6, 4])
+    with pytest.raises(ValueError, match=r"X has 1 features, but RecurrentRegressor is expecting 2"):
+        model.predict(rows[:, :1], lengths=[10])

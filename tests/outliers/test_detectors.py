@@ -1,0 +1,179 @@
+"""All detectors under one interface: planted outliers, order, thresholds, comparison and explanation."""
+
+import numpy as np
+import pytest
+import sklearn.ensemble
+from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
+
+from mercer.covariance import EllipticEnvelope, EmpiricalCovariance
+from mercer.decomposition import PCA
+from mercer.ensemble import IsolationForest
+from mercer.errors import DataError, ParameterError
+from mercer.estimation import MultivariateGaussianDensity
+from mercer.mixture import GaussianMixture
+from mercer.neighbors import LocalOutlierFactor
+from mercer.outliers import (
+    ClusterOutlier,
+    DensityOutlier,
+    KNeighborsOutlier,
+    MahalanobisOutlier,
+    ReconstructionOutlier,
+    compare_outliers,
+    explain_outlier,
+)
+from mercer.outliers._comparison import score_rows
+from mercer.svm import SVDD, OneClassSVM
+
+DETECTORS = {
+    "isolation forest": IsolationForest(random_state=0),
+    "elliptic envelope": EllipticEnvelope(random_state=0),
+    "local outlier factor": LocalOutlierFactor(),
+    "neighbours": KNeighborsOutlier(),
+    "mean of neighbours": KNeighborsOutlier(5, method="mean"),
+    "kernel density": DensityOutlier(),
+    "mixture": DensityOutlier(GaussianMixture(2, random_state=0)),
+    "Gaussian": DensityOutlier(MultivariateGaussianDensity(np.zeros(3), np.eye(3))),
+    "Mahalanobis": MahalanobisOutlier(),
+    "empirical Mahalanobis": MahalanobisOutlier(EmpiricalCovariance()),
+    "reconstruction": ReconstructionOutlier(PCA(n_components=1)),
+    "noise": ClusterOutlier(eps=1.0),
+    "one class": OneClassSVM(nu=0.1),
+    "sphere": SVDD(C=0.05),
+}
+# Detectors whose fit draws at random by the numbers of rows.
+DRAWN = ("isolation forest", "elliptic envelope", "Mahalanobis", "mixture")
+
+
+def table(n=200, seed=0):
+    """Rows near a line in three dimensions, and three rows far from it in three directions."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 1)) * [1.0, 1.0, -1.0] + 0.3 * random.normal(size=(n, 3))
+    X[:3] = [[9.0, -9.0, 1.0], [-8.0, 9.0, 9.0], [0.0, -10.0, -10.0]]
+    return StandardScaler().fit(X[3:]).transform(X)
+
+
+@pytest.mark.catalogue("PM-22")
+@pytest.mark.parametrize("name", DETECTORS)
+def test_planted_rows_rank_first(name):
+    scores = score_rows(clone(DETECTORS[name]), table())
+    assert set(np.argsort(scores)[:3]) == {0, 1, 2}
+
+
+@pytest.mark.catalogue("PM-22")
+@pytest.mark.parametrize("name", [name for name in DETECTORS if name not in DRAWN])
+def test_the_order_of_rows_does_not_change_their_scores(name):
+    X, order = table(), np.random.default_rng(1).permutation(200)
+    plain, mixed = score_rows(clone(DETECTORS[name]), X), score_rows(clone(DETECTORS[name]), X[order])
+    # The support vector machines stop at a violation of 1e-3.
+    tolerance = 2e-3 * np.ptp(plain) if name in ("one class", "sphere") else 1e-8
+    assert np.allclose(plain[order], mixed, atol=tolerance)
+
+
+@pytest.mark.catalogue("PM-22")
+@pytest.mark.parametrize("name", [name for name in DETECTORS if hasattr(DETECTORS[name], "contamination")])
+def test_contamination_sets_the_quantile(name):
+    X = table()
+    detector = clone(DETECTORS[name]).set_params(contamination=0.05)
+    labels = detector.fit_predict(X)
+    assert set(np.unique(labels)) == {-1, 1}
+    # Core rows of a cluster all have a score of zero.
+    assert (labels == -1).sum() <= 10 if name == "noise" else (labels == -1).sum() == 10
+
+
+@pytest.mark.parametrize("name", [name for name in DETECTORS if name != "local outlier factor"])
+def test_scores_decisions_and_labels_agree(name):
+    X = table()
+    detector = clone(DETECTORS[name]).fit(X)
+    decisions = detector.decision_function(X)
+    assert np.allclose(detector.score_samples(X) - detector.offset_, decisions)
+    assert (detector.predict(X) == np.where(decisions >= 0, 1, -1)).all()
+
+
+def test_noise_is_what_dbscan_calls_noise():
+    X = table()
+    model = ClusterOutlier(eps=0.4).fit(X)
+    assert ((model.labels_ == -1) == (model.fit_predict(X) == -1)).all()
+    assert 3 < (model.labels_ == -1).sum() < 150
+    alone = ClusterOutlier(eps=1e-3).fit(X)
+    assert (alone.predict(X) == -1).all()
+
+
+def test_weights_are_repetitions():
+    X, weight = table(60), np.random.default_rng(0).integers(0, 3, 60)
+    for detector in (DensityOutlier(), MahalanobisOutlier(EmpiricalCovariance()), ReconstructionOutlier()):
+        weighted = clone(detector).fit(X, sample_weight=weight)
+        repeated = clone(detector).fit(np.repeat(X, weight, axis=0))
+        assert np.allclose(weighted.score_samples(X), repeated.score_samples(X))
+        assert weighted.offset_ == pytest.approx(repeated.offset_)
+    with pytest.raises(DataError, match="MinCovDet takes no sample_weight"):
+        MahalanobisOutlier().fit(X, sample_weight=weight)
+
+
+def test_the_shares_of_columns_add_up_to_the_distance():
+    X = table()
+    model = MahalanobisOutlier(EmpiricalCovariance()).fit(X)
+    distances = EmpiricalCovariance().fit(X).mahalanobis(X)
+    assert np.allclose(model.contributions(X).sum(axis=1), distances)
+    explanation = explain_outlier(model, X[0])
+    assert explanation.exact
+    assert explanation.contributions.sum() == pytest.approx(distances[0])
+
+
+@pytest.mark.parametrize("name", ["isolation forest", "neighbours", "kernel density", "elliptic envelope"])
+def test_the_column_that_makes_a_row_strange_is_named(name):
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    row = [0.1, 0.0, 7.0, -0.2]
+    explanation = explain_outlier(clone(DETECTORS[name]).fit(X), row, X)
+    assert explanation.order[0] == 2
+    assert explanation.low[2] == pytest.approx(np.quantile(X[:, 2], 0.05))
+    assert str(explanation).splitlines()[1].startswith("x2: 7, usually -1.")
+
+
+def test_detectors_of_scikit_learn_can_be_explained_and_compared():
+    X = table()
+    theirs = sklearn.ensemble.IsolationForest(random_state=0)
+    assert explain_outlier(theirs.fit(X), X[0], X).score < -0.6
+    comparison = compare_outliers(X, [theirs, IsolationForest(random_state=0), IsolationForest(random_state=1)], top=3)
+    assert comparison.names == ["IsolationForest", "IsolationForest 2", "IsolationForest 3"]
+    assert (comparison.overlaps == 1.0).all()
+
+
+def test_a_comparison_ranks_and_correlates():
+    X = table()
+    comparison = compare_outliers(X, DETECTORS)
+    assert comparison.ranks.shape == (len(DETECTORS), 200)
+    assert np.allclose(comparison.ranks.sum(axis=1), 199 * 100)
+    assert set(comparison.consensus[:3]) == {0, 1, 2}
+    a, b = comparison.names.index("Mahalanobis"), comparison.names.index("elliptic envelope")
+    assert comparison.correlations[a, b] == pytest.approx(1.0)
+    assert np.nanmin(comparison.correlations) > 0
+
+
+def test_wrong_calls_are_answered_with_the_cure():
+    X = table(30)
+    with pytest.raises(DataError, match="detectors must not be empty; give at least one"):
+        compare_outliers(X, [])
+    with pytest.raises(ParameterError, match=r"top must be an integer in \[1, 30\]"):
+        compare_outliers(X, [KNeighborsOutlier()], top=31)
+    with pytest.raises(ParameterError, match="pass X, the rows that show what is usual"):
+        explain_outlier(KNeighborsOutlier().fit(X), X[0])
+    with pytest.raises(DataError, match="row must have the 3 columns of the fit; got 2"):
+        explain_outlier(KNeighborsOutlier().fit(X), [1.0, 2.0])
+    with pytest.raises(ParameterError, match="has no inverse_transform"):
+        ReconstructionOutlier(GaussianMixture()).set_params(transformer=StandardTransformer()).fit(X)
+    with pytest.raises(ParameterError, match=r"contamination must be a number in \(0, 0.5\]; got 0.9"):
+        KNeighborsOutlier(contamination=0.9).fit(X)
+
+
+class StandardTransformer:
+    """Has a transform without an inverse."""
+
+    def __sklearn_clone__(self):
+        return self
+
+    def fit(self, X):
+        return self
+
+    def transform(self, X):
+        return X
