@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.preprocessing import scale as standardise
 
 from benchmarks.case import Agreement, Case, Contestant, Data, estimators
-from benchmarks.cases import cluster, decomposition, least_squares, logistic
+from benchmarks.cases import cluster, decomposition, least_squares, logistic, separation
 
 __all__ = ["CASES"]
 
@@ -80,6 +80,7 @@ def small_clusters(scale: float) -> dict[str, np.ndarray]:
 
 
 CASES = (
+    separation.SMALL,
     Case(
         "small_fits_ridge",
         "500 ridge fits on diabetes (442 x 10), alpha from 0.1 to 10",

@@ -74,7 +74,7 @@ def rotation_left(model: Any, X: np.ndarray, y: Any) -> float:
     C = np.array([S[lag:].T @ S[:-lag] / (len(S) - lag) for lag in model.lags_])
     C = (C + C.transpose(0, 2, 1)) / 2
     if model.diagonaliser == "ffdiag":
-        return linear_step(np.concatenate([(S.T @ S / len(S))[None], C]))
+        return fall_left(np.concatenate([(S.T @ S / len(S))[None], C]))
     largest = 0.0
     for p in range(S.shape[1]):
         for q in range(p):
@@ -84,14 +84,23 @@ def rotation_left(model: Any, X: np.ndarray, y: Any) -> float:
     return largest
 
 
-def linear_step(C: np.ndarray) -> float:
-    """The largest entry of W that makes C + W D + D W^T diagonal, by least squares for each pair of axes."""
+def balanced(C: np.ndarray) -> np.ndarray:
+    """The matrices with rows and columns scaled so that the diagonals of each axis have unit sum of squares."""
     scale = (np.diagonal(C, axis1=1, axis2=2) ** 2).sum(axis=0) ** -0.25
-    C = scale[:, None] * C * scale
-    D = np.diagonal(C, axis1=1, axis2=2)
-    steps = [
-        np.linalg.lstsq(np.column_stack([D[:, j], D[:, i]]), -C[:, i, j], rcond=None)[0]
-        for i in range(C.shape[1])
-        for j in range(i)
-    ]
-    return float(np.abs(steps).max())
+    return scale[:, None] * C * scale
+
+
+def fall_left(C: np.ndarray) -> float:
+    """By how much the share of squares off the diagonals falls along the W that makes C + W D + D W^T diagonal."""
+    C, k = balanced(C), C.shape[1]
+    D, W = np.diagonal(C, axis1=1, axis2=2), np.zeros((k, k))
+    for i in range(k):
+        for j in range(i):
+            pair = np.linalg.lstsq(np.column_stack([D[:, j], D[:, i]]), -C[:, i, j], rcond=None)[0]
+            W[i, j], W[j, i] = pair
+
+    def share(turn: np.ndarray) -> float:
+        moved = balanced(turn @ C @ turn.T)
+        return 1.0 - (np.diagonal(moved, axis1=1, axis2=2) ** 2).sum() / (moved**2).sum()
+
+    return max(0.0, share(np.eye(k)) - min(share(np.eye(k) + 0.5**halving * W) for halving in range(20)))

@@ -17,6 +17,7 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, clone
 
 from mercer.decision import ClassDensities
+from mercer.decomposition import density_kurtosis, density_negentropy
 from mercer.discriminant_analysis import ClassConditionalClassifier
 from mercer.errors import MercerError
 from mercer.estimation import (
@@ -245,6 +246,17 @@ def take_quadrature(density, x):
     assert np.isfinite(exact.log_value)
 
 
+def take_negentropy(density, x):
+    value = density_negentropy(density)
+    assert np.isfinite(value)
+    assert value >= 0
+
+
+def take_kurtosis(density, x):
+    # Of all densities the kurtosis is at least -2, that of two equal points.
+    assert density_kurtosis(density) >= -2
+
+
 def take_laplace(density, x):
     start = float(as_density(density).sample(1, 0).ravel()[0])
     assert np.isfinite(laplace_evidence(gaussian_mean, density, [start], [start]).log_value)
@@ -333,9 +345,12 @@ GAUSSIAN_ROWS = having(lambda density: hasattr(density, "means_")) | (
 ALL = set(DENSITIES)
 # What a weighted fit determines; known distributions stay what they are.
 FITTED = set(OWN) - having(lambda density: isinstance(density, MixtureDensity | TransformedDensity))
+SMOOTH = {"scipy frozen"} | {f"estimation.{name}Density" for name in ("Gaussian", "Laplace", "Exponential", "Uniform")}
 RUNNING = {f"estimation.{name}Density" for name in ("Gaussian", "Exponential", "Uniform", "Poisson", "Geometric")}
 # The call of each consumer, and the densities for which it must give the right answer; for others it may say no.
 RECIPES = {
+    "decomposition.density_kurtosis": (take_kurtosis, SMOOTH),
+    "decomposition.density_negentropy": (take_negentropy, SMOOTH),
     "estimation.as_density": (take_as_density, ALL),
     "decision.ClassDensities": (take_class_densities, ALL),
     "discriminant_analysis.ClassConditionalClassifier": (take_class_conditional, ALL),

@@ -138,7 +138,7 @@ def certify_turn(change: float, tol: float) -> Certificate:
         change,
         tol,
         "Largest change of the transform in the last sweep over all pairs of axes, as a sine or a relative step: zero "
-        "where no pair can be improved.",
+        "where no step of the method lowers the criterion.",
     )
 
 

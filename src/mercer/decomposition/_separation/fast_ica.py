@@ -273,9 +273,10 @@ class FastICA(Unmixer, Estimator):
         root = np.sqrt(white.weight)
         scale = 1.0 if self.whiten == "unit-variance" else 1.0 / root
         components = scale * (W @ white.matrix)
+        # W is orthogonal, so that its inverse is its transpose.
         return {
             "components_": as_rows(components),
-            "mixing_": as_rows(white.inverse @ np.linalg.pinv(W) / scale),
+            "mixing_": as_rows(white.inverse @ W.T / scale),
             "mean_": as_rows(white.mean),
             "whitening_": as_rows(white.matrix / root),
             "unmixing_": as_rows(W * root * scale),

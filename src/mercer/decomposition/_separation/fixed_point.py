@@ -4,6 +4,7 @@ For white rows u and a unit vector w, the contrast <G(w^T u)> is stationary wher
 step w <- <u g(w^T u)> - <g'(w^T u)> w is Newton's method with the Hessian of independent rows (Hyvarinen, 1999).
 """
 
+import math
 from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
@@ -63,7 +64,7 @@ def _measure(state: Unmixing, now: Evaluation) -> tuple[Unmixing, float]:
 
 def _certify(size: float, task: SeparationTask) -> Certificate:
     """Certify by the gradient; near a solution an angle of sqrt(2 tol) between steps leaves one of that size."""
-    return certify_gradient(size, replace(task, orthogonal=True, tol=float(np.sqrt(2.0 * task.tol))))
+    return certify_gradient(size, math.sqrt(2.0 * task.tol), orthogonal=True)
 
 
 def pursue_each(task: SeparationTask, start: Unmixing | None) -> Solver:

@@ -11,7 +11,7 @@ import math
 import warnings
 
 import numpy as np
-from scipy.special import gammaln, log_ndtr, logsumexp, ndtr
+from scipy.special import log_ndtr, ndtr
 
 from mercer._types import Array
 from mercer.decomposition._separation.scores import Score
@@ -53,17 +53,18 @@ def exceedance(z: float, k: int, roughness: float) -> float:
         # H_j / H_(j-1) = z - (j - 1) / (H_(j-1) / H_(j-2)): ratios cannot overflow.
         ratio = z if j == 1 else z - (j - 1) / ratio
         log_hermite += math.log(ratio)
-    return min(1.0, float(np.exp(logsumexp(logs))))
+    largest = max(logs)
+    return min(1.0, math.exp(min(0.0, largest + math.log(sum(math.exp(value - largest) for value in logs)))))
 
 
 def _log_choose(n: int, k: int) -> float:
     """Return the logarithm of the binomial coefficient."""
-    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def _log_area(dimension: int) -> float:
     """Return the logarithm of the area of the unit sphere in `dimension` dimensions."""
-    return math.log(2.0) + 0.5 * dimension * math.log(math.pi) - float(gammaln(0.5 * dimension))
+    return math.log(2.0) + 0.5 * dimension * math.log(math.pi) - math.lgamma(0.5 * dimension)
 
 
 def warn_of_gaussians(subject: str, pvalues: Array, n_rows: float, stacklevel: int = 5) -> None:

@@ -110,9 +110,14 @@ def ascend(task: SeparationTask, start: Unmixing | None, *, natural: bool) -> So
             # Where rounding hides the gain the rate stays, so that the end does not depend on it.
             rate *= _SLOWER if rises else _FASTER if there < objective - slack else 1.0
             state, objective, gradient = _look(task, replace(moved, pairs=np.array([min(rate, 1.0), there])), now)
-        yield Step(objective, state, certify_gradient(size, task), {"gradient": size, "learning_rate": rate})
+        yield Step(
+            objective,
+            state,
+            certify_gradient(size, task.tol, orthogonal=False),
+            {"gradient": size, "learning_rate": rate},
+        )
     final = yield from rate_at_unit_variance(rows, state)
-    return Solution(final, size <= task.tol, certify_gradient(size, task))
+    return Solution(final, size <= task.tol, certify_gradient(size, task.tol, orthogonal=False))
 
 
 def _look(

@@ -110,6 +110,12 @@ def _integrate_moments(given: Any, subject: str) -> tuple[float, float, float, f
         return integrate_box(on_line, [-1.0], [1.0], tol=1e-10, subject=subject).value
 
     mass = integrate(lambda x, _: np.ones_like(x))
+    if not abs(mass - 1.0) <= 1e-6:
+        message = (
+            f"{subject}: the density must be continuous and integrate to one; its integral is {mass:.6g}. Give a "
+            f"density of a continuous number."
+        )
+        raise DataError(message)
     mean = integrate(lambda x, _: x) / mass
     variance = integrate(lambda x, _: (x - mean) ** 2) / mass
     fourth = integrate(lambda x, _: (x - mean) ** 4) / mass
@@ -117,10 +123,10 @@ def _integrate_moments(given: Any, subject: str) -> tuple[float, float, float, f
     # A moment that does not exist depends on how far out the points lie.
     again = integrate(lambda x, _: (x - mean) ** 4, 3.0 * width) / mass
     finite = all(map(math.isfinite, (mean, variance, fourth, entropy))) and abs(again - fourth) < 1e-4 * fourth
-    if abs(mass - 1.0) > 1e-6 or not finite:
+    if not finite:
         message = (
-            f"{subject}: the density must integrate to one and have finite moments; its integral is {mass:.6g} and its "
-            f"variance {variance:.6g}. Give a continuous density with finite fourth moment."
+            f"{subject}: the density must have finite moments up to the fourth; got a variance of {variance:.6g} and a "
+            f"fourth moment of {fourth:.6g}. Give a density with lighter tails."
         )
         raise DataError(message)
     return mean, variance, fourth, entropy

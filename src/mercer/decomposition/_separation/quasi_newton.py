@@ -4,15 +4,16 @@ The likelihood is written as a function of a small change E of the unmixing matr
 E = 0 is G = <g(y) y^T> - I. Where sources are independent, the Hessian falls apart into one 2 x 2 block for each pair
 of sources, [h_ij, 1; 1, h_ji] with h_ij = <g'(y_i)> <y_j^2>. L-BFGS preconditioned by these blocks needs few steps
 even where the sources are not quite independent (Ablin, Cardoso and Gramfort, 2018). With orthogonal W the change is
-W -> exp(E) W, E skew-symmetric, and the blocks are numbers, the sums of the curvatures of both sources.
+W -> (I - E / 2)^(-1) (I + E / 2) W, Cayley's rotation by a skew-symmetric E, and the blocks are numbers, the sums of
+the curvatures of both sources.
 """
 
+import math
 from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import expm
 
 from mercer._solver import Solution, Solver, Step
 from mercer._types import Array
@@ -27,7 +28,6 @@ from mercer.decomposition._separation.state import (
     evaluate,
     measure_curvature,
     rate_at_unit_variance,
-    restart_memory,
 )
 
 __all__ = ["maximise_likelihood"]
@@ -55,10 +55,7 @@ class _Point:
     now: Evaluation
     objective: float
     gradient: Array
-
-    @property
-    def size(self) -> float:
-        return float(np.abs(self.gradient).max())
+    size: float
 
 
 def maximise_likelihood(task: SeparationTask, start: Unmixing | None) -> Solver:
@@ -79,7 +76,9 @@ def maximise_likelihood(task: SeparationTask, start: Unmixing | None) -> Solver:
         point = better
         yield _step(task, point)
     final = point.state if task.orthogonal else (yield from rate_at_unit_variance(rows, point.state))
-    return Solution(final, point.size <= task.tol, certify_gradient(point.size, task), reason)
+    return Solution(
+        final, point.size <= task.tol, certify_gradient(point.size, task.tol, orthogonal=task.orthogonal), reason
+    )
 
 
 def _iterate(task: SeparationTask, rows: Rows, point: _Point) -> Generator[Any, Any, _Point]:
@@ -93,30 +92,40 @@ def _iterate(task: SeparationTask, rows: Rows, point: _Point) -> Generator[Any, 
     return _settle(task, state, (yield from evaluate(rows, W)))
 
 
-def _settle(task: SeparationTask, state: Unmixing, now: Evaluation) -> _Point:
-    """Choose the signs of the sources, and compute the objective and its gradient; no pass over the rows is needed."""
+def _settle(task: SeparationTask, state: Unmixing, now: Evaluation, known: _Point | None = None) -> _Point:
+    """Choose the signs of the sources, and compute the objective and its gradient; no pass over the rows is needed.
+
+    `known` has both for the signs as they are, and is used if no sign changes.
+    """
     curvature = measure_curvature(state, now)
-    state = replace(state, curvature=curvature)
+    signs, flips, pairs = state.signs, state.flips, state.pairs
     if task.extended:
-        signs = np.where(curvature < 0, -1.0, 1.0)
-        free = (state.flips < _FLIPS) | (state.stage == 0)
-        signs = np.where(free, signs, state.signs)
+        free = (flips < _FLIPS) | (state.stage == 0)
+        signs = np.where(free & (curvature * signs < 0), -signs, signs)
         changed = signs != state.signs
         if changed.any():
-            flips = state.flips + changed if state.stage else state.flips
-            state = restart_memory(replace(state, signs=signs, flips=flips))
-    products = state.signs[:, None] * now.products
+            # The pairs of earlier steps belong to another objective.
+            flips, pairs, known = (flips + changed if state.stage else flips), None, None
+    if known is not None:
+        return replace(known, state=replace(state, curvature=curvature))
+    return _measure(task, replace(state, curvature=curvature, signs=signs, flips=flips, pairs=pairs), now)
+
+
+def _measure(task: SeparationTask, state: Unmixing, now: Evaluation) -> _Point:
+    """Compute the objective and its gradient with the signs as they are."""
+    gradient = state.signs[:, None] * now.products
     objective = float(state.signs @ now.value)
     if task.orthogonal:
-        return _Point(state, now, objective, 0.5 * (products - products.T))
-    gradient = products - np.eye(len(products))
-    objective -= float(np.linalg.slogdet(state.W)[1])
-    if task.extended:
-        # The density of an extended source is exp(-y^2 / 2) times or divided by cosh(y); <y y^T> is W W^T.
-        squares = state.W @ state.W.T
-        gradient = gradient + squares
-        objective += 0.5 * float(np.trace(squares))
-    return _Point(state, now, objective, gradient)
+        gradient = 0.5 * (gradient - gradient.T)
+    else:
+        gradient.flat[:: len(gradient) + 1] -= 1.0
+        objective -= float(np.linalg.slogdet(state.W)[1])
+        if task.extended:
+            # The density of an extended source is exp(-y^2 / 2) times or divided by cosh(y); <y y^T> is W W^T.
+            squares = state.W @ state.W.T
+            gradient += squares
+            objective += 0.5 * float(np.trace(squares))
+    return _Point(state, now, objective, gradient, float(np.abs(gradient).max()))
 
 
 def _advance(task: SeparationTask, rows: Rows, point: _Point) -> Generator[Any, Any, "_Point | None"]:
@@ -125,7 +134,7 @@ def _advance(task: SeparationTask, rows: Rows, point: _Point) -> Generator[Any, 
         if not remember and point.state.pairs is None:
             break
         direction = -_precondition(task, point, remember)
-        slope = float((direction * point.gradient).sum())
+        slope = float(np.vdot(direction, point.gradient))
         if slope >= 0.0:
             continue
         better = yield from _search(task, rows, point, direction, slope)
@@ -140,32 +149,31 @@ def _search(
     """Halve the step until the objective goes down enough; where rounding hides it, the gradient must shrink."""
     state = point.state
     slack = 16 * np.finfo(np.float64).eps * max(1.0, abs(point.objective)) * len(state.W)
-    share = 1.0
+    share, identity = 1.0, np.eye(len(direction))
     for _ in range(_HALVINGS):
         change = share * direction
-        turn = expm(change) if task.orthogonal else np.eye(len(change)) + change
+        if task.orthogonal:
+            turn = np.linalg.solve(identity - 0.5 * change, identity + 0.5 * change)
+        else:
+            turn = identity + change
         moved = replace(state, W=turn @ state.W, steps=state.steps + 1)
         now = yield from evaluate(rows, moved.W)
         # The signs are those of the step's start: the objective must be the same function.
-        there = _settle(replace(task, extended=False), moved, now) if task.orthogonal else _same_signs(task, moved, now)
+        there = _measure(task, moved, now)
         goes_down = there.objective <= point.objective + _DECREASE * share * slope
         close = there.objective <= point.objective + slack and there.size < point.size
         if np.isfinite(there.objective) and (goes_down or close):
             kept = _remember(state.pairs, change, there.gradient - point.gradient)
-            return _settle(task, replace(moved, pairs=kept), now)
+            return _settle(task, replace(moved, pairs=kept), now, there)
         share *= 0.5
     return None
-
-
-def _same_signs(task: SeparationTask, state: Unmixing, now: Evaluation) -> _Point:
-    """Return the objective and gradient with the signs as they are."""
-    return _settle(task, replace(state, flips=np.full(len(state.W), _FLIPS)), now)
 
 
 def _remember(pairs: Array, step: Array, change: Array) -> Array:
     """Append a step and its gradient change to the memory, unless the objective curves the wrong way along it."""
     # 1e-10 of the product of the lengths is a curvature that rounding of the gradient could feign.
-    if (step * change).sum() <= 1e-10 * np.linalg.norm(step) * np.linalg.norm(change):
+    lengths = float(np.vdot(step, step)) * float(np.vdot(change, change))
+    if float(np.vdot(step, change)) <= 1e-10 * math.sqrt(lengths):
         return pairs
     pair = np.stack([step, change])[None]
     return pair if pairs is None else np.concatenate([pairs, pair])[-_MEMORY:]
@@ -177,12 +185,12 @@ def _precondition(task: SeparationTask, point: _Point, remember: bool) -> Array:
     rest = point.gradient.copy()
     shares = []
     for step, change in reversed(pairs):
-        share = (step * rest).sum() / (step * change).sum()
+        share = np.vdot(step, rest) / np.vdot(step, change)
         rest -= share * change
         shares.append(share)
     rest = _divide_blocks(task, point, rest)
     for (step, change), share in zip(pairs, reversed(shares), strict=True):
-        rest += (share - (change * rest).sum() / (step * change).sum()) * step
+        rest += (share - np.vdot(change, rest) / np.vdot(step, change)) * step
     return rest
 
 
@@ -208,4 +216,9 @@ def _divide_blocks(task: SeparationTask, point: _Point, gradient: Array) -> Arra
 
 
 def _step(task: SeparationTask, point: _Point) -> Step:
-    return Step(point.objective, point.state, certify_gradient(point.size, task), {"gradient": point.size})
+    return Step(
+        point.objective,
+        point.state,
+        certify_gradient(point.size, task.tol, orthogonal=task.orthogonal),
+        {"gradient": point.size},
+    )

@@ -26,7 +26,6 @@ __all__ = [
     "evaluate",
     "measure_curvature",
     "rate_at_unit_variance",
-    "restart_memory",
 ]
 
 
@@ -102,7 +101,8 @@ class Rows:
         """Return the request for the sums of the components W u + offset; rows of `extra` are not scored."""
         below = W if extra is None else np.concatenate([W, extra])
         shift = np.zeros(len(below))
-        shift[: len(W)] = offset
+        if offset is not None:
+            shift[: len(W)] = offset
         if self.inner is None:
             return ScoreSums(below @ self.white.matrix, self.white.mean, shift, self.score, len(W))
         zero = np.zeros(self.white.n_components)
@@ -145,7 +145,7 @@ def begin(task: SeparationTask, start: Unmixing | None) -> Any:
     return rows, Unmixing(white, np.asarray(W, dtype=np.float64), zero, zero, np.ones(count), zero)
 
 
-def evaluate(rows: Rows, W: Array, offset: Array = 0.0, extra: Array = None) -> Any:
+def evaluate(rows: Rows, W: Array, offset: Array = None, extra: Array = None) -> Any:
     """Request one pass, and return the means over the rows; a generator."""
     totals = yield rows.request(W, offset, extra)
     return Evaluation.of(totals)
@@ -170,18 +170,16 @@ def rate_at_unit_variance(rows: Rows, state: Unmixing) -> Any:
     return replace(state, curvature=measure_curvature(scaled, now))
 
 
-def restart_memory(state: Unmixing) -> Unmixing:
-    """Return the state without the pairs of earlier steps, which belong to another objective."""
-    return replace(state, pairs=None)
+_STATEMENT = (
+    "Largest entry of the relative gradient of the contrast by {}; it has no unit and does not depend on the mixing "
+    "matrix. It bounds the distance to a stationary point, not to the best one of several."
+)
+_STATEMENTS = {
+    False: _STATEMENT.format("the unmixing matrix"),
+    True: _STATEMENT.format("rotations of the unmixing matrix"),
+}
 
 
-def certify_gradient(size: float, task: SeparationTask) -> Certificate:
-    """Return the certificate of a stationary point of the likelihood."""
-    kind = "rotations of the unmixing matrix" if task.orthogonal else "the unmixing matrix"
-    return Certificate.of(
-        "gradient norm",
-        size if math.isfinite(size) else math.inf,
-        task.tol,
-        f"Largest entry of the relative gradient of the contrast by {kind}; it has no unit and does not depend on the "
-        "mixing matrix. It bounds the distance to a stationary point, not to the best one of several.",
-    )
+def certify_gradient(size: float, tol: float, *, orthogonal: bool) -> Certificate:
+    """Return the certificate of a stationary point of the likelihood, by all matrices or by rotations."""
+    return Certificate.of("gradient norm", size if math.isfinite(size) else math.inf, tol, _STATEMENTS[orthogonal])

@@ -80,8 +80,9 @@ class ScoreSums(Statistic):
         kind, alpha = KINDS[self.score.kind], self.score.alpha
         score_sums.score_run(block.X, unit, weight, layout, kind, alpha, tile, Y, scores, scratch, products, sums)
         totals = fold_sums(sums)
-        weights = np.array([part.total_weight() for part in block.parts(unit)])
-        return ScoreTotals(
-            float(fold_sums(weights)), totals[:, 0].copy(), totals[:, 1].copy(), totals[:, 2].copy(),
-            fold_sums(products).copy(),
-        )  # fmt: skip
+        # Weights add up along the tree of blocks too, so that their sum does not depend on the length of runs.
+        total = float(block.n)
+        if block.weight is not None:
+            total = float(fold_sums(np.array([part.total_weight() for part in block.parts(unit)])))
+        value, slope, first = totals.T.copy()
+        return ScoreTotals(total, value, slope, first, products[0] if n_blocks == 1 else fold_sums(products).copy())

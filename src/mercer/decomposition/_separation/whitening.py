@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, svd
+from scipy.linalg import svd
 
 from mercer._plain import plain
 from mercer._solver import Dense
@@ -105,7 +105,7 @@ def whiten(task: Whitener) -> Any:
     sums = yield Moments()
     if not (np.isfinite(sums.mean).all() and np.isfinite(np.trace(sums.scatter))):
         task.refuse()
-    values, vectors = yield Dense(lambda: eigh(sums.scatter, driver="evd"), d > _HEAVY)
+    values, vectors = yield Dense(lambda: np.linalg.eigh(sums.scatter), d > _HEAVY)
     values, axes, tiny = values[::-1], vectors[:, ::-1].T, max(10, d) * float(np.finfo(np.float64).eps)
     last = min(d, task.n_components or d) - 1
     if task.solver == "svd" and values[last] < _WELL_CONDITIONED * values[0]:
