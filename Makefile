@@ -68,8 +68,6 @@ sklearn-suite: build
 		sklearn.metrics.cluster.tests.test_unsupervised \
 		sklearn.neural_network.tests.test_mlp \
 		sklearn.neural_network.tests.test_rbm \
-		sklearn.neural_network.tests.test_rbm \
-		sklearn.neural_network.tests.test_mlp \
 		sklearn.gaussian_process.tests.test_gpr \
 		sklearn.gaussian_process.tests.test_gpc \
 		sklearn.linear_model.tests.test_base \

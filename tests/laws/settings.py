@@ -25,12 +25,6 @@ with sklearn.config_context(enable_metadata_routing=True):
     ]
 
 # scikit-learn's checks standardise their rows: parameters that are lengths are other ones there.
-STANDARDISED = {"ClusterOutlier": {"eps": 0.5}, "DBSCAN": {"eps": 0.5}, "DENCLUE": {"bandwidth": 0.3}}
-STANDARDISED = {
-    "DBSCAN": {"eps": 0.5},
-    "DENCLUE": {"bandwidth": 0.3},
-    "RadiusNeighborsClassifier": {"radius": 1.0},
-    "RadiusNeighborsRegressor": {"radius": 1.0},
 STANDARDISED = {
     "ClusterOutlier": {"eps": 0.5},
     "DBSCAN": {"eps": 0.5},
@@ -38,6 +32,8 @@ STANDARDISED = {
     # Some checks have ten rows.
     "Isomap": {"n_neighbors": 5},
     "LocallyLinearEmbedding": {"n_neighbors": 5},
+    "RadiusNeighborsClassifier": {"radius": 1.0},
+    "RadiusNeighborsRegressor": {"radius": 1.0},
 }
 SETTINGS = {
     "KNeighborsClassifier": [{}, {"weights": "distance", "metric": "l1"}],

@@ -42,14 +42,13 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "metrics.cluster": ("calinski_harabasz_score", "davies_bouldin_score", "silhouette_samples", "silhouette_score"),
     "mixture": ("GaussianMixture",),
     "naive_bayes": ("BernoulliNB", "CategoricalNB", "ComplementNB", "GaussianNB", "MultinomialNB"),
-    "neighbors": ("KernelDensity", "LocalOutlierFactor", "NearestCentroid"),
-    "neighbors": ("KernelDensity", "NearestCentroid"),
-    "neural_network": ("BernoulliRBM", "MLPClassifier", "MLPRegressor"),
     "neighbors": (
-        *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "KernelDensity", "NearestCentroid"),
-        *("NearestNeighbors", "RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "RadiusNeighborsTransformer"),
-        *("kneighbors_graph", "radius_neighbors_graph", "sort_graph_by_row_values"),
+        *("KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer", "KernelDensity"),
+        *("LocalOutlierFactor", "NearestCentroid", "NearestNeighbors", "RadiusNeighborsClassifier"),
+        *("RadiusNeighborsRegressor", "RadiusNeighborsTransformer", "kneighbors_graph"),
+        *("radius_neighbors_graph", "sort_graph_by_row_values"),
     ),
+    "neural_network": ("BernoulliRBM", "MLPClassifier", "MLPRegressor"),
     "preprocessing": ("StandardScaler",),
     "random_projection": ("GaussianRandomProjection", "SparseRandomProjection", "johnson_lindenstrauss_min_dim"),
     "svm": ("LinearSVC", "LinearSVR", "NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"),
@@ -88,13 +87,6 @@ DIFFERENCES: dict[str, str] = {
     "test_mlp::test_mlp_diverging_loss": "a fit that diverges ends there: no later score is NaN",
     "test_mlp::test_verbose_sgd": "verbose prints mercer's lines, which say step and objective",
     "test_mlp::test_early_stopping_stratified": "the message names the class by its number",
-    "test_rbm::test_fit_gibbs*": "expects the weights that scikit-learn's own random numbers lead to",
-    "test_rbm::test_convergence_dtype_consistency": (
-        "asks that a bias of 0.005, left over where float32 steps of both signs cancel, be right to 1e-5"
-    ),
-    "test_rbm::test_sparse_and_verbose*": "the line of a pass has no seconds; they are in history_",
-    "test_rbm::test_transform": "calls a private method of scikit-learn's class",
-    "test_rbm::test_sample_hiddens": "calls private methods of scikit-learn's class",
     "test_nmf::test_convergence_warning*": "the warning names the estimator, the steps and the cure in other words",
     "test_nmf::test_nmf_n_components_auto[[]*": (
         "reads the private _n_components; the public attribute is n_components_"

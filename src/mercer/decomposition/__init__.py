@@ -14,6 +14,7 @@ from mercer.decomposition._online_pca import OnlinePCA
 from mercer.decomposition._pca import PCA
 from mercer.decomposition._power_iteration import PowerIteration, power_iteration, whitening_matrix
 from mercer.decomposition._reduced_set import ReducedAxes, reduce_axes
+from mercer.decomposition._robust_pca import RobustPCA
 from mercer.decomposition._separation.diagonalisation import JointDiagonalization, diagonalize_jointly
 from mercer.decomposition._separation.fast_ica import FastICA, fastica
 from mercer.decomposition._separation.gradient_ascent import infomax_gradient, natural_gradient
@@ -24,7 +25,6 @@ from mercer.decomposition._separation.neuron import SigmoidNeuron, train_neuron
 from mercer.decomposition._separation.pursuit import ProjectionPursuit
 from mercer.decomposition._separation.second_order import SecondOrderSeparation
 from mercer.decomposition._separation.stability import SourceStability, measure_stability
-from mercer.decomposition._robust_pca import RobustPCA
 from mercer.decomposition._truncated_svd import TruncatedSVD
 from mercer.decomposition._whitening import Whitening
 
@@ -44,12 +44,16 @@ __all__ = [
     "ProbabilisticPCA",
     "ProjectionPursuit",
     "ReducedAxes",
+    "RobustPCA",
     "SecondOrderSeparation",
     "SigmoidNeuron",
     "SourceMatch",
     "SourceStability",
     "TruncatedSVD",
+    "Whitening",
     "amari_distance",
+    "choose_n_axes",
+    "denoise",
     "density_kurtosis",
     "density_negentropy",
     "diagonalize_jointly",
@@ -59,11 +63,6 @@ __all__ = [
     "measure_stability",
     "natural_gradient",
     "negentropy",
-    "RobustPCA",
-    "TruncatedSVD",
-    "Whitening",
-    "choose_n_axes",
-    "denoise",
     "non_negative_factorization",
     "power_iteration",
     "reduce_axes",

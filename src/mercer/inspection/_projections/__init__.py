@@ -1,1 +1,3 @@
 """Pictures of projections: embeddings, principal axes, images of components, canonical variates, grids of cells."""
+
+"""Pictures of projections: components, separated sources, canonical variates, and maps of rows."""
