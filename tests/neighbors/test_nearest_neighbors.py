@@ -41,7 +41,18 @@ LABELS = np.array(["ash", "birch", "cedar"])[RANDOM.integers(0, 3, 200)]
         {"metric": "mahalanobis"},
         {"metric": lambda x, y: float(np.abs(x - y).max())},
     ],
-    ids=str,
+    ids=[
+        "euclidean",
+        "p1",
+        "p_inf",
+        "p3",
+        "weighted",
+        "sqeuclidean",
+        "canberra",
+        "seuclidean",
+        "mahalanobis",
+        "function",
+    ],
 )
 def test_neighbours_are_those_of_sorted_distances(options, algorithm):
     if algorithm == "kd_tree" and callable(options.get("metric")):
