@@ -86,7 +86,7 @@ def test_a_seed_gives_the_same_rows_and_another_seed_others(make):
         (
             lambda: make_mixed_sources(sources=["pink"]),
             "make_mixed_sources: sources must be among uniform, laplace, gaussian, exponential, binary, sine, "
-            "sawtooth, square; got ['pink']. Name the laws.",
+            "sawtooth, square, or autoregressive coefficients; got ['pink']. Name the laws.",
         ),
         (
             lambda: make_autoregressive(coefficients=[[1.0]]),

@@ -112,7 +112,8 @@ class MinCovDet(CovarianceEstimator):
     _objective_moves: ClassVar[str | None] = "down"
     _from_moments: ClassVar[bool] = False
     _law_exceptions: ClassVar[dict[str, str]] = {
-        "row order": "starts are drawn at random by the numbers of rows: another order gives other starts"
+        "row order": "starts are drawn at random by the numbers of rows: another order gives other starts",
+        "memory": "C-steps run on standardised copies of the rows, and sort their distances",
     }
     raw_location_: Any
     raw_covariance_: Any

@@ -67,7 +67,8 @@ class MahalanobisOutlier(OutlierDetector):
 
     _parameters: ClassVar[dict[str, Rule]] = {"covariance": HasFit() | Nothing(), "contamination": SHARE}
     _law_exceptions: ClassVar[dict[str, str]] = {
-        "row order": "MinCovDet, the default, draws starts by the numbers of rows: another order gives other starts"
+        "row order": "MinCovDet, the default, draws starts by the numbers of rows: another order gives other starts",
+        "memory": "MinCovDet, the default, works on standardised copies of the rows",
     }
     covariance_: Any
     location_: Any

@@ -28,7 +28,7 @@ class ReconstructionOutlier(OutlierDetector):
     ----------
     transformer : an object with a method fit or None, default=None
         Has ``transform`` to fewer dimensions and ``inverse_transform``: PCA, or any other. None means
-        ``PCA(n_components=0.9)``, which keeps 90 % of the variance.
+        ``PCA(n_components=0.9)``, which keeps 90 % of the variance, but never all components.
     standardize : a boolean, default=True
         Whether columns are centred and divided by their standard deviation first, so that units do not matter.
     contamination : a number in (0, 0.5], default=0.1
@@ -68,6 +68,9 @@ class ReconstructionOutlier(OutlierDetector):
     [-0.0, -2.0]
     """
 
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "the rows are standardised in a copy, and compared with their reconstructions"
+    }
     _parameters: ClassVar[dict[str, Rule]] = {
         "transformer": HasFit() | Nothing(),
         "standardize": Boolean(),
@@ -114,6 +117,9 @@ class ReconstructionOutlier(OutlierDetector):
         mean, scale = _describe_columns(X, weight, self.standardize)
         rows = ((X - mean) / scale).astype(X.dtype, copy=False)
         fitted = fit_part(type(self).__name__, transformer, rows, weight)
+        if self.transformer is None and 1 < X.shape[1] == fitted.n_components_:
+            # With all components every row is reproduced, and scores would be rounding errors: leave out the last one.
+            fitted = fit_part(type(self).__name__, PCA(n_components=X.shape[1] - 1), rows, weight)
         scores = -_find_residuals(fitted, rows).sum(axis=1)
         return {"transformer_": fitted, "mean_": mean, "scale_": scale}, scores
 

@@ -26,7 +26,7 @@ class SplineBasis(Basis):
     ----------
     n_knots : an integer in [2, inf), default=5
         Knots of each column, both ends of its range among them.
-    degree : an integer in [0, inf), default=3
+    degree : an integer in [0, 1000], default=3
         Of the pieces; 3 is cubic.
     knots : one of 'uniform', 'quantile', default='uniform'
         Evenly spaced over the range of each column, or with as many rows between each two.
