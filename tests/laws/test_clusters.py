@@ -36,6 +36,13 @@ def client():
         yield client
 
 
+def cut_rows(subject, dtype=np.float64):
+    """Rows and targets, and the rows as a Dask array of three chunks; few where neighbours of all rows are searched."""
+    chunk = 300 if "Neighbors" in subject.name else ROWS
+    X, y = subject.data(2 * chunk + chunk // 16, 5, dtype)
+    return X, y, da.from_array(X, chunks=((chunk, chunk, chunk // 16), 5))
+
+
 def fit(subject, X, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -54,8 +61,7 @@ def expected_fit(subject, X, y):
 
 
 def check(subject):
-    X, y = subject.data(N, 5)
-    rows = da.from_array(X, chunks=((ROWS, ROWS, N - 2 * ROWS), 5))
+    X, y, rows = cut_rows(subject)
     if subject.needs_memory:
         with pytest.raises(
             DataError, match=r"needs all rows in memory; got the Dask array.*Use (solver|cv|metric|strategy)="
@@ -92,15 +98,14 @@ def test_chunks_on_worker_processes_give_the_bits_of_memory(name, client):
 @pytest.mark.parametrize("name", FIRST)
 def test_weights_and_float32_give_the_bits_of_memory(name):
     subject = FIRST[name]
-    X, y = subject.data(N, 5, np.float32)
-    weight = np.random.default_rng(0).integers(0, 3, size=N).astype(float)
-    rows = da.from_array(X, chunks=((ROWS, ROWS, N - 2 * ROWS), 5))
+    X, y, rows = cut_rows(subject, np.float32)
+    weight = np.random.default_rng(0).integers(0, 3, size=len(X)).astype(float)
     given = {"sample_weight": weight} if subject.fit_takes("sample_weight") else {}
     with dask.config.set(scheduler="synchronous"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = subject.make(max_iter=5, batch_size=5000).fit(rows, y, **given)
         if subject.name in BY_BLOCKS:
-            cuts = [slice(start, start + 5000) for start in range(0, N, 5000)]
+            cuts = [slice(start, start + 5000) for start in range(0, len(X), 5000)]
             blocks = [(X[cut], None if y is None else y[cut], weight[cut]) for cut in cuts]
             expected = subject.make(max_iter=5, batch_size=5000).fit(blocks)
         else:

@@ -146,7 +146,12 @@ class RowsModel(Estimator):
         else:
             needed = 8.0 * source.n_rows * (source.n_features + 2)
             require_memory(type(self).__name__, needed, f"{source.n_rows} rows in memory", "fit fewer rows")
-            rows, *others = (np.asarray(part) for part in source.fetch(source.map(_select_parts)))
+            # Dask maps rows without their targets; all of them together have theirs.
+            if source.place == "dask":
+                parts = source.on_rows(0, source.n_rows, _select_parts)
+            else:
+                parts = source.fetch(source.map(_select_parts))
+            rows, *others = (np.asarray(part) for part in parts)
             weight = others.pop() if source.has_weight else None
             rows, y = np.ascontiguousarray(rows), others[0] if others else None
         self._check_storage(rows)

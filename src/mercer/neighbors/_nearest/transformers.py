@@ -75,6 +75,8 @@ class KNeighborsTransformer(GraphMaker, NearestQueries):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", mode=Choice("distance", "connectivity"))
+    # The graph is one sparse matrix, which a Dask array cannot hold.
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
 
     def __init__(
         self,
