@@ -76,6 +76,8 @@ SETTINGS = {
     "LocallyLinearEmbedding": [{"n_neighbors": 12}],
     "MDS": [{}, {"metric_mds": False, "max_iter": 30}],
     "SpectralEmbedding": [{"affinity": "rbf", "gamma": 0.01}],
+    # Two to the power of the units are the states that are summed over: few steps, so that checks take seconds.
+    "BoltzmannMachine": [{"max_iter": 20}],
     "BernoulliRBM": [
         {"n_components": 6, "n_iter": 3, "learning_rate": 0.01},
         {"n_components": 6, "n_iter": 3, "learning_rate": 0.001, "visible": "gaussian", "persistent": False},
@@ -168,7 +170,7 @@ SETTINGS = {
     "RadialBasis": [{"n_centres": 4}, {"n_centres": 4, "normalise": True}],
     "SplineBasis": [{}, {"knots": "quantile", "extrapolation": "continue"}],
     "StandardScaler": [{}, {"with_mean": False}],
-    "NMF": [{"n_components": 3}, {"n_components": 3, "solver": "mu", "beta_loss": "kullback-leibler", "alpha_W": 0.01}],
+    "NMF": [{"n_components": 3}, {"n_components": 2, "solver": "mu", "beta_loss": "kullback-leibler", "alpha_W": 0.01}],
     "MiniBatchNMF": [{"n_components": 3, "batch_size": 100}],
     "FactorAnalysis": [{"n_components": 2}, {"n_components": 1, "rotation": "varimax", "tol": 1e-6}],
     "ProbabilisticPCA": [{"n_components": 1}],

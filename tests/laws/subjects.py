@@ -89,6 +89,12 @@ class Subject:
         if self.name == "TSNE":
             # Enough for a team of threads and several items of work; 300 iterations take a second.
             return 1_000
+        if self.name in ("ConvClassifier", "RecurrentClassifier", "RecurrentRegressor"):
+            # Networks read batches: enough rows for many of them.
+            return 20_000
+        if self.name == "DensityOutlier":
+            # The sum of all pairs: fewer rows tell as much.
+            return 5_000
         if self.name in ("GaussianProcessClassifier", "GaussianProcessRegressor"):
             # Matrices of all pairs are decomposed many times over: enough rows for several tiles.
             return 600

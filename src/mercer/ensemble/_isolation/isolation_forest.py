@@ -196,7 +196,10 @@ class IsolationForest(Detector, Estimator):
             attributes=attributes,
         )
         if self.contamination != "auto":
-            self.offset_ = find_offset(to_numpy(self._score(source)), self.contamination, weight)
+            # A Dask array would give an approximate quantile: fetch the scores first.
+            scores = self._score(source)
+            scores = scores if source.place == "memory" else np.asarray(source.fetch(scores))
+            self.offset_ = find_offset(to_numpy(scores), self.contamination, weight)
         self._conclude(outcome, "raise max_time")
         return self
 

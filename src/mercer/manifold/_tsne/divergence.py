@@ -172,7 +172,7 @@ def measure_slope(affinities: Affinities, places: Array, freedom: float, threads
     if not issparse(affinities.joint):
         pairs = AllPairs(affinities.joint, freedom, places, threads)
         pairs.add_forces()
-        return float(pairs.slope * np.linalg.norm(pairs.pull - pairs.push / pairs.sums[:, 0].sum()))
+        return float(pairs.slope * _measure_length(pairs.pull - pairs.push / pairs.sums[:, 0].sum()))
     joint, points = affinities.joint, np.ascontiguousarray(places, dtype=np.float32)
     edges = joint.indptr.astype(np.int64), joint.indices.astype(np.int32), joint.data.astype(np.float32)
     pull = np.zeros(places.shape, np.float32)
@@ -183,7 +183,7 @@ def measure_slope(affinities: Affinities, places: Array, freedom: float, threads
 
     run_numbered(attract, -(-len(places) // BLOCK), threads)
     normaliser, push = repel_all(places, threads)
-    return float(4.0 * np.linalg.norm(pull - push.astype(np.float64) / normaliser))
+    return float(4.0 * _measure_length(pull - push.astype(np.float64) / normaliser))
 
 
 def sum_divergence(affinities: Affinities, places: Array, freedom: float, threads: int) -> float:
@@ -205,3 +205,8 @@ def sum_edges(joint: Any, places: Array) -> float:
         squares = np.square(places[rows] - places[joint.indices[part]]).sum(axis=1)
         total += float(joint.data[part] @ np.log1p(squares))
     return total
+
+
+def _measure_length(slope: Array) -> float:
+    """Return the root of the sum of squares; np.linalg.norm sums by BLAS, in an order that depends on its threads."""
+    return float(np.sqrt(np.square(slope).sum()))
