@@ -63,7 +63,6 @@ DIFFERENCES: dict[str, str] = {
     "test_neighbors::test_nan_euclidean_support*LocalOutlierFactor*": (
         "the factors of mercer's LocalOutlierFactor are of rows without gaps; impute them first"
     ),
-    "test_isomap::test_isomap_clone_bug": "looks at the neighbour search inside; mercer's has no estimator `nbrs_`",
     "test_isomap::test_multiple_connected_components_metric_precomputed*": (
         "expects RuntimeError for a graph that cannot be connected; mercer raises a ValueError of its own"
     ),

@@ -24,6 +24,7 @@ from mercer.manifold._neighbour_graph import (
     make_graph,
 )
 from mercer.manifold._scaling.classical import Parameters
+from mercer.neighbors import NearestNeighbors
 
 __all__ = ["Isomap"]
 
@@ -214,12 +215,12 @@ class Isomap(EigenMap):
 
     @property
     def nbrs_(self) -> Any:
-        """scikit-learn's search for neighbours, fitted to the rows."""
+        """The search for neighbours, fitted to the rows."""
         check_is_fitted(self)
-        from sklearn.neighbors import NearestNeighbors
-
-        options = {"metric": self.metric, "p": self.p, "metric_params": self.metric_params}
-        return NearestNeighbors(n_neighbors=self.n_neighbors, radius=self.radius, **options).fit(self.X_fit_)
+        options = {"n_neighbors": self.n_neighbors, "radius": self.radius, "p": self.p}
+        given = {name: value for name, value in options.items() if value is not None}
+        search = NearestNeighbors(metric=self.metric, metric_params=self.metric_params, **given)
+        return search.fit(self.X_fit_)
 
     def _describe(self, state: EigenMapState, dtype: Any) -> dict[str, Any]:
         return {

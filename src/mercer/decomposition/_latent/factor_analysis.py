@@ -117,7 +117,7 @@ class FactorAnalysis(LatentGaussian):
     >>> from sklearn.datasets import load_iris
     >>> model = FactorAnalysis(2, rotation="varimax").fit(load_iris().data)
     >>> model.components_.shape, round(model.score(load_iris().data), 2)
-    ((2, 4), -2.61)
+    ((2, 4), -2.6)
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {
