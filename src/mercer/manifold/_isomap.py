@@ -218,7 +218,7 @@ class Isomap(EigenMap):
         """The search for neighbours, fitted to the rows."""
         check_is_fitted(self)
         options = {"n_neighbors": self.n_neighbors, "radius": self.radius, "p": self.p}
-        given = {name: value for name, value in options.items() if value is not None}
+        given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         search = NearestNeighbors(metric=self.metric, metric_params=self.metric_params, **given)
         return search.fit(self.X_fit_)
 
