@@ -7,6 +7,7 @@ from sklearn.metrics import accuracy_score
 from mercer._base import fitting
 from mercer._base.outliers import Detector, find_offset
 from mercer._base.parameter import Real, Rule
+from mercer._source.threads import one_blas_thread
 from mercer._types import Array
 from mercer.covariance._concentration import ConcentrationState
 from mercer.covariance._robust import MinCovDet
@@ -85,6 +86,7 @@ class EllipticEnvelope(Detector, MinCovDet):
         self.n_jobs = n_jobs
 
     @fitting
+    @one_blas_thread()
     def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]
         """Find the robust mean and covariance, and the threshold.
 

@@ -13,6 +13,7 @@ from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source.memory import require_memory
+from mercer._source.threads import one_blas_thread
 from mercer._types import Array
 from mercer.covariance._concentration import (
     ConcentrationState,
@@ -139,6 +140,7 @@ class MinCovDet(CovarianceEstimator):
         self.n_jobs = n_jobs
 
     @fitting
+    @one_blas_thread()
     def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]
         """Find the subset of least determinant, and reweight the rows by it.
 

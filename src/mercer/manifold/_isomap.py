@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rule, Text
 from mercer._source.memory import require_memory
+from mercer._source.threads import one_blas_thread
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._embedding import EigenMap, EigenMapState, largest_eigenvectors, solve_at_once
@@ -151,6 +152,7 @@ class Isomap(EigenMap):
         self.metric_params = metric_params
 
     @fitting
+    @one_blas_thread()
     def fit(self, X: Any, y: Any = None) -> "Isomap":
         """Find the coordinates.
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.neighbours import nearest_rows
+from mercer._source.threads import one_blas_thread
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._embedding import EigenMap, EigenMapState, smallest_eigenvectors, solve_at_once
@@ -153,6 +154,7 @@ class LocallyLinearEmbedding(EigenMap):
         self.n_jobs = n_jobs
 
     @fitting
+    @one_blas_thread()
     def fit(self, X: Any, y: Any = None) -> "LocallyLinearEmbedding":
         """Find the coordinates.
 

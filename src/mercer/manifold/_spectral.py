@@ -15,6 +15,7 @@ from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.neighbours import nearest_rows
 from mercer._source.memory import require_memory
+from mercer._source.threads import one_blas_thread
 from mercer._types import Array, Rows
 from mercer.errors import DataError, UnsupportedError
 from mercer.manifold._embedding import EigenMap, EigenMapState, fix_signs, smallest_eigenvectors, solve_at_once
@@ -134,6 +135,7 @@ class SpectralEmbedding(EigenMap):
         self.n_jobs = n_jobs
 
     @fitting
+    @one_blas_thread()
     def fit(self, X: Any, y: Any = None) -> "SpectralEmbedding":
         """Find the coordinates.
 

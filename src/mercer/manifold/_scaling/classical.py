@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Function, Integer, Nothing, Rule, Text
+from mercer._source.threads import one_blas_thread
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._embedding import EigenMap, EigenMapState, largest_eigenvectors, solve_at_once
@@ -108,6 +109,7 @@ class ClassicalMDS(EigenMap):
         self.n_landmarks = n_landmarks
 
     @fitting
+    @one_blas_thread()
     def fit(self, X: Any, y: Any = None) -> "ClassicalMDS":
         """Find the coordinates.
 

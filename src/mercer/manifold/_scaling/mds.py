@@ -14,6 +14,7 @@ from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._solver import Solution, Solver
 from mercer._solver.restarts import Restarts, keep_best_run, keep_history_of
+from mercer._source.threads import one_blas_thread
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._scaling.classical import ClassicalMDS, Parameters
@@ -157,6 +158,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.max_time = max_time
 
     @fitting
+    @one_blas_thread()
     def fit(self, X: Any, y: Any = None, init: Any = None) -> "MDS":
         """Find the points.
 
