@@ -69,7 +69,7 @@ def fast(solver: str) -> tuple[Contestant, ...]:
 
 
 # All stop at a gradient of 1e-8, but for the fixed-point iterations, which stop when no axis turns by more than 1e-4.
-orthogonal = (*ica("mercer_orthogonal", constraint="orthogonal"), *fast("eigh"), picard("picard_ortho", ortho=True))
+orthogonal = (*ica("mercer", constraint="orthogonal"), *fast("eigh"), picard("picard_ortho", ortho=True))
 free = (*ica("mercer_free"), picard("picard_free", ortho=False, extended=True))
 # Estimates of all are this far apart by the correlation that the constraint forces on finite samples.
 AGREE = Agreement("amari", "lower", 0.2)

@@ -82,4 +82,4 @@ def test_the_thread_count_reaches_every_pool():
 
 def test_an_unknown_case_is_an_error_with_the_list(capsys):
     assert command.main(["--case", "nothing"]) == 2
-    assert "The cases are adaboost_stumps" in capsys.readouterr().err
+    assert "adaboost_stumps" in capsys.readouterr().err

@@ -192,6 +192,7 @@ class SpectralEmbedding(EigenMap):
         near = find_neighbours(rows, rows, count, own=False, metric="precomputed", p=2, parameters=None, threads=1)
         return _link(near[1], n, own=False), {}
 
+    @one_blas_thread()
     def transform(self, X: Any) -> Array:
         """Place rows by Nystroem's formula.
 

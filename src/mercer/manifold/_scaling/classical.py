@@ -157,6 +157,7 @@ class ClassicalMDS(EigenMap):
             "_directions": state.embedding / np.where(state.values > 0, state.values, np.inf),
         }
 
+    @one_blas_thread()
     def transform(self, X: Any) -> Array:
         """Place rows by their distances to the landmarks.
 

@@ -216,6 +216,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """
         return self.fit(X, init=init).embedding_
 
+    @one_blas_thread()
     def transform(self, X: Any) -> Array:
         """Place rows where their stress is least, the points of the fit held fast.
 
