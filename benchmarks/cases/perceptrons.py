@@ -119,10 +119,11 @@ CASES = (
     ),
     Case(
         "mlp_small",
-        "Perceptron 8-32-3 on 150 rows, 200 epochs of one batch, Adam 1e-3",
+        "Perceptron 8-32-3 on 150 rows, 200 epochs of one batch, Adam 1e-2, weight decay 1",
         small_perceptron,
-        contestants(hidden_layer_sizes=(32,), max_iter=200, tol=0.0),
+        # The weight decay and the larger step bring both close to one optimum, whatever their first weights.
+        contestants(hidden_layer_sizes=(32,), max_iter=200, tol=0.0, alpha=1.0, learning_rate_init=0.01),
         quality,
-        Agreement("loss", "lower", 0.25),
+        Agreement("loss", "lower", 0.1),
     ),
 )

@@ -31,7 +31,7 @@ def parts_in_rows(X: Any, W: Array, T: Array, beta: float) -> tuple[Array, Array
     """Return the subtracted and the added part of the gradient in W; the second may have one row, to be broadcast."""
     if beta == 2:
         return _product(X, T), W @ (T.T @ T)
-    subtracted = _product(_find_ratio(X, W, T, beta), T)
+    subtracted = np.concatenate([_product(_find_ratio(x, w, T, beta), T) for x, w in _cut_tiles(X, W, T)])
     if beta == 1:
         return subtracted, T.sum(axis=0)[None, :]
     added = np.empty_like(W)
@@ -48,7 +48,9 @@ def parts_in_columns(X: Any, W: Array, T: Array, beta: float) -> tuple[Array, Ar
     """
     if beta == 2:
         return _product(X.T, W), W.T @ W
-    subtracted = _product(_find_ratio(X, W, T, beta).T, W)
+    subtracted = np.zeros_like(T)
+    for x, w in _cut_tiles(X, W, T):
+        subtracted += _product(_find_ratio(x, w, T, beta).T, w)
     if beta == 1:
         return subtracted, W.sum(axis=0)[None, :]
     added = np.zeros_like(T)
@@ -61,17 +63,26 @@ def measure_divergence(X: Any, W: Array, T: Array, beta: float) -> float:
     """Return the divergence between rows and the product of the factors."""
     if beta == 2:
         return _measure_squares(X, W, T)
+    fit = sum(_measure_stored(x, w, T, beta) for x, w in _cut_tiles(X, W, T))
+    if beta == 1:
+        return fit + float(W.sum(axis=0) @ T.sum(axis=0))
+    if beta == 0:
+        return fit - float(X.shape[0] * X.shape[1])
+    powers = float(sum(((W[part] @ T.T) ** beta).sum() for part in _tiles(len(W), len(T))))
+    return fit + powers / beta
+
+
+def _measure_stored(X: Any, W: Array, T: Array, beta: float) -> float:
+    """Return the terms of the divergence that need both X and V; entries of X that are zero have none."""
     stored, V = (X.data, _sample(X, W, T)) if issparse(X) else (X.ravel(), (W @ T.T).ravel())
     # Entries that are zero to rounding count for nothing in X log(X / V): log 0 is never taken.
     kept = stored > EPSILON
     x, v = stored[kept].astype(np.float64), np.maximum(V[kept], EPSILON)
     if beta == 1:
-        total = float(W.sum(axis=0) @ T.sum(axis=0))
-        return float(np.dot(x, np.log(x / v))) + total - float(x.sum())
+        return float(np.dot(x, np.log(x / v))) - float(x.sum())
     if beta == 0:
-        return float((x / v).sum()) - float(X.shape[0] * X.shape[1]) - float(np.log(x / v).sum())
-    powers = float(sum(((W[part] @ T.T) ** beta).sum() for part in _tiles(len(W), len(T))))
-    return (float((x**beta).sum()) + (beta - 1) * powers - beta * float(np.dot(x, v ** (beta - 1)))) / beta / (beta - 1)
+        return float((x / v).sum()) - float(np.log(x / v).sum())
+    return (float((x**beta).sum()) - beta * float(np.dot(x, v ** (beta - 1)))) / beta / (beta - 1)
 
 
 def _measure_squares(X: Any, W: Array, T: Array) -> float:
@@ -118,4 +129,13 @@ def _product(X: Any, right: Array) -> Array:
 
 def _tiles(n_rows: int, width: int) -> Iterator[slice]:
     step = max(1, _TILE // max(1, width))
-    return (slice(start, start + step) for start in range(0, n_rows, step))
+    return (slice(start, start + step) for start in range(0, max(n_rows, 1), step))
+
+
+def _cut_tiles(X: Any, W: Array, T: Array) -> Iterator[tuple[Any, Array]]:
+    """Yield dense rows with their rows of W in pieces whose product is one tile; sparse rows in one piece."""
+    if issparse(X):
+        yield X, W
+        return
+    for part in _tiles(len(W), len(T)):
+        yield X[part], W[part]
