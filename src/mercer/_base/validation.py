@@ -124,15 +124,18 @@ def check_finite(X: Any, threads: int, estimator: Any) -> None:
         values = values.reshape(1, -1) if values.size < _FEW else values[:, None]
     # Runs of blocks, so that many threads do not queue for the interpreter's lock.
     rows = _RUN * rows_per_block(values.shape[1])
-    verdicts: list[bool] = []
-
-    run_numbered(
-        lambda number: sum_is_finite(values[number * rows : (number + 1) * rows]),
-        -(-values.shape[0] // rows),
-        threads,
-        verdicts.append,
-    )
-    if not all(verdicts):
+    if values.shape[0] <= rows:
+        finite = sum_is_finite(values)
+    else:
+        verdicts: list[bool] = []
+        run_numbered(
+            lambda number: sum_is_finite(values[number * rows : (number + 1) * rows]),
+            -(-values.shape[0] // rows),
+            threads,
+            verdicts.append,
+        )
+        finite = all(verdicts)
+    if not finite:
         with np.errstate(invalid="ignore"):
             assert_all_finite(X, input_name="X", estimator_name=type(estimator).__name__)
 
