@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -34,7 +35,7 @@ def list_environments(pythons: Sequence[str] = ()) -> list[Environment]:
 
     `pythons` are paths of interpreters besides those that are found on the path.
     """
-    found = {f"python3.{minor}": shutil.which(f"python3.{minor}") for minor in MINORS}
+    found = {f"python3.{minor}": _find_python(f"python3.{minor}") for minor in MINORS}
     known = {name: path for name, path in found.items() if path} | {Path(path).name: path for path in pythons}
     if not known:
         known = {"python3": shutil.which("python3") or "python3"}
@@ -45,6 +46,15 @@ def list_environments(pythons: Sequence[str] = ()) -> list[Environment]:
         Environment("oldest dependencies", first, read_lower_bounds((ROOT / "pyproject.toml").read_text())),
         *(Environment(name, first, tests=NARROW, conditions=frozenset({name})) for name in conditions),
     ]
+
+
+def _find_python(name: str) -> str | None:
+    """Return the path of an interpreter, or None if there is none that starts: version managers leave dead links."""
+    path = shutil.which(name)
+    if path is None:
+        return None
+    ran = subprocess.run([path, "-c", "import sys; print(sys.executable)"], capture_output=True, text=True, check=False)
+    return ran.stdout.strip() or None
 
 
 def read_lower_bounds(text: str) -> tuple[str, ...]:
