@@ -86,6 +86,7 @@ sklearn-suite: build
 		sklearn.ensemble.tests.test_stacking \
 		sklearn.mixture.tests.test_gaussian_mixture \
 		sklearn.neighbors.tests.test_kde \
+		sklearn.neighbors.tests.test_nca \
 		sklearn.neighbors.tests.test_nearest_centroid \
 		sklearn.neighbors.tests.test_neighbors \
 		sklearn.neighbors.tests.test_neighbors_pipeline \

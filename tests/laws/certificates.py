@@ -24,6 +24,7 @@ from tests.laws.row_maps import (
     guttman_fixed_point,
     laplacian_residual,
     locally_linear_residual,
+    neighbour_gradient,
     path_residual,
 )
 from tests.laws.separation_gradients import (
@@ -620,6 +621,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "KernelRidgeCV"): kernel_ridge_choice_residual,
     ("residual", "RegularizationNetwork"): kernel_ridge_choice_residual,
     ("residual", "KernelPCA"): kernel_axes_residual,
+    ("gradient norm", "NeighborhoodComponentsAnalysis"): neighbour_gradient,
     ("gradient norm", "TSNE"): map_gradient,
     ("gradient norm", "RBFNetworkClassifier"): network_gradient,
     ("gradient norm", "RBFNetworkRegressor"): network_gradient,

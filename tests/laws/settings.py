@@ -41,6 +41,7 @@ SETTINGS = {
     "RadiusNeighborsClassifier": [{"radius": 3.0, "outlier_label": "most_frequent"}],
     "RadiusNeighborsRegressor": [{"radius": 4.0}],
     "RadiusNeighborsTransformer": [{"radius": 3.0}],
+    "NeighborhoodComponentsAnalysis": [{"n_components": 2}],
     "BayesNetClassifier": [{}, {"structure": "naive"}, {"structure": "hill_climb", "n_bins": 3}],
     "BayesNetLearner": [{}, {"structure": "chow_liu"}],
     "KMeans": [

@@ -68,7 +68,7 @@ class Subject:
     @property
     def kind(self) -> str:
         model = self.make()
-        if is_classifier(model):
+        if is_classifier(model) or self.name == "NeighborhoodComponentsAnalysis":
             return "two classes" if self.settings.get("solver") in ("liblinear",) else "classes"
         # Projections of two tables need a second one: the targets of regressors.
         if is_regressor(model) or (model.__sklearn_tags__().target_tags.required and hasattr(model, "transform")):
@@ -83,13 +83,13 @@ class Subject:
     @property
     def most_rows(self) -> int:
         """How many rows a fit to them may take without taking minutes: few where every pair of rows is looked at."""
-        if self.name in ("DENCLUE", "HDBSCAN") or "Neighbors" in self.name:
+        if self.name in ("DENCLUE", "HDBSCAN", "LocalOutlierFactor") or "Neighbors" in self.name:
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
         if self.settings.get("multi_class") == "joint":
             # Its working sets have a variable for each pair of row and class; 50 000 rows take a minute.
             return 5_000
-        if self.name == "TSNE":
+        if self.name in ("TSNE", "NeighborhoodComponentsAnalysis"):
             # Enough for a team of threads and several items of work; 300 iterations take a second.
             return 1_000
         if self.name in ("ConvClassifier", "RecurrentClassifier", "RecurrentRegressor"):

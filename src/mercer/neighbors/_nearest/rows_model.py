@@ -126,18 +126,22 @@ class RowsModel(Estimator):
 
     def _keep(self, source: Source, rows: Rows, attributes: dict[str, Any]) -> None:
         """Drive the one step of the fit, and store the rows."""
-        metric = self._settle_metric(rows)
-        given = {
-            "n_samples_fit_": rows.shape[0],
-            "effective_metric_": self._name_metric(metric),
-            "effective_metric_params_": dict(metric.arguments),
-            "_fit_X": rows,
-        }
+        _, given = self._describe_rows(rows)
         outcome = self._drive(
             lambda start: _keep_rows(rows.shape[0]), source, fitted=_list_nothing, max_steps=1,
             attributes=given | attributes,
         )  # fmt: skip
         self._conclude(outcome)
+
+    def _describe_rows(self, rows: Rows) -> tuple[Metric, dict[str, Any]]:
+        """Return the metric in use, and the fitted attributes that every model with rows has."""
+        metric = self._settle_metric(rows)
+        return metric, {
+            "n_samples_fit_": rows.shape[0],
+            "effective_metric_": self._name_metric(metric),
+            "effective_metric_params_": dict(metric.arguments),
+            "_fit_X": rows,
+        }
 
     def _gather(self, source: Source) -> tuple[Rows, Array, Array]:
         """Return all rows with their targets and weights, read into memory where they are elsewhere."""
@@ -224,12 +228,17 @@ class RowsModel(Estimator):
     def _search(self, threads: int) -> Search:
         """Return the search over the rows of the fit, made at the first query."""
         metric = Metric(self.effective_metric_, self.effective_metric_params_)
-        options: dict[str, Any] = {"method": _METHODS[self.algorithm], "threads": threads}
+        if self._is_precomputed:
+            return self._open_search(self._fit_X, metric, threads)
+        key = self._fit_X, threads, self.algorithm
+        return prepare_once(self, key, lambda: self._open_search(self._fit_X, metric, threads))
+
+    def _open_search(self, rows: Rows, metric: Metric, threads: int) -> Search:
+        """Return a search over some rows by a metric."""
         subject = type(self).__name__
         if self._is_precomputed:
             return GraphSearch(subject, threads)
-        key = self._fit_X, threads, self.algorithm
-        return prepare_once(self, key, lambda: open_search(self._fit_X, metric, subject=subject, **options))
+        return open_search(rows, metric, subject=subject, method=_METHODS[self.algorithm], threads=threads)
 
     def _query(self, X: Any, answer: Any) -> Any:
         """Return the answers to queries in any place; for None, to the rows of the fit."""
