@@ -13,14 +13,10 @@ from mercer._base.linear_map import MethodOnBlock
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Map, Solution, Solver, Step
+from mercer._solver.relay import answer_requests
 from mercer._source import Block, Source
 from mercer._types import Array
-from mercer.decomposition._nonnegative.divergence import (
-    EPSILON,
-    measure_divergence,
-    parts_in_columns,
-    parts_in_rows,
-)
+from mercer.decomposition._nonnegative.divergence import EPSILON, measure_divergence, parts_in_columns, parts_in_rows
 from mercer.decomposition._nonnegative.factor_model import FACTOR_PARAMETERS, FactorModel
 from mercer.decomposition._nonnegative.multiplicative import (
     Measure,
@@ -269,7 +265,7 @@ class MiniBatchNMF(FactorModel):
             state = RunningFactors(None, T, sums.numerator, sums.denominator, self.n_steps_)
         else:
             requests = self._start(source, (W, H), seed, extent)
-            state = _answer(requests, source)
+            state = answer_requests(requests, source)
         state, _ = self._take(source.whole(), replace(state, W=None), slice(None), source.n_rows)
         source.release()
         for name, value in self._attributes_of(state, source.host_dtype, 1).items():
@@ -398,14 +394,3 @@ class MiniBatchNMF(FactorModel):
 def _measure_length(factor: Array) -> float:
     """Return the root of the sum of squares."""
     return math.sqrt(float(np.vdot(factor, factor)))
-
-
-def _answer(requests: Any, source: Source) -> Any:
-    """Answer the requests of a generator from `source`, and return its value."""
-    answer = None
-    while True:
-        try:
-            request = requests.send(answer)
-        except StopIteration as end:
-            return end.value
-        answer = request.answer(source)
