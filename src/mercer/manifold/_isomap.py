@@ -184,7 +184,7 @@ class Isomap(EigenMap):
         dtype = source.host_dtype
         known = {"dist_matrix_": paths.astype(dtype, copy=False), "X_fit_": rows.copy()}
         find = partial(_decompose, paths, self.n_components, self.eigen_solver, self.tol, self.max_iter)
-        solve = solve_at_once(find, lambda state: float(state.extra[-1]), STATEMENT)
+        solve = solve_at_once(find, lambda state: float(state.extra[-1]), STATEMENT, source.n_rows)
         outcome = self._drive(solve, source, fitted=partial(self._describe, dtype=dtype), attributes=known)
         self._conclude(outcome)
         return self

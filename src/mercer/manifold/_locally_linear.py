@@ -181,7 +181,9 @@ class LocallyLinearEmbedding(EigenMap):
         wide = np.ascontiguousarray(rows, dtype=np.float64)
         dtype = source.host_dtype
         known = {"X_fit_": rows.copy()}
-        solve = solve_at_once(partial(self._find, wide), lambda state: float(state.values.sum()), STATEMENT)
+        solve = solve_at_once(
+            partial(self._find, wide), lambda state: float(state.values.sum()), STATEMENT, source.n_rows
+        )
         outcome = self._drive(solve, source, fitted=partial(self._describe, dtype=dtype), attributes=known)
         self._conclude(outcome)
         return self

@@ -140,9 +140,8 @@ class ClassicalMDS(EigenMap):
             "dissimilarity_matrix_": D.astype(dtype, copy=False),
             "landmarks_": None if landmarks is None else landmarks.copy(),
         }
-        solve = solve_at_once(
-            partial(_decompose, D, self.n_components), lambda state: float(state.extra[-1]), STATEMENT
-        )
+        find = partial(_decompose, D, self.n_components)
+        solve = solve_at_once(find, lambda state: float(state.extra[-1]), STATEMENT, len(D))
         outcome = self._drive(solve, source, fitted=partial(self._describe, dtype=dtype), attributes=known)
         if landmarks is not None and len(landmarks) < rows.shape[0]:
             self.embedding_ = self._place(rows)
