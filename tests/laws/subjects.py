@@ -116,10 +116,17 @@ class Subject:
         """Whether this setting reaches rows one by one, and so refuses those that are elsewhere."""
         by_rows = self.settings.get("solver") in ("dual", "sag", "saga") or "cv" in self.settings
         by_rows |= self.settings.get("solver") == "lsqr" and self.name != "LinearDiscriminantAnalysis"
+        by_rows |= self._has_all_rows or self.settings.get("early_stopping", False)
         return by_rows or self.settings.get("strategy") == "quantile" or self.settings.get("metric") == "manhattan"
+
+    @property
+    def _has_all_rows(self) -> bool:
+        return self.name in ("MLPClassifier", "MLPRegressor") and self.settings.get("solver") == "lbfgs"
 
     def exempt(self, law: str) -> str | None:
         """The reason why this class is exempt from a law, if it is."""
+        if self._has_all_rows:
+            return None  # other solvers of these networks visit batches in a random order
         return self.estimator._law_exceptions.get(law)
 
 

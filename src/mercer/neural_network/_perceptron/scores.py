@@ -96,7 +96,8 @@ class ValidationScore:
                 place = xp.asarray(rows, device=X.device)
                 X, y = xp.take(X, place, axis=0), xp.take(source.y, place, axis=0)
                 weight = None if source.weight is None else xp.take(source.weight, place, axis=0)
-        parts = [self.predict(X[first : first + _TILE]) for first in range(0, X.shape[0], _TILE)]
+        n = X.shape[0]
+        parts = [self.predict(X[first : min(first + _TILE, n), :]) for first in range(0, n, _TILE)]
         with np.errstate(all="ignore"):
             return float(self.score(y, namespace_of(parts[0]).concat(parts, axis=0), weight))
 

@@ -18,8 +18,8 @@ class PerceptronState:
     ``theta`` are the weights, ``carried`` what the method carries along, ``statistics`` what batch norm keeps,
     ``average`` the mean of the weights over ``n_averaged`` epochs. ``rate`` is the learning rate, ``best`` the best
     loss (or minus the best validation score), ``best_theta`` and ``best_statistics`` the weights that had it,
-    ``stale`` the
-    epochs since. ``losses`` and ``scores`` are those of all epochs.
+    ``stale`` the epochs since. ``losses`` and ``scores`` are those of all epochs. ``inner`` is the state of a method
+    that takes all rows in each step, and ``evaluations`` counts its passes.
     """
 
     theta: np.ndarray
@@ -39,6 +39,8 @@ class PerceptronState:
     best_statistics: dict[str, Any] = field(default_factory=dict)
     losses: tuple[float, ...] = ()
     scores: tuple[float, ...] = ()
+    inner: Any = None
+    evaluations: int = 0
 
     def choose_model(self) -> tuple[np.ndarray, dict[str, Any]]:
         """Return the weights to predict with: the average, those of the best validation score, or the last ones."""
