@@ -26,7 +26,7 @@ from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder, Watch
 from mercer._source import Source
 from mercer._source.threads import n_threads, one_blas_thread
-from mercer._stored import Stored
+from mercer._stored import Stored, flags, integers, labels, mapping, members, numbers, part, size, texts
 from mercer._types import State
 from mercer.errors import DataError, InterruptWarning
 from mercer.watch import Checkpoint, TimeLimit
@@ -101,8 +101,26 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     }
     # Where the rows may be that this class is fitted to; see mercer._source.opening.PLACES.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
-    # What model files may hold as fitted arrays; classes add their own. See mercer._stored.
-    _stored: ClassVar[dict[str, Stored]] = {"classes_": Stored("biufUOSM", (("classes",),))}
+    # What a fitted model, and so a model file, may hold; classes add their own. See mercer._stored.
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_features_in_": size("columns"),
+        "feature_names_in_": texts("columns"),
+        "classes_": labels("classes") | members(labels("*")),
+        "history_": mapping(numbers("*")),
+        "converged_": flags(),
+        "n_iter_": integers("...", low=0) | members(integers(low=0)),
+        "certificate_": part("Certificate"),
+        "solver_used_": texts(),
+        "_dtype": texts(),
+        "_precision": texts(),
+        "_n_features_out": integers(low=0),
+        "_sklearn_output_config": mapping(texts()),
+        # What partial_fit has summed over, in the classes that have it; see mercer._base.batches.
+        "_seen": part("Seen"),
+        "n_samples_seen_": numbers(" | columns"),
+    }
+    # Attributes that older versions stored: files that have them still load, without them.
+    _stored_before: ClassVar[tuple[str, ...]] = ()
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
 

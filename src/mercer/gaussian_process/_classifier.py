@@ -15,6 +15,7 @@ from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, 
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, members, part, size
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.gaussian_process._class_prediction import ClassPrediction
@@ -124,6 +125,12 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the covariance of all pairs of rows is factorised, and the rows are kept: 32 n^2 + 8 n d bytes"
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": size("classes"),
+        "kernels_": members(part("Kernel"), "models"),
+        "models_": members(part("LaplaceModel"), "models"),
     }
 
     def __init__(

@@ -7,7 +7,7 @@ import numpy as np
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Real, Rule
 from mercer._source.namespace import to_numpy
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, labels, members
 from mercer._types import Array
 from mercer.hmm._count_emissions import CategoricalEmission
 from mercer.hmm._fitting import COMMON, read_prior
@@ -111,6 +111,7 @@ class CategoricalHMM(HiddenMarkovModel):
         "startprob_": floats("states"),
         "transmat_": floats("states, states"),
         "emissionprob_": floats("states, columns | states, columns, symbols | states, symbols"),
+        "categories_": members(labels("*")),
     }
 
     def __init__(

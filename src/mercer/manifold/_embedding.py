@@ -13,6 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base import Estimator
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 
 __all__ = ["EigenMap", "EigenMapState", "fix_signs", "largest_eigenvectors", "smallest_eigenvectors", "solve_at_once"]
@@ -43,6 +44,11 @@ class EigenMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     _objective_moves: ClassVar[str | None] = None
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "a matrix of all pairs of rows is decomposed; its size is forecast before it is taken"
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "embedding_": floats("rows, components"),
+        "eigenvalues_": floats("components"),
     }
 
     @property

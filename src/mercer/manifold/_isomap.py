@@ -13,6 +13,7 @@ from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rule, Text
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._embedding import EigenMap, EigenMapState, largest_eigenvectors, solve_at_once
@@ -120,6 +121,14 @@ class Isomap(EigenMap):
         "metric": Text() | Function(),
         "p": Real(1),
         "metric_params": Parameters() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "dist_matrix_": floats("rows, rows"),
+        "X_fit_": floats("rows, columns", sparse=True),
+        "_square_means": floats("rows"),
+        "_error": floats(),
+        "_directions": floats("rows, components"),
     }
 
     def __init__(

@@ -10,6 +10,7 @@ from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.neighbours import nearest_rows
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._embedding import EigenMap, EigenMapState, smallest_eigenvectors, solve_at_once
@@ -122,6 +123,11 @@ class LocallyLinearEmbedding(EigenMap):
 
     _law_exceptions: ClassVar[dict[str, str]] = EigenMap._law_exceptions | {
         "row order": "rows in separate clusters make several eigenvalues of zero, whose vectors may be rotated"
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "X_fit_": floats("rows, columns"),
+        "reconstruction_error_": floats(),
     }
 
     def __init__(

@@ -16,6 +16,7 @@ from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rul
 from mercer._solver.neighbours import nearest_rows
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array, Rows
 from mercer.errors import DataError, UnsupportedError
 from mercer.manifold._embedding import EigenMap, EigenMapState, fix_signs, smallest_eigenvectors, solve_at_once
@@ -111,6 +112,13 @@ class SpectralEmbedding(EigenMap):
         "eigen_tol": Real(0) | Choice("auto"),
         "n_neighbors": Integer(1) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "gamma_": floats(" | none"),
+        "affinity_matrix_": floats("rows, rows", sparse=True),
+        "_X_fit": floats("rows, columns", sparse=True),
+        "n_neighbors_": integers(" | none", low=0),
     }
 
     def __init__(

@@ -19,6 +19,7 @@ from mercer._source.memory import require_memory
 from mercer._statistic import Moments
 from mercer._statistic.extent import Extent, ExtentSums
 from mercer._statistic.pair import Pair
+from mercer._stored import Stored, floats, integers, members
 from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells, CellSums, gather_counts
@@ -115,6 +116,13 @@ class HistogramDensity(Estimator):
         "memory": "the cells that have rows are kept, which in many columns are as many as the rows"
     }
     _objective_moves: ClassVar[str | None] = "up"
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "edges_": members(floats("*"), "columns"),
+        "n_cells_": integers(low=0),
+        "bins_": integers("cells, columns", low=0),
+        "weights_": floats("cells"),
+    }
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._solver import Solver
 from mercer._source.memory import require_memory
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, part, texts
 from mercer._types import Array
 from mercer.errors import DataError, ModelFileError, ParameterError
 from mercer.neighbors._bandwidth import (
@@ -150,7 +150,12 @@ class KernelDensity(Estimator):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
-    _stored: ClassVar[dict[str, Stored]] = {"bandwidth_": floats("columns")}
+    _stored: ClassVar[dict[str, Stored]] = {
+        "bandwidth_": floats(" | columns"),
+        "tree_": part("RowTree"),
+        "grid_": part("CellGrid", "none"),
+        "algorithm_used_": texts(),
+    }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the rows are the model: it keeps all of them, in the order of its tree"
     }

@@ -7,6 +7,7 @@ import numpy as np
 from mercer._base import check_new_rows
 from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
 from mercer._base.preparation import prepare_once
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors import NearestNeighbors
@@ -86,6 +87,10 @@ class KNeighborsOutlier(OutlierDetector):
     }
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}
     rows_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "rows_": floats("rows, columns"),
+    }
 
     def __init__(
         self,

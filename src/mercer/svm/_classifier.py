@@ -1,7 +1,7 @@
 """What C- and nu-classifiers share: the drive of their machines, decisions and probabilities."""
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -13,6 +13,7 @@ from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Rule, See
 from mercer._solver import Outcome
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
+from mercer._stored import Stored, floats, integers, part, size
 from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.svm._class_fit import ClassProblem, Reading, read_machines
@@ -50,6 +51,14 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
     classes_: Array
     n_support_: Array
     _calibration: Calibration | None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "class_weight_": floats("classes"),
+        "n_support_": integers("classes", low=0),
+        "_fitted_rows": size("rows"),
+        "_calibration": part("Calibration", "none"),
+        "intercept_": floats("*"),
+    }
 
     def _solve_programs(
         self, opened: OpenedRows, problem: ClassProblem, programs: list[DualProgram], read: Reading

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 from mercer._solver import Outcome
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._dual.block_descent import Settings
@@ -28,6 +29,11 @@ Reading = Callable[[DualProgram, Array, Array], dict[str, Any]]
 
 class SingleMachine(KernelMachine):
     """An estimator with one machine; where a row has two coefficients in the program, their sum is stored."""
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_support_": integers("1", low=0),
+        "intercept_": floats("1"),
+    }
 
     def _solve_program(
         self,

@@ -24,8 +24,8 @@ class LinearDecision(ClassifierMixin):
     """Decisions of a fitted ``coef_`` (k, d) and ``intercept_`` (k,), with ``classes_``; k = 1 means two classes."""
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "coef_": numbers("scores, columns | columns"),
-        "intercept_": floats("scores | 1"),
+        "coef_": numbers("scores, columns | columns", sparse=True),
+        "intercept_": floats(" | scores | 1"),
     }
     coef_: Any
     intercept_: np.ndarray

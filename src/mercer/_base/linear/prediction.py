@@ -74,8 +74,9 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _stored: ClassVar[dict[str, Stored]] = {
         "coef_": numbers("columns | targets, columns"),
-        "intercept_": floats("targets | 1"),
+        "intercept_": floats(" | targets | 1"),
     }
+    _stored_before: ClassVar[tuple[str, ...]] = ("_flat",)
     fit_intercept: bool
     coef_: np.ndarray
     intercept_: Any

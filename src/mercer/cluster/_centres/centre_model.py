@@ -1,7 +1,7 @@
 """Prediction, distances and scores of every fitted model that consists of centres."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
@@ -16,6 +16,7 @@ from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 
@@ -31,6 +32,10 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     _places = ("memory", "file", "stream", "dask", "device")
     cluster_centers_: Array
     n_jobs: int | None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "inertia_": floats(),
+    }
 
     def predict(self, X: Any) -> Array:
         """Return the index of the nearest centre of each row; among equals the lowest.

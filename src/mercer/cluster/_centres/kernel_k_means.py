@@ -122,6 +122,8 @@ class KernelKMeans(ClusterMixin, Estimator):
         "training_rows_": numbers("training, columns"),
         "training_weight_": floats("training"),
         "labels_": integers("rows"),
+        "offsets_": floats("clusters"),
+        "inertia_": floats(),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "distances of every row to every cluster and a centred copy of the rows are kept: n (d + k) numbers"

@@ -19,7 +19,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.neighbours.metric import Metric
 from mercer._solver.request import Dense
 from mercer._source import open_source
-from mercer._stored import Stored, floats, integers, numbers
+from mercer._stored import Stored, floats, integers, numbers, texts
 from mercer._types import Array
 from mercer.cluster._density.condensed_tree import CondensedTree
 from mercer.cluster._density.hdbscan_search import (
@@ -167,13 +167,14 @@ class HDBSCAN(ClusterMixin, Estimator):
         "copy": Boolean() | Choice("warn"),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "_fit_rows": numbers("rows, columns"),
+        "_fit_rows": numbers("rows, columns", sparse=True),
         "labels_": integers("rows", low=-3),
         "probabilities_": floats("rows"),
         "core_distances_": floats("rows"),
         "single_linkage_tree_": floats("links, 4"),
         "centroids_": floats("clusters, columns"),
         "medoids_": numbers("clusters, columns"),
+        "search_used_": texts(),
     }
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the search tree keeps the rows in its own order"}

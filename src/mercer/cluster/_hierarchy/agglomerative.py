@@ -15,7 +15,7 @@ from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer,
 from mercer._solver import Solver
 from mercer._source import Source
 from mercer._source.block import DenseBlock
-from mercer._stored import Stored, floats, integers, numbers
+from mercer._stored import Stored, floats, integers, numbers, size
 from mercer._types import Array
 from mercer.cluster._distances import check_distances
 from mercer.cluster._hierarchy.constrained import Graph, merge_graph
@@ -135,6 +135,10 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         "children_": integers("merges, 2", low=0),
         "distances_": floats("merges"),
         "exemplars_": numbers("exemplars, columns"),
+        "n_leaves_": size("rows"),
+        "n_connected_components_": integers(low=0),
+        "sizes_": floats("clusters"),
+        "n_clusters_": size("clusters"),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "a hierarchy holds the means of all its clusters, or their distances; rows alone would not do",

@@ -220,6 +220,8 @@ class KernelSelfOrganizingMap(KernelKMeans):
         "training_rows_": numbers("training, columns"),
         "training_weight_": floats("training"),
         "labels_": integers("rows"),
+        "positions_": floats("clusters, *"),
+        "sigma_": floats(),
     }
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_clustering": "a map has more units than the data have groups; its labels cut groups into cells",

@@ -141,6 +141,11 @@ class PairwiseClustering(ClusterMixin, Estimator):
         "training_rows_": numbers("training, columns"),
         "training_weight_": floats("training"),
         "labels_": integers("rows"),
+        "n_distances_": integers(low=0),
+        "memberships_": floats("rows, clusters"),
+        "beta_": floats(),
+        "spread_": floats("clusters"),
+        "cost_": floats(),
     }
     # Version 2 has subsample and n_distances_; version 1 used all distances that were not missing.
     _file_version: ClassVar[int] = 2

@@ -15,6 +15,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Map, Solution, Solver, Step
 from mercer._solver.relay import answer_requests
 from mercer._source import Block, Source
+from mercer._stored import Stored, integers, part
 from mercer._types import Array
 from mercer.decomposition._nonnegative.divergence import EPSILON, measure_divergence, parts_in_columns, parts_in_rows
 from mercer.decomposition._nonnegative.factor_model import FACTOR_PARAMETERS, FactorModel
@@ -147,6 +148,8 @@ class MiniBatchNMF(FactorModel):
     }
     # The cost of a batch is that of its own rows.
     _objective_moves: ClassVar[str | None] = None
+
+    _stored: ClassVar[dict[str, Stored]] = {"n_steps_": integers(low=0), "_running_": part("RunningFactors")}
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Source
 from mercer._statistic.labels import Rows
+from mercer._stored import Stored, floats
 from mercer.decomposition._one_block import answer_on_block
 from mercer.decomposition._separation.fixed_point import pursue_all, pursue_each
 from mercer.decomposition._separation.gaussianity import rate_sources, warn_of_gaussians
@@ -126,6 +127,15 @@ class FastICA(Unmixer, Estimator):
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The contrast of light tails falls and that of heavy tails rises, and no step is checked.
     _objective_moves: ClassVar[str | None] = None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "mixing_": floats("columns, components"),
+        "whitening_": floats("components, columns"),
+        "unmixing_": floats("components, components"),
+        "nongaussianity_": floats("components"),
+        "gaussian_pvalue_": floats("components"),
+    }
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """Bagging: members fitted to bootstrap samples, parts of the rows, or random subspaces, and their mean."""
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base.validation import check_labels
+from mercer._stored import Stored, floats, size
 from mercer.ensemble._committee.bagging_model import BaggingModel
 from mercer.ensemble._reweighting.weak_learner import predict_shares
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -97,6 +98,12 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
     __doc__ = (__doc__ or "") % _PARAMETERS
 
     _numeric_targets = False
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": size("classes"),
+        "oob_decision_function_": floats("rows, classes"),
+        "oob_score_": floats(),
+    }
 
     def _choose_base(self) -> Any:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
@@ -233,6 +240,11 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
     __doc__ = (__doc__ or "") % _PARAMETERS
 
     _numeric_targets = True
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "oob_prediction_": floats("rows | rows, targets"),
+        "oob_score_": floats(),
+    }
 
     def _choose_base(self) -> Any:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator

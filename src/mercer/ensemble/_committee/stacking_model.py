@@ -20,6 +20,7 @@ from mercer._base.wrapping import float_type
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
+from mercer._stored import Stored, integers, members, part, texts
 from mercer.ensemble._committee.named_members import (
     KINDS,
     FirstLayer,
@@ -130,6 +131,12 @@ class StackingModel(TransformerMixin, NamedMembers):
     # Which estimators may be members (None for any) and which the final one, see KINDS.
     _member_kind: ClassVar[str | None]
     _final_kind: ClassVar[str]
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "stack_method_": members(texts()),
+        "final_estimator_": part("BaseEstimator"),
+        "_widths": members(integers(low=0)),
+    }
 
     def _choose_final(self) -> Any:
         """Return the final estimator, not fitted."""

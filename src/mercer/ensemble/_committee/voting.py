@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._base.parameter import Boolean, Choice, Rule
 from mercer._base.wrapping import float_type
 from mercer._source import Source
+from mercer._stored import Stored, part
 from mercer.ensemble._committee.combination import combine_labels, combine_numbers
 from mercer.ensemble._committee.voting_model import VotingModel
 from mercer.ensemble._reweighting.weak_learner import predict_shares
@@ -87,6 +88,10 @@ class VotingClassifier(ClassifierMixin, VotingModel):
     _parameters: ClassVar[dict[str, Rule]] = VotingModel._parameters | {
         "voting": Choice("hard", "soft"),
         "flatten_transform": Boolean(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "le_": part("LabelEncoder"),
     }
 
     def __init__(

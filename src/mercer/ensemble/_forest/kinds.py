@@ -1,6 +1,6 @@
 """Forests of classification trees and of regression trees: their predictions, and their out-of-bag scores."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from mercer._base.tree_problem import Problem
 from mercer._solver.tree.binary_tree import BinaryTree
+from mercer._stored import Stored, floats, integers, members
 from mercer._types import Array
 from mercer.ensemble._forest.growth import ForestGrowth, ForestState
 from mercer.ensemble._forest.model import ForestModel, average_unseen
@@ -22,6 +23,12 @@ class ForestClassifier(ClassifierMixin, ForestModel):
 
     classes_: Any
     n_classes_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": integers(" | outputs", low=0) | members(integers(low=0), "outputs"),
+        "oob_decision_function_": floats("rows, classes | rows, *, outputs"),
+        "oob_score_": floats(),
+    }
 
     def _make_member(self, tree: BinaryTree, seed: int, problem: Problem, growth: ForestGrowth) -> Any:
         member = super()._make_member(tree, seed, problem, growth)
@@ -121,6 +128,11 @@ class ForestClassifier(ClassifierMixin, ForestModel):
 
 class ForestRegressor(RegressorMixin, ForestModel):
     """A forest of regression trees."""
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "oob_prediction_": floats("rows | rows, outputs"),
+        "oob_score_": floats(),
+    }
 
     def predict(self, X: Any) -> Array:
         """Return the mean of the values of each row's leaves.

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
 
 from mercer._base.parameter import Choice, Rule
+from mercer._stored import Stored, size
 from mercer._types import Array
 from mercer.ensemble._gradient.documentation import SHARED
 from mercer.ensemble._gradient.model import GRADIENT_PARAMETERS, GradientModel
@@ -79,6 +80,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
     _parameters: ClassVar[dict[str, Rule]] = {
         "loss": Choice("log_loss", "exponential"),
         **GRADIENT_PARAMETERS,
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": size("classes"),
     }
 
     def __init__(

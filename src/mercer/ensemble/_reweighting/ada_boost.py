@@ -16,6 +16,7 @@ from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Outcome
 from mercer._solver.tree.stump_search import sort_columns
 from mercer._source import Source
+from mercer._stored import Stored, floats, texts
 from mercer.ensemble._reweighting.boosted_votes import BoostedVotes, StumpVotes
 from mercer.ensemble._reweighting.boosting import BoostState, Rounds, Validation, compute_votes
 from mercer.ensemble._reweighting.weak_learner import (
@@ -135,6 +136,11 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "each column's rows are kept in the order of its values"}
     # The C of the soft margins; see RegularizedAdaBoost.
     _softness: float | None = None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "estimator_errors_": floats("members"),
+        "stopped_by_": texts(),
+    }
 
     def __init__(
         self,

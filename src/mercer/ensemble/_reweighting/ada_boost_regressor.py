@@ -19,6 +19,7 @@ from mercer._base.wrapping import check_wrapped_place
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
+from mercer._stored import Stored, floats
 from mercer.ensemble._reweighting.weak_learner import (
     WeightedMembers,
     check_member_rows,
@@ -175,6 +176,10 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, Estimator):
         "memory": "each member is fitted to rows that were drawn, which are a copy",
         "row order": "rows are drawn by their numbers: equal in distribution only",
         "weights": "rows are drawn by their weights: equal to repetitions in distribution only",
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "estimator_errors_": floats("members"),
     }
 
     def __init__(

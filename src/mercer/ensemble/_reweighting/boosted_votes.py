@@ -14,7 +14,7 @@ from mercer._base.tree_problem import read_table
 from mercer._native.tree import stump_search
 from mercer._plain import plain
 from mercer._source import Block, open_source
-from mercer._stored import Stored, flags, floats, integers
+from mercer._stored import Stored, flags, floats, integers, part, size
 from mercer.ensemble._reweighting.boosting import compute_votes
 from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, WeightedMembers, check_member_rows
 from mercer.errors import ModelFileError
@@ -69,6 +69,11 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
     classes_: Any
     n_classes_: int
     _packed: StumpVotes | None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": size("classes"),
+        "_packed": part("StumpVotes"),
+    }
 
     def _check_structure(self) -> None:
         packed = vars(self).get("_packed")
@@ -195,9 +200,9 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
         by_share = self.algorithm != "SAMME"
         reader = EstimatorLearner(self.estimator_, None, self.classes_[:0], self.classes_, None, False, by_share)
         total = 0.0
-        for member, size in zip(self.estimators_, self.estimator_weights_, strict=True):
+        for member, weight in zip(self.estimators_, self.estimator_weights_, strict=True):
             shares = reader.predict(member, rows)
-            total = total + compute_votes(shares.table, size, self.algorithm)[shares.index]
+            total = total + compute_votes(shares.table, weight, self.algorithm)[shares.index]
             yield total
 
     def _find_scale(self, n_rounds: int | None = None) -> float:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import Real, Rule
+from mercer._stored import Stored, floats
 from mercer.ensemble._reweighting.ada_boost import AdaBoostClassifier
 from mercer.ensemble._reweighting.boosting import BoostState
 
@@ -88,6 +89,11 @@ class RegularizedAdaBoost(AdaBoostClassifier):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = AdaBoostClassifier._parameters | {"C": Real(0)}
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "row_weights_": floats("rows"),
+        "influence_": floats("rows"),
+    }
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from mercer._solver.tree.stump_search import SortedColumns, Stump, describe_stump
 from mercer._source import Source, open_source
+from mercer._stored import Stored, floats, members, part
 from mercer.ensemble._reweighting.boosting import MemberShares
 from mercer.errors import DataError
 from mercer.tree import DecisionStump
@@ -93,6 +94,11 @@ class MemberList:
 
     estimators_: list[Any]
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "estimator_": part("BaseEstimator"),
+        "estimators_": members(part("BaseEstimator"), "members"),
+    }
+
     def __len__(self) -> int:
         return len(self.estimators_)
 
@@ -107,6 +113,10 @@ class WeightedMembers(MemberList):
     """A boosted ensemble: its members have weights."""
 
     estimator_weights_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "estimator_weights_": floats("members"),
+    }
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -16,6 +16,7 @@ from mercer._base.folds import FOLDS, splits
 from mercer._base.linear.prediction import LinearRegressor
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Source
+from mercer._stored import Stored, floats
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gram
 from mercer.linear_model._lasso.elastic_net_path import alpha_grid, first_alpha
@@ -56,6 +57,11 @@ class DescentCV(LinearRegressor):
     positive: bool
     random_state: Any
     selection: str
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "alpha_": floats(),
+        "dual_gap_": floats(" | *"),
+    }
 
     @property
     def _mixings(self) -> np.ndarray:

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Function, Integer, Nothing, Rule, Text
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._embedding import EigenMap, EigenMapState, largest_eigenvectors, solve_at_once
@@ -93,6 +94,13 @@ class ClassicalMDS(EigenMap):
         "metric": Text() | Function(),
         "metric_params": Parameters() | Nothing(),
         "n_landmarks": Integer(2) | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "dissimilarity_matrix_": floats("rows, rows"),
+        "landmarks_": floats("rows, columns"),
+        "_square_means": floats("rows"),
+        "_directions": floats("rows, components"),
     }
 
     def __init__(

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from mercer._base.validation import check_labels
 from mercer._source import Source, place_of
 from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.neighbors._nearest.rows_model import RowsModel
@@ -29,6 +30,12 @@ class ClassVotes(ClassifierMixin, RowsModel):
     outputs_2d_: bool
     _codes: Array
     _row_weight: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "outputs_2d_": flags(),
+        "_row_weight": floats("rows | none"),
+        "_codes": integers("rows, outputs", low=0, below="classes"),
+    }
 
     def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
         """Yield the neighbours of some queries, a part of the queries at a time."""

@@ -9,6 +9,7 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Rule, Text
+from mercer._stored import Stored, labels, members
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.class_votes import ClassVotes
@@ -199,6 +200,10 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
         "radius", "weights", outlier_label=Integer() | Text() | ArrayRule() | Nothing()
     )
     outlier_label_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "outlier_label_": members(labels(" | none")) | labels("* | none"),
+    }
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 from mercer._base import fitting
 from mercer._base.parameter import Rule
 from mercer._source import place_of
+from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import RowsModel, rules_of
@@ -25,6 +26,11 @@ class NeighbourMeans(RegressorMixin, RowsModel):
     weights: Any
     _targets: Array
     _row_weight: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_targets": floats("rows | rows, targets"),
+        "_row_weight": floats("rows | none"),
+    }
 
     def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
         """Yield the neighbours of some queries, a part of the queries at a time."""

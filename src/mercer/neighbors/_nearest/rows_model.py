@@ -19,6 +19,7 @@ from mercer._solver.neighbours.metric import Metric
 from mercer._solver.neighbours.metric_search import Search, open_search
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats, mapping, numbers, size, texts
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.graph_search import GraphSearch, check_graph
@@ -92,6 +93,13 @@ class RowsModel(Estimator):
     p: float | None
     n_samples_fit_: int
     _fit_X: Rows  # noqa: N815 (scikit-learn's name)
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_samples_fit_": size("rows"),
+        "effective_metric_": texts(),
+        "effective_metric_params_": mapping(numbers(" | * | *, *")),
+        "_fit_X": floats("rows, columns", sparse=True),
+    }
 
     @property
     def _is_precomputed(self) -> bool:

@@ -6,8 +6,28 @@ from typing import Any
 import numpy as np
 
 from mercer._plain import plain
+from mercer._stored import Stored, floats, integers, members, part, texts
 
-__all__ = ["PerceptronState"]
+__all__ = ["PERCEPTRON", "PerceptronState"]
+
+# What a fitted perceptron stores.
+PERCEPTRON: dict[str, Stored] = {
+    "n_layers_": integers(low=0),
+    "n_outputs_": integers(low=1),
+    "out_activation_": texts(),
+    "input_coding_": part("ColumnCoding", "none"),
+    "coefs_": members(floats("*, *"), "layers"),
+    "embeddings_": members(floats("*, *")),
+    "categorical_columns_": integers("*", low=0, below="columns"),
+    "intercepts_": members(floats("*"), "layers"),
+    "t_": integers(low=0),
+    "loss_curve_": members(floats()),
+    "loss_": floats(" | none"),
+    "best_loss_": floats(" | none"),
+    "validation_scores_": members(floats()) | floats("* | none"),
+    "best_validation_score_": floats(" | none"),
+    "_state": part("PerceptronState"),
+}
 
 
 @plain

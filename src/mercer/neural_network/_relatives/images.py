@@ -15,6 +15,7 @@ from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._base.validation import check_labels
 from mercer._solver import Solver
 from mercer._source import Source
+from mercer._stored import Stored, floats, integers, mapping, members
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.neural_network._layers.activations import ACTIVATIONS, Activation
@@ -134,6 +135,11 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
     _law_exceptions: ClassVar[dict[str, str]] = {
         **NetworkModel._law_exceptions,
         "three dimensions": "an array of three dimensions holds images",
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "image_shape_": members(integers(low=0)),
+        "_statistics": mapping(floats("*") | members(floats("*"))),
     }
 
     def __init__(

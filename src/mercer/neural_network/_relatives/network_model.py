@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._base import Estimator, seed_sequence
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Source
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.neural_network._layers.network import Network
 from mercer.neural_network._relatives.training import Schedule
@@ -62,6 +63,10 @@ class NetworkModel(Estimator):
     early_stopping: bool
     validation_fraction: float
     random_state: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "weights_": floats("weights"),
+    }
 
     def _schedule(self) -> Schedule:
         return Schedule(

@@ -14,6 +14,7 @@ from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
 from mercer._base.validation import check_labels, check_rows, check_rows_and_targets, check_weight
 from mercer._solver import Solver
 from mercer._source import open_source, place_of
+from mercer._stored import Stored, flags, floats, integers, size
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neural_network._layers.dense import Dense
@@ -59,6 +60,11 @@ class _Recurrent(NetworkModel):
     weights_: Array
     n_steps_features_: int
     by_step_: bool
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "by_step_": flags(),
+        "n_steps_features_": integers(low=0),
+    }
 
     def __init__(
         self,
@@ -217,6 +223,10 @@ class RecurrentClassifier(ClassifierMixin, _Recurrent):
     True""",
     )
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_n_outputs": size("classes"),
+    }
+
     @fitting
     def fit(self, X: Any, y: Any, lengths: Any = None, sample_weight: Any = None) -> "RecurrentClassifier":
         """Learn labels of sequences or of steps.
@@ -304,6 +314,12 @@ class RecurrentRegressor(RegressorMixin, _Recurrent):
     >>> bool(model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.9)
     True""",
     )
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_n_outputs": integers(low=0),
+        "y_mean_": floats(" | *"),
+        "y_scale_": floats(" | *"),
+    }
 
     @fitting
     def fit(self, X: Any, y: Any, lengths: Any = None, sample_weight: Any = None) -> "RecurrentRegressor":
