@@ -26,8 +26,9 @@ _LOGARITHMS = ("predict_log_proba", "score_samples", "decision_function")
 _MOST_WARNINGS = 3
 # Sentences of NumPy, SciPy, Cython and the interpreter: they name neither the estimator nor a cure.
 _RAW = re.compile(
-    r"could not convert string|Big-endian buffer|source array is read-only|Buffer (dtype|has wrong)|overflow encountered"
-    r"|division by zero|cannot be cast|has no attribute|out of bounds|did not converge|must not contain infs or NaNs"
+    r"could not convert string|Big-endian buffer|source array is read-only|Buffer (dtype|has wrong)"
+    r"|overflow encountered|division by zero|cannot be cast|has no attribute|out of bounds|did not converge"
+    r"|must not contain infs or NaNs"
     r"|not supported between|unsupported operand|has no len|not iterable|not subscriptable|invalid literal"
     r"|setting an array element|inhomogeneous|zero-size array|could not be broadcast|not aligned|broadcast together"
     r"|must be real number|argument must be a|only integer scalar|leading minor|Singular matrix|truth value of"
