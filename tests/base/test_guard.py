@@ -93,7 +93,7 @@ def test_a_fit_warns_once():
 
 
 def test_fits_and_answers_that_overflow_are_refused():
-    with pytest.raises(DataError, match="KMeans: .*overflow"):
+    with pytest.raises(DataError, match=r"KMeans: .*overflow"):
         KMeans(n_clusters=2, random_state=0).fit(X * 1e160)
     model = Ridge().fit(X, y)
     with pytest.raises(DataError, match=r"Ridge: predict overflows: X holds values as large as 1e\+308"):

@@ -86,6 +86,9 @@ class Subject:
         if self.name in ("DENCLUE", "HDBSCAN") or "Neighbors" in self.name:
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
+        if self.settings.get("multi_class") == "joint":
+            # Its working sets have a variable for each pair of row and class; 50 000 rows take a minute.
+            return 5_000
         if self.name == "TSNE":
             # Enough for a team of threads and several items of work; 300 iterations take a second.
             return 1_000

@@ -234,6 +234,8 @@ class ForestModel(MultiOutputMixin, FittedForest):
             _n_classes=problem.n_classes,
             _dtype=problem.X.dtype.name,
         )
+        if problem.categories is not None:
+            vars(member)["_category_names"] = problem.categories
         return member
 
     def _score_oob(self, problem: Problem, sums: Array, counts: Array) -> float:
