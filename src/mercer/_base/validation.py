@@ -213,5 +213,14 @@ def check_weight(estimator: Any, sample_weight: Any, n_rows: int) -> np.ndarray 
                 f"{subject}: sample_weight must have a positive entry; got zeros only. Raise the weight of some rows."
             )
             raise DataError(message)
+        with np.errstate(over="ignore"):
+            total = weight.sum()
+        # Sums that overflow, and numbers below the normal range, which have lost digits.
+        if not (np.finfo(np.float64).tiny <= weight.max() and math.isfinite(total)):
+            message = (
+                f"{subject}: sample_weight must have a sum and a largest value that float64 holds in full, from "
+                f"2.3e-308 to 1.8e308; got {total:g} and {weight.max():g}. Divide the weights by their mean."
+            )
+            raise DataError(message)
         note_extreme(weight)
     return weight

@@ -4,23 +4,21 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-import numpy as np
-from scipy.sparse import issparse
-
 from mercer._base.guard.arguments import clean_arguments
 from mercer._base.guard.explanation import explain_error
 from mercer._base.guard.extremes import NOTED, describe_extremes
+from mercer._base.guard.finite import is_finite
 from mercer._base.guard.fits import is_inside_fit
 from mercer.errors import DataError
 
 __all__ = ["guard_answers"]
 
-# The methods that answer about rows; minus infinity is a right answer where logarithms of densities are compared.
+# The methods that answer about rows.
 _METHODS = (
     *("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples"),
     *("mahalanobis", "kneighbors", "kneighbors_graph", "radius_neighbors", "apply", "decision_path", "score"),
+    "inverse_transform",
 )
-_LOGARITHMS = ("predict_log_proba", "score_samples", "decision_function")
 
 
 def guard_answers(cls: type) -> None:
@@ -62,7 +60,7 @@ def _judge(model: Any, name: str, result: Any, X: Any) -> None:
     """Raise if the answer about extreme rows is not finite."""
     if not is_inside_fit():
         NOTED.extreme = False
-    if not _is_finite(result, name in _LOGARITHMS):
+    if not is_finite(result, name):
         phrases = describe_extremes(X=X)
         because = f": {' and '.join(phrases)}" if phrases else ""
         message = (
@@ -70,12 +68,3 @@ def _judge(model: Any, name: str, result: Any, X: Any) -> None:
             f"example with StandardScaler, or drop the rows that hold these values."
         )
         raise DataError(message)
-
-
-def _is_finite(result: Any, is_logarithm: bool) -> bool:
-    if isinstance(result, tuple | list):
-        return all(_is_finite(part, is_logarithm) for part in result)
-    values = np.asarray(result.data if issparse(result) else result)
-    if values.dtype.kind != "f":
-        return True
-    return not np.isnan(values).any() if is_logarithm else bool(np.isfinite(values).all())

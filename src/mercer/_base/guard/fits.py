@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._base.guard.explanation import explain_error
 from mercer._base.guard.extremes import NOTED, describe_extremes
+from mercer._base.guard.probe import find_infinite_answer
 from mercer.errors import DataError
 
 __all__ = ["FitGuard", "is_inside_fit"]
@@ -84,7 +85,22 @@ def _find_inputs(fit: Any, estimator: Any, args: tuple[Any, ...], kwargs: dict[s
 
 
 def _check_fitted(estimator: Any, X: Any, y: Any, weight: Any) -> None:
-    """Raise if extreme inputs have made fitted numbers NaN."""
+    """Raise if extreme inputs have made fitted numbers NaN, or answers about ordinary rows infinite."""
+    broken = _find_infinite_number(estimator)
+    if broken is None and (method := find_infinite_answer(estimator)) is not None:
+        broken = f"{method} of ordinary rows"
+    if broken is not None:
+        phrases = describe_extremes(X=X, y=y, sample_weight=weight)
+        because = f": {' and '.join(phrases)}" if phrases else ""
+        message = (
+            f"{type(estimator).__name__}: the fit overflowed, and {broken} is not finite{because}. Scale the columns "
+            f"of X, for example with StandardScaler, and divide y and sample_weight by their largest values."
+        )
+        raise DataError(message)
+
+
+def _find_infinite_number(estimator: Any) -> str | None:
+    """Return the name of a fitted attribute that is NaN, or infinite where that is wrong; None if there is none."""
     for name, value in vars(estimator).items():
         if not name.endswith("_") or name.startswith("_"):
             continue
@@ -93,10 +109,5 @@ def _check_fitted(estimator: Any, X: Any, y: Any, weight: Any) -> None:
             continue
         fine = np.isfinite(numbers).all() if name in _NUMBERS else not np.isnan(numbers).any()
         if not fine:
-            phrases = describe_extremes(X=X, y=y, sample_weight=weight)
-            because = f": {' and '.join(phrases)}" if phrases else ""
-            message = (
-                f"{type(estimator).__name__}: the fit overflowed, and {name} is not finite{because}. Scale the columns "
-                f"of X, for example with StandardScaler, and divide y and sample_weight by their largest values."
-            )
-            raise DataError(message)
+            return name
+    return None
