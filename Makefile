@@ -110,6 +110,7 @@ soak: $(VENV)/ready-test build
 # Minutes of hostile input; a short part with fixed seeds is in `make test`. FUZZ="--mutations 1000" asks for more.
 fuzz: $(VENV)/ready-test build
 	$(PYTHON) -m tools.fuzzing files --mutations 30 $(FUZZ)
+	$(PYTHON) -m tools.fuzzing estimators --first-setting --quiet
 
 lint: $(VENV)/ready-test,lint
 	ruff check .

@@ -10,6 +10,7 @@ import sys
 
 # The name of each attack on the command line, and the module that makes it.
 ATTACKS = {
+    "estimators": "tools.fuzzing.estimators.attack",
     "files": "tools.fuzzing.files.attack",
 }
 

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._base.guard import FitGuard, clean_arguments, guard_answers
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
 from mercer._base.parameter import Rule, check_parameters
@@ -47,7 +48,9 @@ def fitting(fit: Fit) -> Fit:
         before = dict(self.__dict__)
         try:
             self._check_parameters()
-            result = fit(self, *args, **kwargs)
+            with FitGuard(self, fit, args, kwargs):
+                clean, options = clean_arguments(type(self).__name__, args, kwargs)
+                result = fit(self, *clean, **options)
             follow_rows(self, args[0] if args else kwargs.get("X"))
             return result
         except BaseException as error:
@@ -123,6 +126,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _stored_before: ClassVar[tuple[str, ...]] = ()
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        guard_answers(cls)
 
     def _check_parameters(self) -> None:
         check_parameters(type(self).__name__, self._parameters, self.__dict__)

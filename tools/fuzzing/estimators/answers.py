@@ -13,7 +13,9 @@ def _some(value: Any) -> Callable[[np.ndarray, np.random.Generator], Any]:
     """Put `value` in place of one target."""
 
     def replace(y: np.ndarray, random: np.random.Generator) -> Any:
-        other = y.astype(np.float64) if y.dtype.kind in "fiu" and not isinstance(value, str | None) else y.astype(object)
+        other = (
+            y.astype(np.float64) if y.dtype.kind in "fiu" and not isinstance(value, str | None) else y.astype(object)
+        )
         other[random.integers(len(y))] = value
         return other
 

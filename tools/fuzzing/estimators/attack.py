@@ -1,9 +1,9 @@
 """Attack estimators: ``python -m tools.fuzzing estimators --classes KMeans Ridge --cases 200``.
 
 Each class is fitted to hostile rows, targets and weights (every type, order and stride, extreme values, degenerate
-shapes, sparse matrices with faults), and asked for predictions. An estimator must answer with finite numbers, or raise an
-error in words with at most three warnings. A child process tries the cases; a crash or a hang costs one case. Printed are
-the counts, and each kind of fault with one case that shows it.
+shapes, sparse matrices with faults), and asked for predictions. An estimator must answer with finite numbers, or raise
+an error in words, with at most three warnings. A child process tries the cases; a crash or a hang costs one case.
+Printed are the counts, and each kind of fault with one case that shows it.
 """
 
 import argparse

@@ -24,6 +24,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threshold", type=float, metavar="SHARE", help=text)
     text = "with --threshold: which class is the positive one (default: guessed as in the run)"
     parser.add_argument("--positive", metavar="CLASS", help=text)
+    text = "write texts that begin with =, +, - or @ as they are (default: CSV gets an apostrophe before them)"
+    parser.add_argument("--keep-formulas", action="store_true", help=text)
     add_silencers(parser, "print a summary as JSON (needs -o)")
     add_reading_options(parser)
 
@@ -44,7 +46,8 @@ def execute(options: Any) -> int:
     rule = find_rule(model, options.positive, options.threshold)
     stream = open_rows(options.table, schema, others, **parse_reading_options(options))
     names, count = list(schema.kinds), 0
-    with Writer.open(options.output) as writer:
+    inputs = [options.model, options.table]
+    with Writer.open(options.output, inputs=inputs, keep_formulas=options.keep_formulas) as writer:
 
         def write(predictions: Any) -> None:
             nonlocal count
@@ -56,6 +59,11 @@ def execute(options: Any) -> int:
         if count == 0:
             message = f"{stream.place.name}: the table has column names but no rows. Give a table with rows."
             raise DataError(message)
+    if writer.escaped and not options.quiet:
+        sys.stderr.write(
+            f"mercer: note: {writer.escaped} texts begin with =, +, - or @, as formulas do, and were written with an "
+            f"apostrophe before them. Give --keep-formulas to write them as they are.\n"
+        )
     _print_summary(options, stream, count, rule)
     return 0
 
