@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, issparse
-from sklearn.base import is_classifier
+from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, compute_sample_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -127,7 +127,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     weight = check_weight(estimator, sample_weight, X.shape[0])
     weight = np.ones(X.shape[0]) if weight is None else weight
     columns = y if y.ndim == 2 else y.reshape(-1, 1)
-    if is_classifier(estimator):
+    if isinstance(estimator, ClassifierMixin):
         check_labels(y)
         found = [np.unique(columns[:, k], return_inverse=True) for k in range(columns.shape[1])]
         labels = np.stack([numbers for _, numbers in found], axis=1)

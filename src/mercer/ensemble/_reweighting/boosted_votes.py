@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.tree_problem import read_table
 from mercer._native.tree import stump_search
 from mercer._plain import plain
+from mercer._solver.tree.stump_search import Stump
 from mercer._source import Block, open_source
 from mercer._stored import Stored, flags, floats, integers, part, size
 from mercer.ensemble._reweighting.boosting import compute_votes
@@ -54,6 +55,11 @@ class StumpVotes:
         used, features = np.unique(self.features, return_inverse=True)
         rows = np.ascontiguousarray(block.X[:, used].toarray())
         return StumpVotes(features.astype(np.int64), self.thresholds, self.missing_left, self.votes).sum_votes(rows)
+
+    def find_sides(self, number: int, rows: Any) -> np.ndarray:
+        """Return 0 for rows on the left of a stump, 1 for rows on its right."""
+        split = int(self.features[number]), float(self.thresholds[number]), bool(self.missing_left[number])
+        return Stump(*split, None, None).sides(rows)
 
     def sum_votes(self, rows: np.ndarray) -> np.ndarray:
         """Return the sum of all votes for each dense row (n, K)."""
@@ -191,8 +197,8 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
             return
         rows = read_table(self, X)
         total = np.zeros((rows.shape[0], self.n_classes_))
-        for member, votes in zip(self.estimators_, self._packed.votes, strict=True):
-            total = total + votes[member._stump.sides(rows)]
+        for number in range(len(self.estimators_)):
+            total = total + self._packed.votes[number][self._packed.find_sides(number, rows)]
             yield total
 
     def _stage_votes(self, rows: Any) -> Iterator[np.ndarray]:

@@ -128,10 +128,10 @@ class RegularizedAdaBoost(AdaBoostClassifier):
     def _softness(self) -> float | None:  # type: ignore[override]
         return float(self.C)
 
-    def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray) -> dict[str, Any]:
+    def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray, dtype: str) -> dict[str, Any]:
         # The influence is summed with the weights of rounds in the two-class form, alpha = size (K - 1) / K.
         total = sum(state.weights) * max(len(classes) - 1, 1) / len(classes)
-        return super()._list_attributes(state, base, classes) | {
+        return super()._list_attributes(state, base, classes, dtype) | {
             "row_weights_": state.row_weight,
             "influence_": state.influence / total if total > 0 else np.ones(len(state.row_weight)),
         }
