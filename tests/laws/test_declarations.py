@@ -1,4 +1,4 @@
-"""What a class stores is declared beside it: attributes of the docstrings, and of every fit, keep their declarations."""
+"""What a class stores is declared beside it: attributes of docstrings, and of every fit, keep their declarations."""
 
 import inspect
 import re

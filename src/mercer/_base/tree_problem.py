@@ -109,7 +109,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     else:
         rows = {"dtype": list(FLOATS), "order": "C", "accept_sparse": "csr", "ensure_all_finite": False}
         X, y = validate_data(estimator, X, y, validate_separately=(rows, {"ensure_2d": False, "dtype": None}))
-        y = check_targets(estimator, y, numbers=not is_classifier(estimator))
+        y = check_targets(estimator, y, numbers=not isinstance(estimator, ClassifierMixin))
         if y.dtype.kind == "f":
             note_extreme(y)
     check_values(name, X)

@@ -15,6 +15,7 @@ from mercer._base.parameter import Boolean, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.neighbours.metric_search import Search
+from mercer._stored import Stored, floats, size
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.neighbors._nearest.queries import NearestQueries
@@ -142,6 +143,13 @@ class LocalOutlierFactor(Detector, NearestQueries):
     _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", contamination=CONTAMINATION, novelty=Boolean())
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}
+    _stored: ClassVar[dict[str, Stored]] = {
+        "negative_outlier_factor_": floats("rows"),
+        "n_neighbors_": size("neighbours"),
+        "_densities": floats("rows"),
+        "_last_distances": floats("rows"),
+        "_smoothing": floats(""),
+    }
     negative_outlier_factor_: Any
     n_neighbors_: int
     _densities: Any
