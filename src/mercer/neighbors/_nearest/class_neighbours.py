@@ -1,8 +1,8 @@
 """The expected accuracy of a random neighbour, and its gradient: what neighbourhood components analysis maximises.
 
 Row i picks another row j as its neighbour with probability p_ij, proportional to exp(-|z_i - z_j|^2) for z = A x. The
-share of rows that pick one of their own class, f(A) = sum_i w_i p_i / sum_i w_i with p_i the sum of p_ij over the rows j
-of the class of i, is the expected accuracy of classification by that neighbour (Goldberger et al., 2004).
+share of rows that pick one of their own class, f(A) = sum_i w_i p_i / sum_i w_i with p_i the sum of p_ij over the rows
+j of the class of i, is the expected accuracy of classification by that neighbour (Goldberger et al., 2004).
 """
 
 from collections.abc import Callable, Generator

@@ -39,8 +39,8 @@ class NeighborhoodComponentsAnalysis(LinearMap, Estimator):
         k, the rows of A; None means all columns.
     init : one of 'auto', 'pca', 'lda', 'identity', 'random' or an array-like, default='auto'
         Where the search starts: principal components, discriminant directions, the first rows of the identity, normal
-        random numbers, or a matrix of shape (n_components, n_features). ``'auto'`` takes ``'lda'`` where there are fewer components than classes, else
-        ``'pca'`` where there are fewer than columns and rows, else ``'identity'``.
+        random numbers, or a matrix of shape (n_components, n_features). ``'auto'`` takes ``'lda'`` where there are
+        fewer components than classes, else ``'pca'`` where there are fewer than columns and rows, else ``'identity'``.
     warm_start : a boolean, default=False
         Whether a fit starts from the ``components_`` of the last one.
     max_iter : an integer in [1, inf), default=50
@@ -73,8 +73,8 @@ class NeighborhoodComponentsAnalysis(LinearMap, Estimator):
     -----
     A step takes O(n^2 k) operations and O(n (d + k)) numbers of memory: probabilities are computed for a block of rows
     at a time and dropped, where scikit-learn holds several tables of all pairs. The problem is not concave, so the
-    start matters; scale columns of different units first. A sample weight w counts as w equal rows, which are each other's
-    neighbours; one below 1 counts as a share of a row without equals. Rows must be in memory.
+    start matters; scale columns of different units first. A sample weight w counts as w equal rows, which are each
+    other's neighbours; one below 1 counts as a share of a row without equals. Rows must be in memory.
 
     References
     ----------
