@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_outlier_detector
 
 __all__ = ["MODELS", "predict"]
 
@@ -227,6 +228,55 @@ def network() -> Model:
     return load_burglary(), np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
+def neighbour_votes() -> Model:
+    """The votes of three neighbours, weighted by distance and by the rows' own weights."""
+    from mercer.neighbors import KNeighborsClassifier
+
+    X, y = _table()
+    model = KNeighborsClassifier(3, weights="distance", metric="manhattan")
+    return model.fit(X, y, sample_weight=np.arange(12) + 1.0), X + 0.1
+
+
+def radius_votes() -> Model:
+    """The votes of the rows within a radius; rows without neighbours get the label of most rows."""
+    from mercer.neighbors import RadiusNeighborsClassifier
+
+    X, y = _table()
+    return RadiusNeighborsClassifier(1.5, outlier_label="most_frequent").fit(X, y), X + 0.1
+
+
+def learnt_metric() -> Model:
+    """Neighbourhood components."""
+    from mercer.neighbors import NeighborhoodComponentsAnalysis
+
+    X, y = _table()
+    return NeighborhoodComponentsAnalysis(2, tol=0.1).fit(X, y), X
+
+
+def local_outliers() -> Model:
+    """Local outlier factors of new rows."""
+    from mercer.neighbors import LocalOutlierFactor
+
+    X, _ = _table()
+    return LocalOutlierFactor(4, novelty=True, contamination=0.2).fit(X), X + 0.1
+
+
+def isolation_trees() -> Model:
+    """Isolation trees."""
+    from mercer.ensemble import IsolationForest
+
+    X, _ = _table()
+    return IsolationForest(n_estimators=5, random_state=0).fit(X), X + 0.1
+
+
+def robust_ellipse() -> Model:
+    """A robust covariance with a threshold."""
+    from mercer.covariance import EllipticEnvelope
+
+    X, _ = _table()
+    return EllipticEnvelope(random_state=0, contamination=0.2).fit(X), X
+
+
 THEIRS = (scaled_classifier, mixed_columns, searched_regression, calibrated_classifier, spline_features)
 OURS = (
     clusters,
@@ -245,15 +295,23 @@ OURS = (
     categories,
     shrunken_centroids,
     network,
+    neighbour_votes,
+    radius_votes,
+    learnt_metric,
+    local_outliers,
+    isolation_trees,
+    robust_ellipse,
 )
 MODELS: dict[str, Callable[[], Model]] = {factory.__name__: factory for factory in (*THEIRS, *OURS)}
 
 
 def predict(model: Any, X: Any) -> np.ndarray:
-    """What a model says about rows: probabilities, predictions, or the transformed rows, whichever it has first."""
+    """What a model says about rows: scores, probabilities, predictions, or the transformed rows."""
     if hasattr(model, "marginals"):
         cases = [{"john": "yes" if john else "no", "mary": "yes" if mary else "no"} for john, mary in X]
         return np.array([model.query("burglary", case).values for case in cases])
+    if is_outlier_detector(model):
+        return np.concatenate([model.score_samples(X), model.predict(X)])
     for method in ("predict_proba", "predict", "transform"):
         if hasattr(model, method):
             return np.asarray(getattr(model, method)(X), dtype=float)

@@ -14,7 +14,7 @@ from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.class_votes import ClassVotes
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
-from mercer.neighbors._nearest.rows_model import rules_of
+from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY, rules_of
 from mercer.neighbors._nearest.votes import Neighbours
 
 __all__ = ["KNeighborsClassifier", "RadiusNeighborsClassifier"]
@@ -86,10 +86,12 @@ class KNeighborsClassifier(ClassVotes, NearestQueries):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", "weights")
+    _places: ClassVar[tuple[str, ...]] = ON_DEVICES
     _law_exceptions: ClassVar[dict[str, str]] = {
         "weights": "k counts rows: a row of weight two is one neighbour with two votes, not two neighbours"
     }
     _check_exceptions: ClassVar[dict[str, str]] = ClassVotes._check_exceptions | {
+        "check_array_api_input": TARGETS_STAY,
         "check_sample_weight_equivalence_on_dense_data": "k counts rows: a weight multiplies the vote of one neighbour",
         "check_sample_weight_equivalence_on_sparse_data": "k counts rows: a weight multiplies the vote of one "
         "neighbour",

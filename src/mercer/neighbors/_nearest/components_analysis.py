@@ -40,8 +40,7 @@ class NeighborhoodComponentsAnalysis(LinearMap, Estimator):
     init : one of 'auto', 'pca', 'lda', 'identity', 'random' or an array-like, default='auto'
         Where the search starts: principal components, discriminant directions, the first rows of the identity, normal
         random numbers, or a matrix of shape (n_components, n_features). ``'auto'`` takes ``'lda'`` where there are
-        fewer components than classes, else ``'pca'`` where there are fewer than columns and rows, else
-        ``'identity'``.
+        fewer components than classes, else ``'pca'`` where there are fewer than columns and rows, else ``'identity'``.
     warm_start : a boolean, default=False
         Whether a fit starts from the ``components_`` of the last one.
     max_iter : an integer in [1, inf), default=50
