@@ -252,7 +252,7 @@ def restricted_machine() -> Model:
     from mercer.neural_network import BernoulliRBM
 
     X, _ = _table()
-    X = (X > X.mean(axis=0)).astype(float)
+    X = (X.mean(axis=0) < X).astype(float)
     return BernoulliRBM(4, batch_size=4, momentum=0.5, n_iter=5, random_state=0).fit(X), X
 
 
