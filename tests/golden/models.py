@@ -275,6 +275,41 @@ def robust_ellipse() -> Model:
 
     X, _ = _table()
     return EllipticEnvelope(random_state=0, contamination=0.2).fit(X), X
+def perceptron_classifier() -> Model:
+    """A multilayer perceptron with batch norm and named classes, calibrated, which can go on learning."""
+    from mercer.neural_network import MLPClassifier
+
+    X, y = _table()
+    names = np.array(["no", "yes"])[y]
+    model = MLPClassifier((4,), batch_norm=True, learning_rate_init=0.05, max_iter=12, random_state=0).fit(X, names)
+    return model.calibrate(X, names), X
+
+
+def perceptron_regressor() -> Model:
+    """A multilayer perceptron of two targets, with averaged weights and a method of ``mercer.optim``."""
+    from mercer.neural_network import MLPRegressor
+    from mercer.optim import Momentum
+
+    X, y = _table()
+    model = MLPRegressor(hidden_layer_sizes=(3, 2), solver=Momentum(0.01), average_from=4, max_iter=8, random_state=0)
+    return model.fit(X, np.column_stack([y, X[:, 0]])), X
+
+
+def restricted_machine() -> Model:
+    """A restricted Boltzmann machine with momentum, whose chains go on."""
+    from mercer.neural_network import BernoulliRBM
+
+    X, _ = _table()
+    X = (X.mean(axis=0) < X).astype(float)
+    return BernoulliRBM(4, batch_size=4, momentum=0.5, n_iter=5, random_state=0).fit(X), X
+
+
+def associative_memory() -> Model:
+    """A Hopfield network that completes patterns."""
+    from mercer.neural_network import Hopfield
+
+    X = np.where(np.sin(np.arange(36.0)).reshape(3, 12) > 0, 1.0, -1.0)
+    return Hopfield().fit(X), X
 
 
 THEIRS = (scaled_classifier, mixed_columns, searched_regression, calibrated_classifier, spline_features)
@@ -301,6 +336,10 @@ OURS = (
     local_outliers,
     isolation_trees,
     robust_ellipse,
+    perceptron_classifier,
+    perceptron_regressor,
+    restricted_machine,
+    associative_memory,
 )
 MODELS: dict[str, Callable[[], Model]] = {factory.__name__: factory for factory in (*THEIRS, *OURS)}
 
