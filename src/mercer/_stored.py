@@ -13,6 +13,7 @@ declarations.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "alike",
     "anything",
     "check_stored",
+    "collect_stored",
     "complexes",
     "flags",
     "floats",
@@ -288,6 +290,15 @@ def anything(why: str) -> Stored:
 def alike(rule: Stored, *names: str) -> dict[str, Stored]:
     """Declare several attributes that keep the same rule."""
     return dict.fromkeys(names, rule)
+
+
+@cache
+def collect_stored(cls: type) -> dict[str, Stored]:
+    """Return what a class and its bases declare; a class has the last word."""
+    declared: dict[str, Stored] = {}
+    for base in reversed(cls.__mro__):
+        declared |= vars(base).get("_stored", {})
+    return declared
 
 
 def check_stored(

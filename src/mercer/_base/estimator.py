@@ -9,11 +9,11 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
@@ -26,7 +26,7 @@ from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder, Watch
 from mercer._source import Source
 from mercer._source.threads import n_threads, one_blas_thread
-from mercer._stored import Stored, flags, integers, labels, mapping, members, numbers, part, size, texts
+from mercer._stored import Stored, collect_stored, flags, integers, labels, mapping, members, numbers, part, size, texts
 from mercer._types import State
 from mercer.errors import DataError, InterruptWarning
 from mercer.watch import Checkpoint, TimeLimit
@@ -129,6 +129,19 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def _check_structure(self) -> None:
         """Raise ModelFileError where loaded parts do not fit together; for classes whose native code walks indices."""
+
+    if not TYPE_CHECKING:  # type checkers would take any misspelt attribute for one that this finds
+
+        def __getattr__(self, name: str) -> Any:
+            """Say of a declared attribute that is not there that the model is not fitted, or its file not whole."""
+            if name in collect_stored(type(self)):
+                message = (
+                    f"{type(self).__name__}: {name} is not there: this model was not fitted so that it has it, or its "
+                    f"file lacks it. Fit it, or save it again."
+                )
+                raise NotFittedError(message)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=self)
 
     def _threads(self) -> int:
         return n_threads(getattr(self, "n_jobs", None))
