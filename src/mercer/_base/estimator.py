@@ -26,7 +26,20 @@ from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder, Watch
 from mercer._source import Source
 from mercer._source.threads import n_threads, one_blas_thread
-from mercer._stored import Stored, collect_stored, flags, integers, labels, mapping, members, numbers, part, size, texts
+from mercer._stored import (
+    Stored,
+    choice,
+    collect_stored,
+    flags,
+    integers,
+    labels,
+    mapping,
+    members,
+    numbers,
+    part,
+    size,
+    texts,
+)
 from mercer._types import State
 from mercer.errors import DataError, InterruptWarning
 from mercer.watch import Checkpoint, TimeLimit
@@ -111,8 +124,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         "n_iter_": integers("...", low=0) | members(integers(low=0)),
         "certificate_": part("Certificate"),
         "solver_used_": texts(),
-        "_dtype": texts(),
-        "_precision": texts(),
+        "_dtype": choice("float64", "float32"),
+        "_precision": choice("float64", "float32"),
         "_n_features_out": integers(low=0),
         "_sklearn_output_config": mapping(texts()),
         # What partial_fit has summed over, in the classes that have it; see mercer._base.batches.

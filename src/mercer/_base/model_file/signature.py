@@ -1,6 +1,6 @@
 """Signatures of model files: HMAC-SHA256 of the header, which holds the checksum of every array.
 
-A checksum finds accidents; whoever writes a file can make it. A signature needs a secret key: a file with a right
+A checksum finds accidents, and every writer of a file can make it. A signature needs a secret key: a file with a right
 signature was written by somebody who has the key.
 """
 

@@ -37,7 +37,7 @@ def execute(options: Any) -> int:
 
 
 def _spell(description: Any) -> str:
-    """Return the description as lines of text. Names from the file are printed as ASCII, so none can steer a terminal."""
+    """Return the description as lines of text; names are printed as ASCII, so that none can steer a terminal."""
     if description.key_id is None:
         signature = "none: anybody can have written this file"
     elif description.is_signature_checked:
