@@ -13,6 +13,7 @@ declarations.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ __all__ = [
     "alike",
     "anything",
     "check_stored",
+    "choice",
+    "collect_stored",
     "complexes",
     "flags",
     "floats",
@@ -52,6 +55,8 @@ _KINDS = {
     "S": "bytes",
     "M": "date",
 }
+# Sizes that mean the same in a model and in its parts.
+_SHARED = ("columns", "classes")
 _NONE = ("none",)
 _ANY = ("...",)
 
@@ -84,6 +89,8 @@ class _Values(Stored):
     low: int | None = None
     below: str | None = None
     sparse: bool = False
+    finite: bool = False
+    dtype: str | None = None
 
     def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
         shape, kind = _read_form(value)
@@ -97,16 +104,22 @@ class _Values(Stored):
         sizes.update(learnt)
         if shape != _NONE and kind not in self.kinds and not (kind == "i" and "f" in self.kinds and not shape):
             _refuse(place, self.describe(), getattr(value, "dtype", type(value).__name__))
+        if self.dtype is not None and shape != _NONE and str(value.dtype) != self.dtype:
+            _refuse(place, f"of {self.dtype}", value.dtype)
         if (self.low is not None or self.below) and shape != _NONE and not issparse(value):
             self._check_range(place, value, sizes)
+        values = value.data if issparse(value) else value
+        if self.finite and shape != _NONE and not np.isfinite(values).all():
+            _refuse(place, "finite", "NaN or infinity")
 
     def _check_range(self, place: str, value: Any, sizes: dict[str, int]) -> None:
         if not np.size(value):
             return
-        lowest, highest = int(np.min(value)), int(np.max(value))
+        lowest, highest = np.min(value).item(), np.max(value).item()
         end = sizes.get(self.below) if self.below else None
-        if (self.low is not None and lowest < self.low) or (end is not None and highest >= end):
-            _refuse(place, f"hold integers in [{self.low}, {end})", f"{lowest} to {highest}", be="")
+        # Written so that NaN is refused too.
+        if (self.low is not None and not lowest >= self.low) or (end is not None and not highest < end):
+            _refuse(place, f"hold numbers in [{self.low}, {end})", f"{lowest} to {highest}", be="")
 
     def describe(self) -> str:
         kind = " or ".join(dict.fromkeys(_KINDS[letter] for letter in _KINDS if letter in self.kinds))
@@ -115,6 +128,20 @@ class _Values(Stored):
         if self.low is not None and self.below is None:
             words += f", at least {self.low}"
         return words + (f", in [{self.low if self.low is not None else '-inf'}, {self.below})" if self.below else "")
+
+
+@dataclass(frozen=True)
+class _Choice(Stored):
+    """One of some words."""
+
+    options: tuple[str, ...]
+
+    def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
+        if not isinstance(value, str) or value not in self.options:
+            _refuse(place, self.describe(), repr(value))
+
+    def describe(self) -> str:
+        return "one of " + ", ".join(repr(option) for option in self.options)
 
 
 @dataclass(frozen=True)
@@ -144,6 +171,10 @@ class _Part(Stored):
             return
         if not any(base.__name__ in self.names for base in type(value).__mro__[:-1]):
             _refuse(place, self.describe(), type(value).__name__)
+        if hasattr(type(value), "_stored") and not hasattr(value, "fit"):
+            # Columns and classes are the same in a model and its parts; other sizes are their own.
+            known = {word: sizes[word] for word in _SHARED if word in sizes}
+            check_stored(f"{place}", vars(value), type(value)._stored, known)
 
     def describe(self) -> str:
         return " or ".join("None" if name == "none" else f"`{name}`" for name in self.names)
@@ -225,14 +256,14 @@ def _parse(shapes: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(word.strip() for word in shape.split(",") if word.strip()) for shape in shapes.split("|"))
 
 
-def floats(shapes: str = "", sparse: bool = False) -> Stored:
-    """Declare an array of floats, or a single one."""
-    return _Values("f", _parse(shapes), sparse=sparse)
+def floats(shapes: str = "", sparse: bool = False, finite: bool = False, low: int | None = None) -> Stored:
+    """Declare an array of floats, or a single one; NaN and infinity are refused where they must be `finite`."""
+    return _Values("f", _parse(shapes), low, sparse=sparse, finite=finite)
 
 
-def numbers(shapes: str = "", sparse: bool = False) -> Stored:
+def numbers(shapes: str = "", sparse: bool = False, finite: bool = False) -> Stored:
     """Declare an array of floats or integers, or a single one."""
-    return _Values("fiu", _parse(shapes), sparse=sparse)
+    return _Values("fiu", _parse(shapes), sparse=sparse, finite=finite)
 
 
 def complexes(shapes: str = "") -> Stored:
@@ -240,9 +271,9 @@ def complexes(shapes: str = "") -> Stored:
     return _Values("cf", _parse(shapes))
 
 
-def integers(shapes: str = "", low: int | None = None, below: str | None = None) -> Stored:
+def integers(shapes: str = "", low: int | None = None, below: str | None = None, dtype: str | None = None) -> Stored:
     """Declare an array of integers, with the lowest value and the size that all are below, if any."""
-    return _Values("iu", _parse(shapes), low, below)
+    return _Values("iu", _parse(shapes), low, below, dtype=dtype)
 
 
 def flags(shapes: str = "") -> Stored:
@@ -253,6 +284,11 @@ def flags(shapes: str = "") -> Stored:
 def texts(shapes: str = "") -> Stored:
     """Declare an array of texts, or a single text."""
     return _Values("UO", _parse(shapes))
+
+
+def choice(*options: str) -> Stored:
+    """Declare a text that is one of some words."""
+    return _Choice(options)
 
 
 def labels(shapes: str) -> Stored:
@@ -288,6 +324,15 @@ def anything(why: str) -> Stored:
 def alike(rule: Stored, *names: str) -> dict[str, Stored]:
     """Declare several attributes that keep the same rule."""
     return dict.fromkeys(names, rule)
+
+
+@cache
+def collect_stored(cls: type) -> dict[str, Stored]:
+    """Return what a class and its bases declare; a class has the last word."""
+    declared: dict[str, Stored] = {}
+    for base in reversed(cls.__mro__):
+        declared |= vars(base).get("_stored", {})
+    return declared
 
 
 def check_stored(

@@ -1,11 +1,11 @@
-"""What a class stores is declared beside it: attributes of docstrings, and of every fit, keep their declarations."""
+"""What a class stores is declared beside it: the attributes of its docstring, and those of every fit."""
 
 import inspect
 import re
 
 import pytest
 
-from mercer._base.model_file.soundness import collect_stored
+from mercer._stored import collect_stored
 from tests.laws.subjects import public_estimators
 
 _SECTION = re.compile(r"^Attributes\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", re.MULTILINE | re.DOTALL)

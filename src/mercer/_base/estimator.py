@@ -9,11 +9,11 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from mercer._base.guard import FitGuard, clean_arguments, guard_answers
 from mercer._base.model_placement import follow_rows, place_attributes
@@ -27,7 +27,20 @@ from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder, Watch
 from mercer._source import Source
 from mercer._source.threads import n_threads, one_blas_thread
-from mercer._stored import Stored, flags, integers, labels, mapping, members, numbers, part, size, texts
+from mercer._stored import (
+    Stored,
+    choice,
+    collect_stored,
+    flags,
+    integers,
+    labels,
+    mapping,
+    members,
+    numbers,
+    part,
+    size,
+    texts,
+)
 from mercer._types import State
 from mercer.errors import DataError, InterruptWarning
 from mercer.watch import Checkpoint, TimeLimit
@@ -114,8 +127,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         "n_iter_": integers("...", low=0) | members(integers(low=0)),
         "certificate_": part("Certificate"),
         "solver_used_": texts(),
-        "_dtype": texts(),
-        "_precision": texts(),
+        "_dtype": choice("float64", "float32"),
+        "_precision": choice("float64", "float32"),
         "_n_features_out": integers(low=0),
         "_sklearn_output_config": mapping(texts()),
         # What partial_fit has summed over, in the classes that have it; see mercer._base.batches.
@@ -136,6 +149,19 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     def _check_structure(self) -> None:
         """Raise ModelFileError where loaded parts do not fit together; for classes whose native code walks indices."""
+
+    if not TYPE_CHECKING:  # type checkers would take any misspelt attribute for one that this finds
+
+        def __getattr__(self, name: str) -> Any:
+            """Say of a declared attribute that is not there that the model is not fitted, or its file not whole."""
+            if name in collect_stored(type(self)):
+                message = (
+                    f"{type(self).__name__}: {name} is not there: this model was not fitted so that it has it, or its "
+                    f"file lacks it. Fit it, or save it again."
+                )
+                raise NotFittedError(message)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=self)
 
     def _threads(self) -> int:
         return n_threads(getattr(self, "n_jobs", None))

@@ -136,7 +136,7 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 
     _stored: ClassVar[dict[str, Stored]] = {
         "y_kernel_": part("Kernel"),
-        "X_fit_": floats("rows, columns", sparse=True),
+        "X_fit_": floats("rows, columns", sparse=True, finite=True),
         "y_fit_": floats("rows, *"),
         "x_dual_coef_": floats("rows, components"),
         "y_dual_coef_": floats("rows, components"),

@@ -6,7 +6,7 @@ __all__ = ["KERNEL_PCA"]
 
 KERNEL_PCA: dict[str, Stored] = {
     "gamma_": floats(" | none"),
-    "X_fit_": floats("rows, columns", sparse=True),
+    "X_fit_": floats("rows, columns", sparse=True, finite=True),
     "eigenvalues_": floats("components"),
     "eigenvectors_": floats("rows, components"),
     "kernel_means_": floats("rows"),

@@ -119,7 +119,7 @@ class KernelDiscriminantAnalysis(
     }
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "X_fit_": floats("rows, columns", sparse=True),
+        "X_fit_": floats("rows, columns", sparse=True, finite=True),
         "dual_coef_": floats("rows, axes"),
         "ratios_": floats("axes"),
         "means_": floats("classes, axes"),

@@ -17,7 +17,7 @@ from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, members, part, size
 from mercer._types import Array
-from mercer.errors import DataError, ParameterError, UnsupportedError
+from mercer.errors import DataError, ModelFileError, ParameterError, UnsupportedError
 from mercer.gaussian_process._class_prediction import ClassPrediction
 from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
@@ -132,6 +132,16 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
         "kernels_": members(part("Kernel"), "models"),
         "models_": members(part("LaplaceModel"), "models"),
     }
+
+    def _check_structure(self) -> None:
+        for model in vars(self).get("models_", ()):
+            if model.rows.max(initial=-1) >= len(self.X_train_) or len(self.kernels_) != len(self.models_):
+                message = "GaussianProcessClassifier.models_ must have rows of X_train_; the file's have others."
+                raise ModelFileError(message)
+        n_models = len(vars(self).get("models_", ()))
+        if n_models and n_models not in (1, len(self.classes_), len(self.classes_) * (len(self.classes_) - 1) // 2):
+            message = "GaussianProcessClassifier.models_ must be one, one a class or one a pair; the file has others."
+            raise ModelFileError(message)
 
     def __init__(
         self,

@@ -30,7 +30,7 @@ class Climbing(Estimator):
     max_iter: int
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "X_train_": floats("rows, columns"),
+        "X_train_": floats("rows, columns", finite=True),
         "log_marginal_likelihood_value_": floats(),
     }
 

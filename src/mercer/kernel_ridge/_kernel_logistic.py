@@ -124,7 +124,7 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
     }
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "X_fit_": floats("rows, columns", sparse=True),
+        "X_fit_": floats("rows, columns", sparse=True, finite=True),
         "dual_coef_": floats("scores, rows"),
         "intercept_": floats("scores"),
     }

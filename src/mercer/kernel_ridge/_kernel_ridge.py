@@ -131,7 +131,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     }
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "X_fit_": floats("rows, columns", sparse=True),
+        "X_fit_": floats("rows, columns", sparse=True, finite=True),
         "dual_coef_": floats("rows | rows, targets"),
         "intercept_": floats(" | targets"),
         "loo_predictions_": floats("rows | rows, targets"),

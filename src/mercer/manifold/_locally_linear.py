@@ -126,7 +126,7 @@ class LocallyLinearEmbedding(EigenMap):
     }
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "X_fit_": floats("rows, columns"),
+        "X_fit_": floats("rows, columns", finite=True),
         "reconstruction_error_": floats(),
     }
 

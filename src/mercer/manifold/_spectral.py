@@ -117,7 +117,8 @@ class SpectralEmbedding(EigenMap):
     _stored: ClassVar[dict[str, Stored]] = {
         "gamma_": floats(" | none"),
         "affinity_matrix_": floats("rows, rows", sparse=True),
-        "_X_fit": floats("rows, columns", sparse=True),
+        "_X_fit": floats("rows, columns | none", sparse=True, finite=True),
+        "_reaches": floats("rows | none"),
         "n_neighbors_": integers(" | none", low=0),
     }
 

@@ -151,7 +151,7 @@ class KernelDensity(Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "bandwidth_": floats(" | columns"),
+        "bandwidth_": floats(" | columns", finite=True),
         "tree_": part("RowTree"),
         "grid_": part("CellGrid", "none"),
         "algorithm_used_": texts(),
@@ -242,8 +242,8 @@ class KernelDensity(Estimator):
 
     def _check_structure(self) -> None:
         tree = vars(self).get("tree_")
-        if isinstance(tree, RowTree) and tree.data.shape[1] != self.n_features_in_:
-            message = f"KernelDensity.tree_ must have {self.n_features_in_} columns; it has {tree.data.shape[1]}."
+        if isinstance(tree, RowTree) and (tree.data.shape[1] != self.n_features_in_ or np.min(self.bandwidth_) <= 0):
+            message = f"KernelDensity must have {self.n_features_in_} columns and bandwidths above 0; the file has not."
             raise ModelFileError(message)
 
     def logpdf(self, X: Any) -> Array:

@@ -75,7 +75,7 @@ class ClusterOutlier(OutlierDetector):
     labels_: Any
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "core_rows_": floats("*, columns"),
+        "core_rows_": floats("*, columns", finite=True),
         "labels_": integers("rows"),
     }
 

@@ -14,7 +14,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._statistic.extent import Extent
-from mercer._stored import Stored, part
+from mercer._stored import Stored, alike, floats, part
 from mercer.errors import DataError
 
 __all__ = ["Basis", "BasisState"]
@@ -31,6 +31,11 @@ class BasisState:
     high: Any
     shift: Any = None
     turn: Any = None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        **alike(floats("columns | none", finite=True), "low", "high"),
+        **alike(floats("... | none", finite=True), "shift", "turn"),
+    }
 
     @property
     def half(self) -> np.ndarray:

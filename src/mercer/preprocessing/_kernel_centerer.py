@@ -120,7 +120,7 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
     }
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "X_fit_": floats("rows, columns", sparse=True),
+        "X_fit_": floats("rows, columns", sparse=True, finite=True),
         "K_fit_rows_": floats("rows"),
         "K_fit_all_": floats(),
     }

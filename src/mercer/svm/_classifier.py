@@ -15,7 +15,7 @@ from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer._stored import Stored, floats, integers, part, size
 from mercer._types import Array
-from mercer.errors import ParameterError
+from mercer.errors import ModelFileError, ParameterError
 from mercer.svm._class_fit import ClassProblem, Reading, read_machines
 from mercer.svm._class_machines import ClassLayout, compute_vote_scores, count_votes
 from mercer.svm._dual.program import DualProgram
@@ -57,8 +57,16 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         "n_support_": integers("classes", low=0),
         "_fitted_rows": size("rows"),
         "_calibration": part("Calibration", "none"),
-        "intercept_": floats("*"),
+        "intercept_": floats("pairs"),
     }
+
+    def _check_structure(self) -> None:
+        super()._check_structure()
+        if "intercept_" in vars(self) and len(self.intercept_) != len(self.classes_) * (len(self.classes_) - 1) // 2:
+            message = (
+                f"{type(self).__name__}.intercept_ must have a number for each pair of classes; the file has others."
+            )
+            raise ModelFileError(message)
 
     def _solve_programs(
         self, opened: OpenedRows, problem: ClassProblem, programs: list[DualProgram], read: Reading

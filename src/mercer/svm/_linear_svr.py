@@ -106,7 +106,7 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
 
     _stored: ClassVar[dict[str, Stored]] = {
         "coef_": floats("columns"),
-        "intercept_": floats("*"),
+        "intercept_": floats("1"),
     }
 
     def __init__(

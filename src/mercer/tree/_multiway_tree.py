@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._plain import plain
+from mercer._stored import Stored, alike, floats, integers
+from mercer.errors import ModelFileError
 from mercer.tree._multiway_gains import Gain, compute_impurities, find_categorical_gain, find_numeric_gains
 
 __all__ = ["Growth", "MultiwayTree", "grow"]
@@ -40,6 +42,26 @@ class MultiwayTree:
     branch: Any
     weights: Any
     gains: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "feature": integers("nodes", low=-1, below="columns"),
+        "threshold": floats("nodes"),
+        **alike(integers("nodes", low=-1), "parent", "branch"),
+        "weights": floats("nodes, classes"),
+        "gains": floats("nodes, columns"),
+    }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError unless each node but the first has a parent before it that is no leaf."""
+        count = len(self.feature)
+        parents = self.parent[1:]
+        valid = count > 0 and bool((parents >= 0).all() and (parents < np.arange(1, count)).all())
+        valid = valid and bool((self.feature[parents] >= 0).all())
+        # A node that splits has a child.
+        valid = valid and len(np.unique(parents)) == np.count_nonzero(self.feature >= 0)
+        if not valid:
+            message = "MultiwayTree.parent must lead from each node to one before it that splits; the file's does not."
+            raise ModelFileError(message)
 
     @property
     def node_count(self) -> int:

@@ -85,6 +85,18 @@ def _check_memory(attributes: dict[str, Any], where: str) -> None:
     if attributes.get("memory") is not None:
         message = f"{where}.memory must be None; a cache is not part of a model. Call set_params(memory=None) first."
         raise ModelFileError(message)
+    for name, value in attributes.items():
+        # A search sets parameters of its estimator when it is fitted again.
+        for grid in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(grid, dict) and any(_names_folder(*item) for item in grid.items()):
+                message = f"{where}.{name} may not set `memory`; a cache is not part of a model. Take it out."
+                raise ModelFileError(message)
+
+
+def _names_folder(key: Any, values: Any) -> bool:
+    if not isinstance(key, str) or key.rpartition("__")[2] != "memory":
+        return False
+    return any(value is not None for value in (values if isinstance(values, list | tuple) else (values,)))
 
 
 @decodes("object", "class", "version", "params", "state", "requests")

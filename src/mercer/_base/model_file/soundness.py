@@ -13,11 +13,11 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._stored import Stored, check_stored
+from mercer._stored import check_stored, collect_stored
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
-__all__ = ["check_estimator", "check_record", "collect_stored", "drop_old_names"]
+__all__ = ["check_estimator", "check_record", "drop_old_names"]
 
 # Most columns of a table: the index of a column fits into 31 bits.
 _MOST_COLUMNS = 2**31 - 1
@@ -71,15 +71,6 @@ def check_estimator(model: Any) -> None:
         raise ModelFileError(message)
     check_stored(cls.__name__, values, declared, {})
     model._check_structure()
-
-
-@cache
-def collect_stored(cls: type) -> dict[str, Stored]:
-    """Return what a class and its bases declare; a class has the last word."""
-    declared: dict[str, Stored] = {}
-    for base in reversed(cls.__mro__):
-        declared |= vars(base).get("_stored", {})
-    return declared
 
 
 def drop_old_names(cls: type, attributes: dict[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class BinaryTree:
         "weighted_n_node_samples": floats("nodes"),
         "value": floats("nodes, outputs, values"),
         "categories": integers("nodes | 0"),
-        "words": integers("words"),
+        "words": integers("words", dtype="int64"),
     }
 
     def check_fields(self) -> None:

@@ -23,7 +23,7 @@ from mercer.cluster._hierarchy.linkage import METHODS, merging
 from mercer.cluster._hierarchy.merging import SQUARED, Merges, run_alone, yield_steps
 from mercer.cluster._hierarchy.nearest_cluster import NearestCluster
 from mercer.cluster._hierarchy.tree import Tree
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, ModelFileError, ParameterError
 
 __all__ = ["AgglomerativeClustering"]
 
@@ -131,7 +131,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "labels_": integers("rows"),
+        "labels_": integers("rows", low=0),
         "children_": integers("merges, 2", low=0),
         "distances_": floats("merges"),
         "exemplars_": numbers("exemplars, columns"),
@@ -290,6 +290,18 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         if (rows := few_rows(self, X)) is not None:
             return self._nearest()(DenseBlock(rows, 0))
         return open_new_rows(self, X).map(self._nearest())
+
+    def _check_structure(self) -> None:
+        # Each cluster has one exemplar, or each row is one.
+        exemplars = vars(self).get("exemplars_")
+        if exemplars is not None and len(exemplars) not in (len(self.sizes_), len(self.labels_)):
+            message = f"{type(self).__name__}.exemplars_ must have a row for each cluster or each row of the fit; " + (
+                f"the file has {len(exemplars)}."
+            )
+            raise ModelFileError(message)
+        if vars(self).get("labels_") is not None and self.labels_.max(initial=-1) >= self.n_clusters_:
+            message = f"{type(self).__name__}.labels_ must be below {self.n_clusters_}; the file's are not."
+            raise ModelFileError(message)
 
     def _nearest(self) -> NearestCluster:
         exemplars = self.__dict__.get("exemplars_")

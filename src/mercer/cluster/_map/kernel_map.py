@@ -217,7 +217,7 @@ class KernelSelfOrganizingMap(KernelKMeans):
         "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "training_rows_": numbers("training, columns"),
+        "training_rows_": numbers("training, columns", finite=True),
         "training_weight_": floats("training"),
         "labels_": integers("rows"),
         "positions_": floats("clusters, *"),

@@ -138,7 +138,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "training_rows_": numbers("training, columns"),
+        "training_rows_": numbers("training, columns", finite=True),
         "training_weight_": floats("training"),
         "labels_": integers("rows"),
         "n_distances_": integers(low=0),

@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 from mercer._base.parameter import Choice, Rule
 from mercer._source import Source
 from mercer.ensemble._committee.stacking_model import StackingModel, final_has
+from mercer.errors import ModelFileError
 from mercer.linear_model import LogisticRegression
 
 __all__ = ["StackingClassifier"]
@@ -125,6 +126,15 @@ class StackingClassifier(ClassifierMixin, StackingModel):
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
         return _decode(source.y, given["classes_"])
+
+    def _check_structure(self) -> None:
+        codes = getattr(vars(self).get("final_estimator_"), "classes_", None)
+        classes = vars(self).get("classes_")
+        is_one_label = isinstance(codes, np.ndarray) and isinstance(classes, np.ndarray)
+        # The final estimator predicts indices into the classes.
+        if is_one_label and not np.array_equal(codes, np.arange(len(classes))):
+            message = f"StackingClassifier.final_estimator_ must predict {len(classes)} indices; the file's does not."
+            raise ModelFileError(message)
 
     @available_if(final_has("predict"))
     def predict(self, X: Any, **predict_params: Any) -> np.ndarray:

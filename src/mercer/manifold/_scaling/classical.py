@@ -98,7 +98,7 @@ class ClassicalMDS(EigenMap):
 
     _stored: ClassVar[dict[str, Stored]] = {
         "dissimilarity_matrix_": floats("rows, rows"),
-        "landmarks_": floats("rows, columns"),
+        "landmarks_": floats("rows, columns | none", finite=True),
         "_square_means": floats("rows"),
         "_directions": floats("rows, components"),
     }

@@ -127,7 +127,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     _stored: ClassVar[dict[str, Stored]] = {
         "dissimilarity_matrix_": floats("rows, rows"),
-        "_X_fit": floats("rows, columns"),
+        "_X_fit": floats("rows, columns", finite=True),
         "embedding_": floats("rows, components"),
         "stress_": floats(),
     }

@@ -22,9 +22,9 @@ from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._source.placement import Placement, is_on_device
-from mercer._stored import Stored, floats, mapping, numbers, size, texts
+from mercer._stored import Stored, anything, floats, mapping, numbers, size
 from mercer._types import Array, Rows
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, ModelFileError, ParameterError
 from mercer.neighbors._nearest.graph_search import GraphSearch, check_graph
 
 __all__ = ["ON_DEVICES", "TARGETS_STAY", "RowsModel", "precision_of", "rules_of"]
@@ -108,10 +108,18 @@ class RowsModel(Estimator):
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_samples_fit_": size("rows"),
-        "effective_metric_": texts(),
+        "effective_metric_": anything("the name of a metric"),
         "effective_metric_params_": mapping(numbers(" | * | *, *")),
         "_fit_X": floats("rows, columns", sparse=True),
     }
+
+    def _check_structure(self) -> None:
+        metric = vars(self).get("effective_metric_", "euclidean")
+        if not callable(metric) and not MetricName().accepts(metric):
+            message = (
+                f"{type(self).__name__}.effective_metric_ must be the name of a metric; the file has {metric!r:.40}."
+            )
+            raise ModelFileError(message)
 
     @property
     def _is_precomputed(self) -> bool:

@@ -28,7 +28,7 @@ from mercer.neural_network._perceptron.held_out import draw_held_out
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.neural_network._perceptron.scores import Outputs, ValidationScore, find_outputs, place_weights
 from mercer.neural_network._perceptron.solver import Rules, descend_in_epochs, descend_on_all_rows
-from mercer.neural_network._perceptron.state import PERCEPTRON, PerceptronState
+from mercer.neural_network._perceptron.state import PERCEPTRON, PerceptronState, check_chain
 from mercer.optim import (
     LBFGS,
     Adam,
@@ -95,7 +95,7 @@ class PerceptronModel(Estimator):
         "weights": _VISITED,
         "row order": "each step starts from where the last one ended, so the answer depends on the order of the rows",
     }
-    _stored = PERCEPTRON
+    _stored, _check_structure = PERCEPTRON, check_chain
 
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]

@@ -1,5 +1,6 @@
 """The state of a fit of a perceptron after an epoch: enough to go on with the same bits, and to predict."""
 
+import itertools
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -7,8 +8,9 @@ import numpy as np
 
 from mercer._plain import plain
 from mercer._stored import Stored, floats, integers, members, part, texts
+from mercer.errors import ModelFileError
 
-__all__ = ["PERCEPTRON", "PerceptronState"]
+__all__ = ["PERCEPTRON", "PerceptronState", "check_chain"]
 
 # What a fitted perceptron stores.
 PERCEPTRON: dict[str, Stored] = {
@@ -85,3 +87,22 @@ class PerceptronState:
             n_averaged=0,
             best=self.best if keep_scores else float("inf"),
         )
+
+
+def check_chain(model: Any) -> None:
+    """Raise ModelFileError unless each layer of a loaded perceptron takes what the one before it gives."""
+    coefs, intercepts = vars(model).get("coefs_"), vars(model).get("intercepts_")
+    if coefs is None or intercepts is None:
+        return
+    # Codes of categories and embeddings make other inputs of the columns.
+    is_plain = "embeddings_" not in vars(model) and vars(model).get("input_coding_") is None
+    widths = [model.n_features_in_ if is_plain or not coefs else coefs[0].shape[0], *(W.shape[1] for W in coefs)]
+    is_chain = [W.shape for W in coefs] == list(itertools.pairwise(widths)) and [len(b) for b in intercepts] == widths[
+        1:
+    ]
+    if not is_chain or widths[-1] != model.n_outputs_ or len(widths) != model.n_layers_:
+        message = (
+            f"{type(model).__name__}: coefs_ and intercepts_ must fit together layer by layer, from {widths[0]} inputs "
+            f"to {model.n_outputs_} outputs; the file's do not."
+        )
+        raise ModelFileError(message)
