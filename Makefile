@@ -111,6 +111,7 @@ soak: $(VENV)/ready-test build
 fuzz: $(VENV)/ready-test build
 	$(PYTHON) -m tools.fuzzing files --mutations 30 $(FUZZ)
 	$(PYTHON) -m tools.fuzzing estimators --first-setting --quiet
+	$(PYTHON) -m tools.fuzzing tables
 
 lint: $(VENV)/ready-test,lint
 	ruff check .

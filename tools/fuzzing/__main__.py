@@ -12,6 +12,7 @@ import sys
 ATTACKS = {
     "estimators": "tools.fuzzing.estimators.attack",
     "files": "tools.fuzzing.files.attack",
+    "tables": "tools.fuzzing.tables.attack",
 }
 
 

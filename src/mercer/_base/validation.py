@@ -21,6 +21,7 @@ __all__ = [
     "check_new_rows",
     "check_rows",
     "check_rows_and_targets",
+    "check_targets",
     "check_weight",
     "few_rows",
     "learn_plain_columns",
@@ -45,7 +46,9 @@ def check_rows(estimator: Any, X: Any, *, threads: int = 1, reset: bool = True, 
     else:
         options = {"dtype": list(FLOATS), "order": "C"} | options
         X = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
-    if not allow_nan:
+    if allow_nan:
+        note_if_extreme(X)
+    else:
         check_finite(X, threads, estimator)
     return X
 
@@ -66,7 +69,9 @@ def check_rows_and_targets(
         options = {"dtype": list(FLOATS), "order": "C"} | options
         X, y = validate_data(estimator, X, y, reset=reset, ensure_all_finite=False, **options)
         y = check_targets(estimator, y, numbers=options.get("y_numeric", False))
-    if not allow_nan:
+    if allow_nan:
+        note_if_extreme(X)
+    else:
         check_finite(X, threads, estimator)
     if y.dtype.kind == "f" and not are_ordinary(y):
         assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
@@ -138,6 +143,7 @@ def few_rows(estimator: Any, X: Any) -> np.ndarray | None:
             rows = X if X.flags.c_contiguous and X.flags.aligned else np.require(X, requirements="CA")
             if are_ordinary(rows) or not rows.any():
                 return rows
+            note_if_extreme(rows)
     return None
 
 
@@ -168,6 +174,13 @@ def check_finite(X: Any, threads: int, estimator: Any) -> None:
     if not ordinary:
         with np.errstate(over="ignore", invalid="ignore"):
             assert_all_finite(X, input_name="X", estimator_name=type(estimator).__name__)
+        note_extreme(values)
+
+
+def note_if_extreme(X: Any) -> None:
+    """Record extreme values among the first ones of rows that may hold NaN: a look, not a check of them all."""
+    values = X.data if issparse(X) else X[: 1 + _FEW // max(1, X.shape[1])]
+    if values.dtype.kind == "f" and values.size and not are_ordinary(values) and np.isfinite(values).all():
         note_extreme(values)
 
 

@@ -237,7 +237,8 @@ class ClassConditionalClassifier(JointScores, Estimator):
             Of two classes, the second less the first; for a row that neither can have, that of the log-priors.
         """
         scores = self._map(X, as_scores)
-        if scores.shape[1] > 2:
+        if scores.shape[1] != 2:
+            # One class alone has no other to be compared with: its own scores, as of three classes and more.
             return scores
         scores = replace_impossible(scores, self._log_priors())
         return scores[:, 1] - scores[:, 0]

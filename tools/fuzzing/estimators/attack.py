@@ -7,16 +7,13 @@ Printed are the counts, and each kind of fault with one case that shows it.
 """
 
 import argparse
-import json
-import os
 import re
-import selectors
-import signal
 from collections import Counter
-from typing import Any
+from functools import partial
 
-from tests.laws.subjects import Subject, subjects
-from tools.fuzzing.estimators.child import start_child
+from tests.laws.subjects import subjects
+from tools.fuzzing.children import try_in_children
+from tools.fuzzing.estimators.child import try_all
 
 __all__ = ["add_options", "run"]
 
@@ -35,37 +32,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="print findings only")
 
 
-def _run_child(subject: Subject, first: int, last: int, limit: float) -> tuple[list[dict[str, Any]], bool]:
-    """Return what the child told about the cases from `first` to `last`, and whether it hung."""
-    child, reading = start_child(subject, first, last)
-    lines: list[dict[str, Any]] = []
-    hung = False
-    with selectors.DefaultSelector() as selector, os.fdopen(reading) as pipe:
-        selector.register(pipe, selectors.EVENT_READ)
-        while line := (pipe.readline() if selector.select(limit) else None):
-            lines.append(json.loads(line))
-        if line is None:
-            hung = True
-            os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return lines, hung
-
-
-def _attack(subject: Subject, first: int, count: int, limit: float) -> list[tuple[str, str]]:
-    """Return (fault, case) of each fault of one subject."""
-    findings: list[tuple[str, str]] = []
-    stop = first + count
-    while first < stop:
-        lines, hung = _run_child(subject, first, stop, limit)
-        done = [line for line in lines if "faults" in line]
-        findings += [(fault, line["case"]) for line in done for fault in line["faults"]]
-        first += len(done)
-        if first < stop:
-            findings.append(("hang" if hung else "crash", lines[-1]["case"] if lines else "before the first case"))
-            first += 1
-    return findings
-
-
 def run(options: argparse.Namespace) -> int:
     """Attack, print, and return 1 if an estimator had any fault."""
     totals: Counter[str] = Counter()
@@ -79,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         if options.first_setting and subject.name in tried:
             continue
         tried.add(subject.name)
-        findings = _attack(subject, options.seed, options.cases, options.limit)
+        findings = try_in_children(partial(try_all, subject), options.seed, options.cases, options.limit)
         counts = Counter(fault.partition(":")[0] for fault, _ in findings)
         totals += counts + Counter({"cases": options.cases})
         if not options.quiet or counts:

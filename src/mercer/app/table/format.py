@@ -146,7 +146,7 @@ def _find_zip_format(place: Place) -> str:
     with place.open() as file:
         try:
             archive = zipfile.ZipFile(file)
-        except (zipfile.BadZipFile, ValueError, OSError, EOFError):
+        except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError):
             raise _refuse(place, "a damaged archive") from None
         if "xl/workbook.xml" in archive.namelist():
             check_archive(place.name, archive, place.size, place.max_unpacked, UNPACK)
