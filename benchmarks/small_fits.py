@@ -182,7 +182,8 @@ def _measure_apart(name: str, family: str) -> dict[str, Any]:
     environment = os.environ | thread_environment(1)
     run = subprocess.run(arguments, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if run.returncode:
-        raise RuntimeError(f"{name}: {run.stderr[-2000:]}")
+        message = f"{name}: {run.stderr[-2000:]}"
+        raise RuntimeError(message)
     return json.loads(run.stdout.splitlines()[-1])
 
 

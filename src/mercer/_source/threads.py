@@ -26,6 +26,7 @@ __all__ = [
     "hold_blas_here",
     "n_threads",
     "one_blas_thread",
+    "run_alone",
     "run_alongside",
     "run_numbered",
     "run_taken",
@@ -232,17 +233,26 @@ def run_numbered(
     _run(_Job(function, ((number, number) for number in range(n_items)), receive), min(threads, n_items))
 
 
-def _run_here(function: Callable[[int], Any], n_items: int, receive: Callable[[Any], None] | None) -> None:
-    """Run numbered work on this thread alone; work of microseconds then waits for no lock and no queue."""
+def run_alone(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return ``function(*arguments)``, run as the one item of a job: on this thread, and its own calls too."""
     _place.inside, before = True, getattr(_place, "inside", False)
     try:
         with one_blas_thread():
-            for number in range(n_items):
-                result = function(number)
-                if receive is not None:
-                    receive(result)
+            return function(*arguments)
     finally:
         _place.inside = before
+
+
+def _run_here(function: Callable[[int], Any], n_items: int, receive: Callable[[Any], None] | None) -> None:
+    """Run numbered work on this thread alone; work of microseconds then waits for no lock and no queue."""
+
+    def run_all() -> None:
+        for number in range(n_items):
+            result = function(number)
+            if receive is not None:
+                receive(result)
+
+    run_alone(run_all)
 
 
 def run_taken(

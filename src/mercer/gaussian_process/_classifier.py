@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.gaussian_process.kernels import CompoundKernel
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.validation import check_labels
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
@@ -208,7 +208,7 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
     def _prepare(self, source: Source, X: Any) -> tuple[list[Any], dict[str, Any]]:
         """Return the evidence and the row indices of each problem, and the attributes known before the climb."""
         y, weight = source.y, source.weight
-        check_classification_targets(y)
+        check_labels(y)
         X = X.copy() if self.copy_X_train else X
         if weight is not None:
             self._check_weights(X)

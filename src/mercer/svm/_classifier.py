@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Rule, Seed
@@ -144,6 +143,8 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         -------
         float
         """
+        from sklearn.metrics import accuracy_score
+
         if is_on_device(X):
             return self._score_on_device(accuracy_score, X, y, sample_weight, "labels")
         return super().score(X, y, sample_weight)

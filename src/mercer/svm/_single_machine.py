@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 
 from mercer._solver import Outcome
 from mercer._source.namespace import to_numpy
@@ -120,6 +119,8 @@ class RegressionMachine(RegressorMixin, SingleMachine):
         -------
         float
         """
+        from sklearn.metrics import r2_score
+
         if is_on_device(X):
             return self._score_on_device(r2_score, X, y, sample_weight, "numbers")
         return super().score(X, y, sample_weight)

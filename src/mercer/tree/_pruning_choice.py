@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import column_or_1d
 
 from mercer.errors import ParameterError
@@ -86,6 +85,8 @@ def prune_cost_complexity(
     >>> bool(found.estimator.get_n_leaves() < found.n_leaves[0])
     True
     """
+    from sklearn.model_selection import check_cv
+
     y = column_or_1d(y)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     whole = view_nodes(_grow(estimator, X, y, weight))

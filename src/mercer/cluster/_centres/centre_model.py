@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
@@ -160,6 +159,8 @@ class Lengths:
     centres: Centres
 
     def __call__(self, block: Block) -> Array:
+        from sklearn.metrics.pairwise import euclidean_distances
+
         if block.is_sparse:
             return euclidean_distances(block.X, self.centres.centres)
         return self.centres.lengths(block.X) if block.is_native else self.centres.lengths_by_array(block)

@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -187,6 +186,8 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
         return (np.asarray(member.predict(rows, **params))[:, None] == indices).astype(np.float64)
 
     def _score_left_out(self, rows: Any, y: np.ndarray) -> dict[str, Any]:
+        from sklearn.metrics import accuracy_score
+
         total = np.zeros((len(y), self.n_classes_))
         for member, index, left_out in self._find_left_out(len(y)):
             total[left_out] += self._predict_shares(member, self._take_columns(rows[left_out], index), {})
@@ -272,6 +273,8 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
         return _cast_as_rows(X, total / len(self.estimators_))
 
     def _score_left_out(self, rows: Any, y: np.ndarray) -> dict[str, Any]:
+        from sklearn.metrics import r2_score
+
         total, counts = np.zeros(y.shape), np.zeros(len(y))
         for member, index, left_out in self._find_left_out(len(y)):
             total[left_out] += member.predict(self._take_columns(rows[left_out], index))

@@ -5,10 +5,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from mercer._base.parameter import Choice, Rule
+from mercer._base.validation import check_labels
 from mercer._source import Source
 from mercer.ensemble._committee.stacking_model import StackingModel, final_has
 from mercer.errors import ModelFileError
@@ -117,7 +118,7 @@ class StackingClassifier(ClassifierMixin, StackingModel):
         return LogisticRegression() if self.final_estimator is None else self.final_estimator
 
     def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        check_classification_targets(y)
+        check_labels(y)
         if type_of_target(y) != "multilabel-indicator":
             classes, indices = np.unique(column_or_1d(y, warn=True), return_inverse=True)
             return indices, {"classes_": classes}

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse
 import sklearn
 from sklearn.base import TransformerMixin, clone, is_classifier
-from sklearn.model_selection import cross_val_predict
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
@@ -95,6 +94,8 @@ class _StackedLayer(FirstLayer):
 
     def stack(self, index: int) -> tuple[Any, np.ndarray]:
         """Return a fitted member, and its predictions of each fold by a copy that was fitted to the others."""
+        from sklearn.model_selection import cross_val_predict
+
         name, member = self.members[index]
         method = self.methods[index]
         if self.folds is None:

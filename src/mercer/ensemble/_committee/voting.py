@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -114,6 +113,8 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         self.max_time = max_time
 
     def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        from sklearn.preprocessing import LabelEncoder
+
         encoder = LabelEncoder()
         indices = encoder.fit_transform(self._check_labels(y))
         return indices, {"le_": encoder, "classes_": encoder.classes_}

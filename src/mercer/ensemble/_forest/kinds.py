@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import type_of_target
 
 from mercer._base.tree_problem import Problem
@@ -150,6 +149,8 @@ class ForestRegressor(RegressorMixin, ForestModel):
         return means[:, 0] if self.n_outputs_ == 1 else means
 
     def _score_oob(self, problem: Problem, sums: Array, counts: Array) -> float:
+        from sklearn.metrics import r2_score
+
         seen = counts > 0
         predicted, truth = sums[seen] / counts[seen, None], problem.labels[seen]
         if callable(self.oob_score):

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import logit
 from sklearn.base import ClassifierMixin
-from sklearn.dummy import DummyClassifier
 
 from mercer._base.parameter import Choice, Rule
 from mercer._stored import Stored, size
@@ -157,6 +156,8 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
         return indices.astype(np.float64), {"classes_": classes, "n_classes_": len(classes)}
 
     def _fit_constant(self, X: Array, y: Array, weight: Array | None, baseline: Array) -> Any:
+        from sklearn.dummy import DummyClassifier
+
         return DummyClassifier(strategy="prior").fit(X, y, sample_weight=weight)
 
     def _link(self, predictions: Array, loss: BoostingLoss) -> Array:

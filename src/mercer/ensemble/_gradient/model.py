@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.sparse import csc_array, issparse
 from sklearn.base import clone
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from mercer._base import fitting, seed_sequence
@@ -249,6 +248,8 @@ class GradientModel(TreeEnsemble):
 
     def _split_rows(self, y: Array, seed: int) -> tuple[Array, Array | None]:
         """Return the indices of the training rows, and of the validation rows or None."""
+        from sklearn.model_selection import train_test_split
+
         if self.n_iter_no_change is None:
             return np.arange(len(y)), None
         labels = y if self._initial_method == "predict_proba" else None

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -288,6 +287,8 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, Estimator):
         ------
         float
         """
+        from sklearn.metrics import r2_score
+
         for predicted in self.staged_predict(X):
             yield r2_score(y, predicted, sample_weight=sample_weight)
 

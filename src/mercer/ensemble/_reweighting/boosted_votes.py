@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.tree_problem import read_table
@@ -171,6 +170,8 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
         ------
         float
         """
+        from sklearn.metrics import accuracy_score
+
         for labels in self.staged_predict(X):
             yield accuracy_score(y, labels, sample_weight=sample_weight)
 

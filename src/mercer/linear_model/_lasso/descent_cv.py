@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 import sklearn
 from sklearn.exceptions import DataConversionWarning
-from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from mercer._base import fitting
@@ -156,6 +155,8 @@ class DescentCV(LinearRegressor):
         -------
         routing : MetadataRouter
         """
+        from sklearn.model_selection import check_cv
+
         mapping = MethodMapping().add(caller="fit", callee="split")
         return MetadataRouter(owner=self).add_self_request(self).add(splitter=check_cv(self.cv), method_mapping=mapping)
 
