@@ -275,6 +275,8 @@ def robust_ellipse() -> Model:
 
     X, _ = _table()
     return EllipticEnvelope(random_state=0, contamination=0.2).fit(X), X
+
+
 def perceptron_classifier() -> Model:
     """A multilayer perceptron with batch norm and named classes, calibrated, which can go on learning."""
     from mercer.neural_network import MLPClassifier
