@@ -184,3 +184,63 @@ class InvertibleTransformer(StandardTransformer):
 
     def inverse_transform(self, X):
         return X
+
+
+@pytest.mark.filterwarnings("ignore:.*not full rank")
+@pytest.mark.parametrize(
+    "name", ["isolation forest", "elliptic envelope", "local outlier factor", "neighbours", "kernel density", "noise"]
+)
+def test_a_constant_column_hides_no_outlier(name):
+    X = np.concatenate([table(), np.full((200, 1), 2.0)], axis=1)
+    assert set(np.argsort(score_rows(clone(DETECTORS[name]), X))[:3]) == {0, 1, 2}
+
+
+@pytest.mark.filterwarnings("ignore:.*covariance has rank 3 of 4")
+def test_a_covariance_without_inverse_is_refused_with_the_cure():
+    X = np.concatenate([table(), np.full((200, 1), 2.0)], axis=1)
+    with pytest.raises(DataError, match=r"rank 3 of 4: use LedoitWolf.* or drop columns"):
+        MahalanobisOutlier(EmpiricalCovariance()).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("elliptic envelope", "try to increase support_fraction; .* rows are equal"),
+        ("Mahalanobis", "try to increase support_fraction; .* rows are equal"),
+        ("kernel density", "needs two different rows; got one row, repeated. Give a number"),
+        ("isolation forest", None),
+        ("local outlier factor", None),
+        ("neighbours", None),
+        ("reconstruction", None),
+        ("noise", None),
+    ],
+)
+def test_of_equal_rows_none_is_strange_or_the_error_has_a_cure(name, sentence):
+    X, detector = np.ones((40, 3)), clone(DETECTORS[name])
+    if sentence is None:
+        assert (detector.fit_predict(X) == 1).all()
+        return
+    with pytest.raises(DataError, match=sentence):
+        detector.fit(X)
+
+
+def test_too_many_neighbours_give_a_warning_with_the_number_that_is_taken():
+    with pytest.warns(UserWarning, match="rows, 30; got 30, and 29 are taken. Lower n_neighbors"):
+        model = KNeighborsOutlier(30).fit(table(30))
+    assert model.n_neighbors_ == 29
+    with pytest.raises(ParameterError, match="For given distances use LocalOutlierFactor"):
+        KNeighborsOutlier(2, metric="precomputed").fit(np.zeros((4, 4)))
+
+
+@pytest.mark.parametrize("model", [KNeighborsOutlier(3), LocalOutlierFactor(3)])
+@pytest.mark.parametrize(
+    ("function", "sentence"),
+    [
+        (lambda a, b: -1.0, "at least 0; got -1. Return distances, not similarities"),
+        (lambda a, b: np.nan, "at least 0; got nan"),
+        (lambda a, b: a - b, r"one real number; got ndarray of shape \(3,\). Return their distance"),
+    ],
+)
+def test_functions_that_are_no_metric_are_refused_with_the_cure(model, function, sentence):
+    with pytest.raises(DataError, match=sentence):
+        clone(model).set_params(metric=function).fit(table(30))

@@ -120,8 +120,13 @@ DIFFERENCES: dict[str, str] = {
     ),
     "test_neighbors::test_kneighbors_regressor_sparse*": "sparse queries are made dense where the tree has dense rows",
     "test_neighbors::test_predict_sparse_ball_kd_tree*": "sparse queries are made dense where the tree has dense rows",
-    "test_neighbors::test_neighbors_metrics*": "sparse queries are made dense where the tree has dense rows",
-    "test_neighbors::test_neigh_predictions_algorithm_agnosticity*": (
+    "test_neighbors::test_neighbors_metrics*-braycurtis]": "sparse queries are made dense for trees of dense rows",
+    "test_neighbors::test_neighbors_metrics*-canberra]": "sparse queries are made dense for trees of dense rows",
+    "test_neighbors::test_neighbors_metrics*-haversine]": "sparse queries are made dense for trees of dense rows",
+    "test_neighbors::test_neighbors_metrics*-mahalanobis]": "sparse queries are made dense for trees of dense rows",
+    "test_neighbors::test_neighbors_metrics*-minkowski]": "sparse queries are made dense for trees of dense rows",
+    "test_neighbors::test_neighbors_metrics*-seuclidean]": "sparse queries are made dense for trees of dense rows",
+    "test_neighbors::test_neigh_predictions_algorithm_agnosticity*-KNeighbors*-100-100-10]": (
         "tells the parameter by scikit-learn's private mixin of the class"
     ),
     "test_neighbors::test_precomputed_sparse_invalid*": (

@@ -14,11 +14,11 @@ def draw() -> Figure:
     labels = np.repeat([0, 1, 2], 100)
     angles, radii = random.uniform(0, 2 * np.pi, 300), 1.0 + labels + 0.1 * random.normal(size=300)
     plane = np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=1)
-    rows = np.concatenate([plane, 4.0 * random.normal(size=(300, 1))], axis=1)
+    rows = np.concatenate([4.0 * random.normal(size=(300, 1)), plane], axis=1)
     models = {
         "principal axes": PCA(2),
         "discriminant directions": LinearDiscriminantAnalysis(n_components=2),
-        "neighbourhood components": NeighborhoodComponentsAnalysis(2, init="identity", max_iter=200, random_state=0),
+        "neighbourhood components": NeighborhoodComponentsAnalysis(2, init="random", max_iter=200, random_state=0),
     }
     figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.4))
     for panel, (name, model) in zip(axes, models.items(), strict=True):

@@ -1,5 +1,6 @@
 """Outliers as rows that are far from their nearest rows."""
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,6 +52,8 @@ class KNeighborsOutlier(OutlierDetector):
     ----------
     rows_ : ndarray of shape (n_samples, n_features)
         The rows of the fit.
+    n_neighbors_ : int
+        The number of neighbours that were taken: at most one less than there are rows.
     training_scores_ : ndarray of shape (n_samples,)
         Their scores; no row is its own neighbour there.
     offset_ : float
@@ -60,7 +63,8 @@ class KNeighborsOutlier(OutlierDetector):
 
     Notes
     -----
-    The search for neighbours is exact, up to n^2 d operations in many columns. Rows must be in memory and are kept.
+    The search for neighbours is exact, up to n^2 d operations in many columns. Rows must be in memory and are kept. The
+    k-th neighbour is counted in rows, so there are no sample weights: repeat the rows.
 
     References
     ----------
@@ -87,6 +91,7 @@ class KNeighborsOutlier(OutlierDetector):
     }
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}
     rows_: Any
+    n_neighbors_: int
 
     _stored: ClassVar[dict[str, Stored]] = {
         "rows_": floats("rows, columns"),
@@ -128,8 +133,14 @@ class KNeighborsOutlier(OutlierDetector):
 
     def _learn(self, X: Array, weight: Array) -> tuple[dict[str, Any], Array]:
         k = min(self.n_neighbors, len(X) - 1)
+        if k < self.n_neighbors:
+            message = (
+                f"KNeighborsOutlier: n_neighbors must be less than the number of rows, {len(X)}; got "
+                f"{self.n_neighbors}, and {k} are taken. Lower n_neighbors or give more rows."
+            )
+            warnings.warn(message, stacklevel=9)
         distances, _ = self._make_search().fit(X).kneighbors(n_neighbors=k)
-        return {"rows_": X}, self._score(distances, X.dtype)
+        return {"rows_": X, "n_neighbors_": k}, self._score(distances, X.dtype)
 
     def score_samples(self, X: Any) -> Array:
         """Return minus the distance of each row to its neighbours among the rows of the fit.
@@ -144,7 +155,7 @@ class KNeighborsOutlier(OutlierDetector):
         ndarray of shape (n_samples,)
         """
         rows = check_new_rows(self, X)
-        k = min(self.n_neighbors, len(self.rows_) - 1)
+        k = self.n_neighbors_
         search = prepare_once(self, (self.rows_,), lambda: self._make_search().fit(self.rows_))
         distances, _ = search.kneighbors(rows, n_neighbors=k + 1)
         # A row at no distance is the row itself, which is left out, so that rows of the fit have their scores of the

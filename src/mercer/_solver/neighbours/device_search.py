@@ -84,7 +84,9 @@ class DeviceSearch:
     def _choose(self, scores: Array, width: int) -> Array:
         """Return the rows of the `width` least scores of each query, in any order."""
         if self.placement.library == "torch":
-            return scores.topk(width, dim=1, largest=False).indices
+            import torch
+
+            return torch.topk(scores, width, dim=1, largest=False).indices  # type: ignore[arg-type]
         if self.placement.library == "cupy" and width < self.n:
             import cupy
 

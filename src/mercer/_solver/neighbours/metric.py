@@ -1,7 +1,8 @@
 """Metrics by scikit-learn's names: which trees know them, and their arguments."""
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import issparse
@@ -9,6 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import BallTree, KDTree
 
 from mercer._types import Array, Rows
+from mercer.errors import DataError
 
 __all__ = ["TREES", "Metric"]
 
@@ -79,8 +81,21 @@ class Metric:
         rows, X = _narrow(rows), _narrow(X)
         if hasattr(self.name, "pairwise"):
             return np.ascontiguousarray(self.name.pairwise(rows, X), np.float64)
+        if callable(self.name) and rows.shape[0] and X.shape[0]:
+            self._check_function(rows[:1], X[:1])
         distances = pairwise_distances(rows, X, metric=self.name, n_jobs=1, **self.arguments)
         return np.ascontiguousarray(distances, np.float64)
+
+    def _check_function(self, row: Rows, other: Rows) -> None:
+        """Raise if a function of two rows does not return one number."""
+        pair, measure = (row, other) if issparse(row) else (row[0], other[0]), cast(Callable[..., Any], self.name)
+        value = measure(*pair, **self.arguments)
+        if np.ndim(value) != 0 or not np.isreal(value):
+            message = (
+                f"metric: a function of two rows must return one real number; got {type(value).__name__} of shape "
+                f"{np.shape(value)}. Return their distance."
+            )
+            raise DataError(message)
 
     def tree(self, kind: str, X: Array, leaf_size: int) -> Any:
         """Return scikit-learn's search tree `kind` over `X`."""

@@ -212,7 +212,8 @@ class RowsModel(Estimator):
         y, weight = None if y is None else to_numpy(y), None if weight is None else to_numpy(weight)
         if weight is not None and not weight.all():
             keep = np.flatnonzero(weight)
-            rows, weight, y = namespace_of(rows).take(rows, source.send(keep), axis=0), weight[keep], y[keep]
+            rows, weight = namespace_of(rows).take(rows, source.send(keep), axis=0), weight[keep]
+            y = None if y is None else y[keep]
         return rows, y, weight
 
     def _check_metric(self) -> None:

@@ -124,7 +124,8 @@ class LocalOutlierFactor(Detector, NearestQueries):
     Notes
     -----
     The search for neighbours takes most of the time: up to n^2 d operations in many columns. Ties of distance are
-    broken by the order of rows. The rows must be in memory and are kept.
+    broken by the order of rows. The rows must be in memory and are kept. The k-th neighbour is counted in rows, so
+    there are no sample weights: repeat the rows.
 
     References
     ----------
