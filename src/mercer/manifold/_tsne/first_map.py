@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
+from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.decomposition import PCA
 from mercer.errors import DataError
@@ -27,7 +28,7 @@ def make_first_map(init: Any, rows: Any, d: int, seed: np.random.SeedSequence) -
     # Constant columns or equal rows leave axes without variance, where random draws let the points part.
     places = _SPREAD * generator.standard_normal((n, d))
     # A frame, where the user has asked every transformer for frames.
-    components = np.asarray(PCA(n_components=kept).fit_transform(rows))
+    components = np.asarray(to_numpy(PCA(n_components=kept).fit_transform(rows)))
     spread = float(np.std(components[:, 0]))
     if spread > 0:
         places[:, :kept] = components * (_SPREAD / spread)
