@@ -75,8 +75,9 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         a sparse one holds those of each row to its neighbours, at least three times the perplexity.
     metric_params : an instance of dict or None, default=None
         More arguments of the metric.
-    init : one of 'pca', 'random' or an array-like, default='pca'
-        The first map: principal components, draws, or places of shape (n, n_components).
+    init : one of 'pca', 'random', 'spectral' or an array-like, default='pca'
+        The first map: principal components, draws, eigenvectors of the affinities, or places of shape
+        (n, n_components).
     verbose : an integer in [0, inf), default=0
         Whether to print a line every 50 iterations.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
@@ -161,7 +162,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "min_grad_norm": Real(0),
         "metric": Text() | Function(),
         "metric_params": Instance(dict) | Nothing(),
-        "init": Choice("pca", "random") | ArrayRule(),
+        "init": Choice("pca", "random", "spectral") | ArrayRule(),
         "verbose": Integer(0),
         "random_state": Seed(),
         "method": Choice("auto", "barnes_hut", "exact", "fft"),
@@ -345,7 +346,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return find_affinities("TSNE", rows, self.perplexity, self.metric, self.metric_params, threads)
 
     def _make_solver(self, rows: Any, affinities: Affinities, method: str) -> MapDescent:
-        first = partial(make_first_map, self.init, rows, self.n_components, seed_sequence(self.random_state))
+        seed = seed_sequence(self.random_state)
+        first = partial(make_first_map, self.init, rows, self.n_components, seed, affinities.joint)
         engine: Engine
         if method == "exact":
             engine = ExactEngine(affinities, self._freedom, self._threads())
