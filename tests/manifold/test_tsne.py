@@ -8,6 +8,7 @@ from sklearn.manifold import trustworthiness
 
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.manifold import TSNE, Divergence, join_affinities, match_perplexity, measure_divergence
+from mercer.manifold._tsne.first_map import make_first_map
 from mercer.manifold._tsne.grid import GridRepulsion
 
 CYCLE = (
@@ -237,10 +238,24 @@ def test_gaussian_similarities_and_other_degrees_of_freedom_take_all_pairs(group
         assert np.isfinite(model.embedding_).all()
 
 
-def test_iris_is_mapped_as_well_as_by_scikit_learn():
-    # scikit-learn 1.9 reaches 0.1215 with the same perplexity and 1000 iterations.
-    assert TSNE(method="auto").fit(load_iris().data).kl_divergence_ < 0.13
-    assert TSNE().fit(load_iris().data).kl_divergence_ < 0.13
+@pytest.mark.parametrize("method", ["exact", "barnes_hut"])
+def test_a_spectral_start_is_a_cosine_along_a_path(method):
+    # Of a path, the first eigenvector of the Laplacian after the constant one is half a period of a cosine.
+    line = np.linspace(0.0, 40.0, 80)[:, None] * [[1.0, 2.0, -1.0]]
+    model = TSNE(init="spectral", perplexity=5, method=method, max_iter=1)
+    affinities = join_affinities(line, 5.0, dense=method == "exact")
+    first = make_first_map("spectral", line, 2, np.random.SeedSequence(0), affinities.joint)
+    assert abs(np.corrcoef(first[:, 0], np.cos(np.pi * (np.arange(80) + 0.5) / 80))[0, 1]) > 0.99
+    np.testing.assert_allclose(first.std(axis=0), 1e-4)
+    assert model.fit(line).embedding_.shape == (80, 2)
+
+
+def test_the_map_of_iris_is_in_a_minimum_like_those_of_scikit_learn():
+    # Iris has many local minima, and roundings decide between them: maps from other starts end between 0.119 and 0.131.
+    # Measured with all pairs, scikit-learn 1.9 reaches 0.1244 by Barnes-Hut (it reports 0.1215) and 0.1221 by all pairs,
+    # with the same perplexity, start and 1000 iterations.
+    assert TSNE().fit(load_iris().data).kl_divergence_ < 0.1215
+    assert TSNE(method="exact").fit(load_iris().data).kl_divergence_ < 1.05 * 0.1221
 
 
 @pytest.mark.parametrize("method", ["exact", "barnes_hut", "fft"])

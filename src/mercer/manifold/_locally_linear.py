@@ -187,9 +187,8 @@ class LocallyLinearEmbedding(EigenMap):
         wide = np.ascontiguousarray(rows, dtype=np.float64)
         dtype = source.host_dtype
         known = {"X_fit_": rows.copy()}
-        solve = solve_at_once(
-            partial(self._find, wide), lambda state: float(state.values.sum()), STATEMENT, source.n_rows
-        )
+        find = partial(self._find, wide)
+        solve = solve_at_once(find, lambda state: float(state.values.sum()), STATEMENT, source.n_rows)
         outcome = self._drive(solve, source, fitted=partial(self._describe, dtype=dtype), attributes=known)
         self._conclude(outcome)
         return self

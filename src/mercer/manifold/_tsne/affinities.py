@@ -94,7 +94,7 @@ def match_perplexity(
             "distances, and leave out missing ones."
         )
         raise DataError(message)
-    scales = _list_perplexities(perplexity)
+    scales = list_perplexities(perplexity)
     n, k = squares.shape
     weights, part = np.zeros((n, k)), np.empty((n, k))
     betas, gaps = np.empty((len(scales), n)), np.empty((len(scales), n))
@@ -113,7 +113,8 @@ def match_perplexity(
         return weights, np.sqrt(0.5 / betas).T, np.expm1(gaps).T
 
 
-def _list_perplexities(perplexity: Any) -> list[float]:
+def list_perplexities(perplexity: Any) -> list[float]:
+    """Return one or several perplexities as a list, checked."""
     scales = [float(scale) for scale in np.atleast_1d(np.asarray(perplexity, dtype=np.float64)).ravel()]
     if not scales or not all(np.isfinite(scale) and scale >= 1 for scale in scales):
         message = (
@@ -126,7 +127,7 @@ def _list_perplexities(perplexity: Any) -> list[float]:
 
 def count_neighbours(n_rows: int, perplexity: Any) -> int:
     """Return how many neighbours of each row have affinities: three times the largest perplexity."""
-    return min(n_rows - 1, int(_REACH * max(_list_perplexities(perplexity)) + 1))
+    return min(n_rows - 1, int(_REACH * max(list_perplexities(perplexity)) + 1))
 
 
 def find_distances(subject: str, X: Any, Y: Any, metric: Any, metric_params: dict[str, Any] | None) -> Array:
@@ -286,6 +287,15 @@ def find_affinities(
     return weigh_neighbours(distances, columns, n, perplexity, threads)
 
 
+def widen_rows(rows: Any, metric: Any) -> Any:
+    """Return rows in float64, dense for Euclidean distances: descents magnify any difference of roundings."""
+    if issparse(rows) and isinstance(metric, str) and metric in ("euclidean", "l2"):
+        n, d = rows.shape
+        require_memory("TSNE", 8.0 * n * d, f"{n} x {d} dense rows", "reduce the columns first, by PCA")
+        rows = rows.toarray()
+    return rows.astype(np.float64, copy=False)
+
+
 def is_euclidean(metric: Any, rows: Any) -> bool:
     """Return whether the neighbours are found without a table of distances."""
     return isinstance(metric, str) and metric in ("euclidean", "l2") and not issparse(rows)
@@ -293,7 +303,7 @@ def is_euclidean(metric: Any, rows: Any) -> bool:
 
 def check_perplexity(subject: str, perplexity: Any, n: int) -> None:
     """Raise if a perplexity is not below the number of rows."""
-    for scale in _list_perplexities(perplexity):
+    for scale in list_perplexities(perplexity):
         if scale >= n:
             text = f"{scale:g}"
             message = (

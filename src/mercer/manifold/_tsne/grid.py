@@ -18,17 +18,17 @@ from mercer.manifold._tsne.affinities import Affinities
 from mercer.manifold._tsne.descent import LONGEST_STEP, EmbeddingState
 from mercer.manifold._tsne.divergence import sum_edges
 
-__all__ = ["Grid", "GridEngine", "GridRepulsion"]
+__all__ = ["MARGIN", "SPACING", "Grid", "GridEngine", "GridRepulsion"]
 
 # Spacing of the nodes, in units of the map: the kernel has width one. Forces are then right to 0.1 % where points are
 # dense, and to 0.6 % where they are more than one unit apart, because the spline pushes a point slightly by itself.
-_SPACING = 0.3
+SPACING = 0.3
 # The least number of cells along the longer side: a map smaller than the kernel needs finer nodes.
 _LEAST_CELLS = 50
 # The most cells along a side: a wider map gets wider cells, since a grid of 8192 x 8192 takes 0.5 GiB.
 _MOST_CELLS = 4096
 # Nodes beyond the outermost points: cubic splines reach two nodes, and one for rounding.
-_MARGIN = 3
+MARGIN = 3
 # Lines that one transform call takes: fixed, so that no sum depends on the number of threads.
 _LINES = 32
 # Rows whose attraction, or whose reading, is one item of work.
@@ -54,11 +54,11 @@ class Grid:
     def choose(cls, extent: Array, last: "Grid | None") -> "Grid":
         """Return a grid for points of this extent: `last` if it serves, else one with a tenth of room to grow."""
         longest = max(float(extent.max()), 1e-12)
-        spacing = max(min(_SPACING, longest / _LEAST_CELLS), longest / _MOST_CELLS)
-        if spacing != _SPACING:
-            cells = np.ceil(extent / spacing) + 2 * _MARGIN
+        spacing = max(min(SPACING, longest / _LEAST_CELLS), longest / _MOST_CELLS)
+        if spacing != SPACING:
+            cells = np.ceil(extent / spacing) + 2 * MARGIN
             return cls(spacing, (int(cells[0]), int(cells[1])))
-        cells = np.ceil(extent / spacing) + 2 * _MARGIN
+        cells = np.ceil(extent / spacing) + 2 * MARGIN
         if last is not None and last.spacing == spacing:
             room = cells / last.shape
             if room.max() <= 1.0 and room.min() >= 0.8:
@@ -105,7 +105,7 @@ class GridRepulsion:
         """Return the charges of the nodes; the grid is changed if the map has outgrown it."""
         low, high = places.min(axis=0), places.max(axis=0)
         self.grid = Grid.choose(high - low, self.grid)
-        self.origin = low - _MARGIN * self.grid.spacing
+        self.origin = low - MARGIN * self.grid.spacing
         charges = np.zeros(self.grid.shape)
         grid_sums.spread_points(places, self.origin, 1.0 / self.grid.spacing, np.empty((2, 4)), charges)
         return charges

@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,10 +11,14 @@ from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._solver.neighbours import nearest_rows
+from mercer._source.device.source import DeviceSource
 from mercer._source.memory import require_memory
+from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats, texts
 from mercer._types import Array
 from mercer.errors import UnsupportedError
+from mercer.manifold._tsne._device.affinities import check_device, find_affinities_there
+from mercer.manifold._tsne._device.engine import DeviceEngine
 from mercer.manifold._tsne.affinities import (
     Affinities,
     count_neighbours,
@@ -23,7 +26,9 @@ from mercer.manifold._tsne.affinities import (
     find_distances,
     find_neighbours,
     is_euclidean,
+    list_perplexities,
     weigh_all,
+    widen_rows,
 )
 from mercer.manifold._tsne.descent import EmbeddingState, Engine, ExactEngine, MapDescent, Phase, TreeEngine
 from mercer.manifold._tsne.divergence import GAUSSIAN, measure_slope, sum_divergence
@@ -71,8 +76,9 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         a sparse one holds those of each row to its neighbours, at least three times the perplexity.
     metric_params : an instance of dict or None, default=None
         More arguments of the metric.
-    init : one of 'pca', 'random' or an array-like, default='pca'
-        The first map: principal components, draws, or places of shape (n, n_components).
+    init : one of 'pca', 'random', 'spectral' or an array-like, default='pca'
+        The first map: principal components, draws, eigenvectors of the affinities, or places of shape
+        (n, n_components).
     verbose : an integer in [0, inf), default=0
         Whether to print a line every 50 iterations.
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
@@ -127,7 +133,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     -----
     An iteration of Barnes-Hut takes O(n log n) time, one of all pairs O(n^2). The search for neighbours is exact. The
     result has the same bits with any number of threads. A map depends on its start: distances between far groups mean
-    little, and another seed may place groups elsewhere.
+    little, and another seed may place groups elsewhere. With ``method="fft"`` or ``"auto"`` rows may be torch or CuPy
+    arrays on a device, where neighbours, affinities and all iterations are then computed; same seed, same bits.
 
     References
     ----------
@@ -156,7 +163,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "min_grad_norm": Real(0),
         "metric": Text() | Function(),
         "metric_params": Instance(dict) | Nothing(),
-        "init": Choice("pca", "random") | ArrayRule(),
+        "init": Choice("pca", "random", "spectral") | ArrayRule(),
         "verbose": Integer(0),
         "random_state": Seed(),
         "method": Choice("auto", "barnes_hut", "exact", "fft"),
@@ -246,7 +253,9 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self
         """
         source = self._open(X, accept_sparse="csr")
-        rows = self._widen(source.whole())
+        if isinstance(source, DeviceSource):
+            return self._fit_on_device(source)
+        rows = widen_rows(source.whole(), self.metric)
         method = choose_method(self, rows)
         affinities = self._find_affinities(rows, method)
         solver = self._make_solver(rows, affinities, method)
@@ -257,12 +266,35 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             "perplexity_error_": affinities.error,
             "training_rows_": None if is_precomputed(self.metric) else source.whole(),
         }
-        steps = -(-self.max_iter // self._N_ITER_CHECK) + 1
-        outcome = self._drive(solver.solve, source, max_steps=steps, attributes=given)
+        outcome = self._drive(solver.solve, source, max_steps=self._count_steps(), attributes=given)
         self.n_iter_ = outcome.state.iteration
         place, threads = outcome.state.place, self._threads()
         self.kl_divergence_ = sum_divergence(affinities, place, self._freedom, threads)
         self.certificate_ = solver.certify(measure_slope(affinities, place, self._freedom, threads))
+        self._conclude(outcome)
+        return self
+
+    def _fit_on_device(self, source: DeviceSource) -> "TSNE":
+        """Find the map of rows on a device: every step of it is computed there."""
+        rows = source.whole()
+        check_device(self)
+        choose_method(self, rows)
+        affinities = find_affinities_there(rows, list_perplexities(self.perplexity), source.placement)
+        engine = DeviceEngine(affinities.tables)
+        first = partial(make_first_map, self.init, rows, self.n_components, seed_sequence(self.random_state))
+        solver = self._make_descent(source.n_rows, engine, first, affinities.error)
+        given = {
+            "learning_rate_": self._rate(source.n_rows, self.early_exaggeration),
+            "method_used_": "fft",
+            "sigma_": to_numpy(affinities.sigma).astype(np.float64),
+            "perplexity_error_": affinities.error,
+            "training_rows_": rows,
+        }
+        outcome = self._drive(solver.solve, source, max_steps=self._count_steps(), attributes=given)
+        self.n_iter_ = outcome.state.iteration
+        engine.start(outcome.state)
+        self.kl_divergence_, slope = engine.settle()
+        self.certificate_ = solver.certify(slope)
         self._conclude(outcome)
         return self
 
@@ -296,7 +328,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         places : ndarray of shape (m, n_components), float32
         """
         check_is_fitted(self)
-        rows = self._widen(check_new_rows(self, X, accept_sparse="csr"))
+        rows = widen_rows(check_new_rows(self, X, accept_sparse="csr"), self.metric)
         n, d = self.embedding_.shape
         if self.kernel != "student" or self.dof != 1 or d > 3:
             message = (
@@ -305,7 +337,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             )
             raise UnsupportedError(message)
         k = min(n, count_neighbours(n, self.perplexity))
-        known_rows = None if is_precomputed(self.metric) else self._widen(self.training_rows_)
+        known_rows = None if is_precomputed(self.metric) else widen_rows(self.training_rows_, self.metric)
         if is_euclidean(self.metric, rows):
             distances, columns = nearest_rows(rows, known_rows, k, threads=self._threads())
         else:
@@ -316,14 +348,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         places[known] = self.embedding_[columns[known, 0]]
         return places.astype(self.embedding_.dtype)
 
-    def _widen(self, rows: Any) -> Any:
-        """Return rows in float64, dense for Euclidean distances: descents magnify any difference of roundings."""
-        if issparse(rows) and isinstance(self.metric, str) and self.metric in ("euclidean", "l2"):
-            n, d = rows.shape
-            require_memory("TSNE", 8.0 * n * d, f"{n} x {d} dense rows", "reduce the columns first, by PCA")
-            rows = rows.toarray()
-        return rows.astype(np.float64, copy=False)
-
     def _find_affinities(self, rows: Any, method: str) -> Affinities:
         n, threads = rows.shape[0], self._threads()
         if method == "exact":
@@ -333,13 +357,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return find_affinities("TSNE", rows, self.perplexity, self.metric, self.metric_params, threads)
 
     def _make_solver(self, rows: Any, affinities: Affinities, method: str) -> MapDescent:
-        n, early = rows.shape[0], min(self._EXPLORATION_MAX_ITER, self.max_iter)
-        phases = (
-            Phase(early, self.early_exaggeration, _MOMENTUM[0], self._rate(n, self.early_exaggeration)),
-            Phase(self.max_iter, self.exaggeration, _MOMENTUM[1], self._rate(n, self.exaggeration)),
-        )
         seed = seed_sequence(self.random_state)
-        first = partial(make_first_map, self.init, rows, self.n_components, seed)
+        first = partial(make_first_map, self.init, rows, self.n_components, seed, affinities.joint)
         engine: Engine
         if method == "exact":
             engine = ExactEngine(affinities, self._freedom, self._threads())
@@ -347,8 +366,19 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             engine = GridEngine(affinities, self._threads())
         else:
             engine = TreeEngine(affinities, self.n_components, self.angle, self._threads())
+        return self._make_descent(rows.shape[0], engine, first, affinities.error)
+
+    def _make_descent(self, n: int, engine: Engine, first: Any, error: float) -> MapDescent:
+        early = min(self._EXPLORATION_MAX_ITER, self.max_iter)
+        phases = (
+            Phase(early, self.early_exaggeration, _MOMENTUM[0], self._rate(n, self.early_exaggeration)),
+            Phase(self.max_iter, self.exaggeration, _MOMENTUM[1], self._rate(n, self.exaggeration)),
+        )
         every, patience = self._N_ITER_CHECK, self.n_iter_without_progress
-        return MapDescent(engine, first, phases, every, self.min_grad_norm, patience, affinities.error)
+        return MapDescent(engine, first, phases, every, self.min_grad_norm, patience, error)
+
+    def _count_steps(self) -> int:
+        return -(-self.max_iter // self._N_ITER_CHECK) + 1
 
     def _rate(self, n: int, exaggeration: float) -> float:
         if isinstance(self.learning_rate, str):
@@ -373,4 +403,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         tags.input_tags.pairwise = is_precomputed(self.metric)
         # Maps are float32 whatever the rows are, as in scikit-learn.
         tags.transformer_tags.preserves_dtype = []
+        # On a device repulsion is computed by the grid.
+        if self.method in ("fft", "auto"):
+            tags.places, tags.array_api_support = ("memory", "device"), True
         return tags

@@ -1,0 +1,87 @@
+"""t-SNE of rows on a device, here of torch tensors on the CPU: the map of memory, computed where the rows are."""
+
+import numpy as np
+import pytest
+import torch
+
+from mercer._source.placement import Placement
+from mercer.errors import DataError, UnsupportedError
+from mercer.manifold import TSNE, join_affinities, measure_divergence
+from mercer.manifold._tsne._device.affinities import find_affinities_there
+from mercer.manifold._tsne._device.engine import DeviceEngine
+from mercer.manifold._tsne._device.neighbours import find_nearest
+from mercer.manifold._tsne.descent import EmbeddingState
+
+SETTINGS = {"method": "fft", "perplexity": 10.0, "max_iter": 300, "random_state": 0}
+
+
+@pytest.fixture(autouse=True)
+def one_torch_thread():
+    """Torch's threads wait for one another for long where other processes use the cores."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    random = np.random.default_rng(0)
+    return random.normal(size=(300, 6)) + 6.0 * random.normal(size=(5, 6))[np.arange(300) % 5]
+
+
+def test_neighbours_are_those_of_all_distances(rows, monkeypatch):
+    # Several tiles, and several blocks of queries.
+    monkeypatch.setattr("mercer.manifold._tsne._device.neighbours._TILE", 64)
+    monkeypatch.setattr("mercer.manifold._tsne._device.neighbours._SCORES", 64 * 100)
+    X = torch.asarray(rows)
+    squares, columns = find_nearest(X, 7, Placement.of(X))
+    table = np.square(rows[:, None, :] - rows[None, :, :]).sum(axis=2)
+    np.fill_diagonal(table, np.inf)
+    assert (columns.numpy() == np.argsort(table, axis=1)[:, :7]).all()
+    np.testing.assert_allclose(squares.numpy(), np.sort(table, axis=1)[:, :7], rtol=1e-12)
+
+
+@pytest.mark.parametrize("perplexity", [10.0, [5.0, 20.0]])
+def test_forces_and_affinities_are_those_of_all_pairs(rows, perplexity):
+    X = torch.asarray(rows)
+    affinities = join_affinities(rows, perplexity)
+    found = find_affinities_there(X, list(np.atleast_1d(perplexity)), Placement.of(X))
+    np.testing.assert_allclose(found.sigma.numpy(), affinities.sigma, rtol=1e-5)
+    places = 5.0 * np.random.default_rng(1).normal(size=(300, 2))
+    engine = DeviceEngine(found.tables)
+    engine.start(EmbeddingState(places, 0 * places, 1 + 0 * places, 0, 0.0, 0.0, 0.0, 0))
+    divergence, norm = engine.settle()
+    expected = measure_divergence(affinities, places)
+    assert divergence == pytest.approx(expected.value, rel=1e-4)
+    assert norm == pytest.approx(np.linalg.norm(expected.gradient), rel=1e-2)
+
+
+def test_a_map_is_as_good_as_in_memory_and_the_same_in_every_run(rows):
+    memory = TSNE(**SETTINGS).fit(rows)
+    first, second = (TSNE(**SETTINGS).fit(torch.asarray(rows)) for _ in range(2))
+    assert isinstance(first.embedding_, torch.Tensor)
+    assert first.embedding_.dtype == torch.float32
+    assert first.kl_divergence_ == pytest.approx(memory.kl_divergence_, rel=0.02)
+    assert torch.equal(first.embedding_, second.embedding_)
+    assert first.method_used_ == "fft"
+
+
+def test_a_divergence_beyond_the_grids_last_look_is_measured_anew(rows):
+    model = TSNE(**(SETTINGS | {"max_iter": 60})).fit(torch.asarray(rows))
+    affinities = join_affinities(rows, 10.0)
+    assert model.kl_divergence_ == pytest.approx(measure_divergence(affinities, model.embedding_).value, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"metric": "cosine"}, UnsupportedError, "metric='euclidean'"),
+        ({"n_components": 3, "method": "auto"}, UnsupportedError, "n_components=3"),
+        ({"perplexity": 300}, ValueError, "must be less than n_samples"),
+        ({"method": "barnes_hut"}, DataError, "Load them into memory first"),
+    ],
+)
+def test_what_a_device_cannot_do_is_said_in_a_sentence(rows, settings, error, message):
+    with pytest.raises(error, match=message):
+        TSNE(**(SETTINGS | settings)).fit(torch.asarray(rows))
