@@ -81,16 +81,17 @@ class BernoulliRBM(RestrictedModel, Estimator):
     Notes
     -----
     A batch of b rows takes O(b d k) time: two products with W more than the data term for each Gibbs step, and one
-    update in place. Batches of binary units without momentum are learnt in native code by a team of threads. Rows are read in batches from any place, sparse ones are made dense a batch at a time, and float32
-    rows are worked on in float32, twice as fast. A last batch of fewer rows gives the chains' term the weight of its
-    rows; scikit-learn gives it more. A row of weight w counts w times in its batch.
+    update in place. Batches of binary units without momentum are learnt in native code by a team of threads. Rows are
+    read in batches from any place, sparse ones are made dense a batch at a time, and float32 rows are worked on in
+    float32, twice as fast. A last batch of fewer rows gives the chains' term the weight of its rows; scikit-learn gives
+    it more. A row of weight w counts w times in its batch.
 
     The default is scikit-learn's: as many persistent chains as a batch has rows, ten. They estimate the model's term
     only if they mix faster than the weights change. On small tables of a few distinct patterns the weights soon grow so
     large that no chain leaves its pattern; the likelihood then falls again, and the machine may forget a pattern. There
     set ``persistent=False``, or raise `batch_size` to 50 or more so that the chains cover all patterns. Two patterns of
     six units reach a mean log-likelihood of -0.8 with ``persistent=False`` (-0.69 is the best possible), -1.3 with 50
-    chains, and between -1.1 and -8.9, by the seed, with ten. Natural tables such as digits are learnt as well by either.
+    chains, and between -1.1 and -8.9, by the seed, with ten. Tables such as digits are learnt as well by either.
 
     For a stack of machines, put several into a pipeline: each learns from the hidden probabilities of the one before.
 
