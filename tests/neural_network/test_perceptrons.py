@@ -345,6 +345,51 @@ def test_divergence_stops_with_a_sentence_and_the_last_good_weights():
     assert np.isfinite(model.predict(X)).all()
 
 
+def test_divergence_on_a_device_stops_with_the_same_sentence():
+    torch = pytest.importorskip("torch")
+    model = MLPRegressor(hidden_layer_sizes=(8,), solver="sgd", learning_rate_init=50.0, max_iter=50, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"and the weights of epoch \d+ were kept. Scale the columns"):
+        model.fit(torch.asarray(X), torch.asarray(1e3 * NUMBERS))
+    assert all(bool(torch.isfinite(W).all()) for W in model.coefs_)
+
+
+@pytest.mark.catalogue("NN-15")
+def test_batch_norm_passes_over_a_batch_of_one_row_and_says_so_where_there_is_no_other():
+    settings = QUICK | {"batch_norm": True, "shuffle": False, "batch_size": 40}
+    # The 81st row is a batch by itself in every epoch: it has no variance, and takes no step.
+    with_it, without = (MLPRegressor(**settings).fit(X[:n], NUMBERS[:n]) for n in (81, 80))
+    np.testing.assert_array_equal(with_it.coefs_[0], without.coefs_[0])
+    assert with_it.t_ == 80 * 5
+    with pytest.raises(DataError, match="a training batch must have at least 2 rows"):
+        MLPRegressor(**(QUICK | {"batch_norm": True})).fit(X[:1], NUMBERS[:1])
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_norm": True}, {"clip_norm": 1.0}], ids=str)
+def test_batches_come_from_sparse_rows_files_and_chunks_alike(options, tmp_path):
+    import dask.array as da
+
+    settings = QUICK | {"shuffle": False, "batch_size": 30} | options
+    expected = MLPRegressor(**settings).fit(X, NUMBERS)
+    np.save(tmp_path / "rows.npy", X)
+    # A batch ends where a chunk ends: chunks of two batches change nothing.
+    for rows in (csr_array(X), tmp_path / "rows.npy", da.from_array(X, chunks=(60, 5))):
+        model = MLPRegressor(**settings).fit(rows, NUMBERS)
+        np.testing.assert_allclose(model.coefs_[0], expected.coefs_[0], atol=1e-10)
+    other = MLPRegressor(**settings)
+    other.fit([(X[:70], NUMBERS[:70]), (X[70:], NUMBERS[70:])])
+    np.testing.assert_allclose(other.coefs_[0], expected.coefs_[0], atol=1e-10)
+
+
+def test_fits_of_many_epochs_certify_the_gradient_over_all_rows():
+    short = MLPRegressor(**QUICK).fit(X, NUMBERS)
+    assert short.certificate_.kind == "none"
+    long = MLPRegressor(**(QUICK | {"max_iter": 600, "learning_rate_init": 0.01, "alpha": 5.0})).fit(X, NUMBERS)
+    early = MLPRegressor(**(QUICK | {"max_iter": 20, "learning_rate_init": 0.01, "alpha": 5.0})).fit(X, NUMBERS)
+    assert long.certificate_.kind == early.certificate_.kind == "gradient norm"
+    assert long.certificate_.value < 0.1 * early.certificate_.value
+    assert MLPRegressor(**(QUICK | {"max_iter": 30}), dropout=0.1).fit(X, NUMBERS).certificate_.kind == "none"
+
+
 def test_class_weights_act_like_sample_weights():
     weight = np.where(LABELS == "mid", 3.0, 1.0)
     first = MLPClassifier(**QUICK, class_weight={"mid": 3.0, "low": 1.0, "top": 1.0}).fit(X, LABELS)

@@ -222,22 +222,36 @@ def test_weight_decay_shrinks_the_weights():
     assert norms[0] > norms[1] > norms[2]
 
 
-def test_machines_are_stacked_by_a_pipeline_and_keep_the_classes_apart():
+def test_machines_are_stacked_by_a_pipeline_and_their_codes_keep_the_classes_apart():
     from sklearn.datasets import load_digits
     from sklearn.pipeline import make_pipeline
 
     from mercer.linear_model import LogisticRegression
 
     X, y = load_digits(return_X_y=True)
-    X = (X / 16.0).astype(np.float32)
-    stack = make_pipeline(
-        BernoulliRBM(100, learning_rate=0.06, n_iter=10, random_state=0),
-        BernoulliRBM(60, learning_rate=0.06, n_iter=10, random_state=0),
-        LogisticRegression(C=100.0, max_iter=300),
-    ).fit(X[:1200], y[:1200])
-    assert stack[:-1].transform(X).shape == (len(X), 60)
-    # Ten classes: chance would give 0.1.
-    assert stack.score(X[1200:], y[1200:]) > 0.7
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = (X[order] / 16.0).astype(np.float32), y[order]
+    scores = {}
+    for n_iter in (0, 40):
+        machines = [BernoulliRBM(k, persistent=False, n_iter=n_iter, random_state=0) for k in (100, 60)]
+        stack = make_pipeline(*machines, LogisticRegression(C=100.0, max_iter=300)).fit(X[:1200], y[:1200])
+        assert stack[:-1].transform(X).shape == (len(X), 60)
+        scores[n_iter] = stack.score(X[1200:], y[1200:])
+    # Codes that were not learnt are all alike and tell little; learnt ones keep what a linear classifier needs.
+    assert scores[0] < 0.4
+    assert scores[40] > 0.88
+
+
+def test_chains_as_many_as_half_the_rows_or_from_the_rows_learn_two_patterns_and_few_do_not():
+    rows = np.repeat([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]], 50, axis=0)[np.random.default_rng(0).permutation(100)]
+
+    def fit(seed, **settings):
+        return BernoulliRBM(2, n_iter=200, random_state=seed, **settings).fit(rows).log_likelihood(rows).mean()
+
+    # Two patterns of equal frequency have log(1/2) = -0.69 at best.
+    assert min(fit(seed, persistent=False) for seed in range(4)) > -1.2
+    assert min(fit(seed, batch_size=50) for seed in range(4)) > -1.8
+    assert min(fit(seed) for seed in range(4)) < -4.0
 
 
 def test_files_and_batches_continue_as_the_fit_does(tmp_path):

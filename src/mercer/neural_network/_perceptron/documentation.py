@@ -14,7 +14,8 @@ or RMSprop or LBFGS or ConjugateGradient or Rprop, default='adam'
     alpha : a number in [0, inf), default=0.0001
         Strength of the penalty on the weights.
     batch_size : one of 'auto' or an integer in [1, inf), default='auto'
-        Rows in a batch; "auto" is the smaller of 200 and the number of rows.
+        Rows in a batch; "auto" is the smaller of 200 and the number of rows. Where rows are read block by block, from
+        files, streams and Dask chunks, a batch ends where its block ends.
     learning_rate : one of 'constant', 'invscaling', 'adaptive', default='constant'
         Of "sgd": constant; divided by t^power_t after t rows; or divided by five whenever the loss stops falling.
     learning_rate_init : a number in (0, inf), default=0.001
@@ -98,11 +99,14 @@ or RMSprop or LBFGS or ConjugateGradient or Rprop, default='adam'
     history_ : dict of ndarray
         Per epoch: ``objective``, ``learning_rate``, ``validation_score`` with `early_stopping`, ``seconds``.
     converged_, n_iter_, certificate_
-        Whether a stopping rule was met, the epochs, and with "lbfgs" the gradient norm over all rows.""",
+        Whether a stopping rule was met, the epochs, and the largest entry of the gradient over all training rows: at
+        every step with "lbfgs"; at the end of 20 epochs or more, for rows in memory without dropout and batch norm, so
+        that the pass costs at most a twentieth of the fit. Otherwise the statement that there is none.""",
     "notes": """Approximate: the objective has many minima, and a fit finds one of them. An epoch costs about
     six operations for each weight and row. Chains of dense layers with a usual loss run in native code, with matrix
-    products by BLAS; dropout,
-    batch norm, categories and devices run layer by layer in array operations. A fit whose loss grows without end stops
+    products by BLAS; on tensors of torch they run in flat tensors, on CUDA as a recorded graph. Dropout, batch norm,
+    categories and other libraries run layer by layer in array operations. Nothing is fetched from a device before an
+    epoch ends. A fit whose loss grows without end stops
     with a warning and the last good weights. Scale the columns to about unit variance.""",
     "references": """D. Rumelhart, G. Hinton and R. Williams, Learning representations by back-propagating errors,
     1986. X. Glorot and Y. Bengio, Understanding the difficulty of training deep feedforward neural networks, 2010.
