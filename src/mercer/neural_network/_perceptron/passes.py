@@ -29,7 +29,10 @@ _NO_WEIGHT = np.empty(0)
 
 
 def open_passes(plan: Plan, X: Any, y: Any, weight: Any, threads: int, batch: int) -> "DensePasses | LayerPasses":
-    """Return the passes for these rows: native where the network is a plain chain in NumPy."""
+    """Return the passes for these rows: the plan's own, or native ones where the network is a plain chain in NumPy."""
+    own = getattr(plan, "make_passes", None)
+    if own is not None:
+        return own(X, y, weight)
     if plan.native_kinds is not None and (isinstance(X, np.ndarray) or issparse(X)):
         return DensePasses(plan, X, y, weight, threads, batch)
     return LayerPasses(plan, X, y, weight)
