@@ -1,6 +1,6 @@
 # Every target makes what it needs in .venv; a second call does only what changed.
 #   make run      the main job on bundled data            make test      lint and test
-#   make bench CASE=kmeans_f32                            make docs, coverage, sanitize, soak, dist-check, clean
+#   make bench CASE=kmeans_f32                            make docs, coverage, sanitize, soak, fuzz, matrix, dist-check, clean
 
 VENV := .venv
 COMMA := ,
@@ -12,6 +12,7 @@ CASE ?= kmeans_f32
 # has them all; LEVELS=all does so here.
 LEVELS ?= host
 BENCH ?=
+FUZZ ?=
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export NINJA := $(CURDIR)/tools/ninja
 
@@ -20,10 +21,10 @@ RECIPE := pyproject.toml meson.build meson.options $(wildcard src/mercer/_native
 EDITABLE := $(CURDIR)/build/cp$(shell python3 -c "import sys; print('%d%d' % sys.version_info[:2])")
 STAGE := $(CURDIR)/build/sanitize-stage
 
-.PHONY: run test sklearn-suite test-all lint format build bench docs coverage sanitize soak dist-check clean
+.PHONY: run test sklearn-suite test-all lint format build bench docs coverage sanitize soak fuzz matrix dist-check clean
 
 # Two levels show whether results depend on the instructions; a level of another architecture is passed over.
-test test-all lint build sklearn-suite coverage docs bench soak: LEVELS := $(LEVELS)$(COMMA)v2
+test test-all lint build sklearn-suite coverage docs bench soak fuzz: LEVELS := $(LEVELS)$(COMMA)v2
 
 run: $(VENV)/ready-app
 	$(PYTHON) -m mercer
@@ -85,6 +86,7 @@ sklearn-suite: build
 		sklearn.ensemble.tests.test_stacking \
 		sklearn.mixture.tests.test_gaussian_mixture \
 		sklearn.neighbors.tests.test_kde \
+		sklearn.neighbors.tests.test_nca \
 		sklearn.neighbors.tests.test_nearest_centroid \
 		sklearn.neighbors.tests.test_neighbors \
 		sklearn.neighbors.tests.test_neighbors_pipeline \
@@ -104,6 +106,12 @@ test-all: lint build
 
 soak: $(VENV)/ready-test build
 	$(PYTEST) -m soak
+
+# Minutes of hostile input; a short part with fixed seeds is in `make test`. FUZZ="--mutations 1000" asks for more.
+fuzz: $(VENV)/ready-test build
+	$(PYTHON) -m tools.fuzzing files --mutations 30 $(FUZZ)
+	$(PYTHON) -m tools.fuzzing estimators --first-setting --quiet
+	$(PYTHON) -m tools.fuzzing tables
 
 lint: $(VENV)/ready-test,lint
 	ruff check .
@@ -139,6 +147,10 @@ sanitize: $(VENV)/ready-test,lint
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OPENBLAS_NUM_THREADS=1 \
 	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=$(STAGE) $(PYTEST) tests/native -p no:cacheprovider
+
+# A selection of the tests with every Python here, the oldest dependencies, and unusual users, folders and signals.
+matrix:
+	python3 -m tools.matrix
 
 # Source distribution -> wheel -> a fresh environment -> native code at every level.
 dist-check: $(VENV)/ready-test,lint

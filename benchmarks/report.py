@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.small_fits import small_fits_table
+
 __all__ = ["device_table", "draw", "place_table", "scaling_table", "table", "write_documentation"]
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,6 +85,7 @@ def write_documentation(folder: Path) -> None:
     cases = [result for result in results if "case" in result and "rows" in result]
     body = [f"![Time relative to the best peer, one line per case](_static/{PICTURE.name})\n", _conditions(cases)]
     body += [table(result) for result in cases]
+    body += [small_fits_table(result) for result in results if "classes" in result]
     body += [scaling_table(result) for result in results if "scaling" in result]
     body += [place_table(result) for result in results if "place" in result]
     body += [device_table(result) for result in results if "machine" in result]

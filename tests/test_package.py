@@ -28,6 +28,17 @@ def test_families_load_on_first_use_only():
     assert not [name for name in loaded if name.split(".")[-1] in FAMILIES]
 
 
+def test_a_family_loads_what_is_asked_for():
+    code = "import sys, mercer.ensemble as e, mercer.svm; before = set(sys.modules); e.RandomForestClassifier; "
+    code += "print([name for name in before if name.startswith(('sklearn', 'mercer.ensemble._', 'mercer.svm._'))]); "
+    code += "print([name for name in sys.modules if name.startswith(('mercer.ensemble._histogram', 'mercer.linear_model'))])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert [eval(line) for line in ran.stdout.splitlines()] == [[], []]
+    assert "SVC" in dir(importlib.import_module("mercer.svm"))
+    with pytest.raises(AttributeError, match=r"module 'mercer.cluster' has no attribute 'KMean'"):
+        importlib.import_module("mercer.cluster").KMean  # noqa: B018
+
+
 def test_unknown_names_are_refused_with_the_list_of_known_ones():
     with pytest.raises(AttributeError, match=r"module 'mercer' has no attribute 'clusters'; it has .*cluster"):
         mercer.clusters  # noqa: B018

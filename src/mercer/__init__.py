@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from mercer._base.scaling import amdahl, measure_growth
     from mercer._versions import show_versions
     from mercer.app.job import run
+    from mercer.app.study.engine import Study
 
 __all__ = [
+    "Study",
     "__version__",
     "amdahl",
     "bayesnet",
@@ -82,6 +84,7 @@ _PACKAGES = (
     "watch",
 )
 _HOMES = {
+    "Study": "mercer.app.study.engine",
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",
     "run": "mercer.app.job",

@@ -10,9 +10,9 @@ from typing import Any
 
 from mercer.errors import ParameterError
 
-__all__ = ["config_context", "get_config", "set_config"]
+__all__ = ["config_context", "get_config", "read_bytes", "set_config"]
 
-_DEFAULTS: dict[str, Any] = {"max_memory": None, "on_interrupt": "raise"}
+_DEFAULTS: dict[str, Any] = {"max_memory": None, "max_unpacked": None, "on_interrupt": "raise"}
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 _settings: ContextVar[dict[str, Any]] = ContextVar("mercer_settings", default=_DEFAULTS)
 
@@ -30,6 +30,9 @@ def set_config(**changes: Any) -> None:
     max_memory : int, str or None
         The most memory that one fit may take on top of its input: bytes, or text such as ``"2 GiB"``. ``None`` (the
         default) means what the container or machine has left.
+    max_unpacked : int, str or None
+        The most bytes that an archive with rows (.npz, .gz, .xlsx) may unpack to. ``None`` (the default) means 1 GiB,
+        or a hundred times the size of the archive where that is more.
     on_interrupt : {"raise", "keep"}
         What Ctrl-C does once the last complete state has been stored: raise ``KeyboardInterrupt`` again (the default),
         or return from ``fit`` with that state.
@@ -60,15 +63,16 @@ def _check(changes: dict[str, Any]) -> dict[str, Any]:
         if name not in _DEFAULTS:
             message = f"set_config: the settings are {', '.join(sorted(_DEFAULTS))}; got {name!r}."
             raise ParameterError(message)
-    if "max_memory" in changes:
-        changes = changes | {"max_memory": _bytes(changes["max_memory"])}
+    for name in ("max_memory", "max_unpacked"):
+        if name in changes:
+            changes = changes | {name: read_bytes("set_config", name, changes[name])}
     if changes.get("on_interrupt", "raise") not in ("raise", "keep"):
         message = f"set_config: on_interrupt must be 'raise' or 'keep'; got {changes['on_interrupt']!r}."
         raise ParameterError(message)
     return changes
 
 
-def _bytes(value: Any) -> int | None:
+def read_bytes(subject: str, name: str, value: Any) -> int | None:
     """Read a number of bytes such as 5e8, 1024 or "2 GiB"."""
     if value is None:
         return None
@@ -80,5 +84,5 @@ def _bytes(value: Any) -> int | None:
             return int(value)
     except (ValueError, KeyError, TypeError):
         pass
-    message = f"set_config: max_memory must be a positive number of bytes or text like '2 GiB', or None; got {value!r}."
+    message = f"{subject}: {name} must be a positive number of bytes or text like '2 GiB', or None; got {value!r}."
     raise ParameterError(message)

@@ -62,13 +62,15 @@ OLD_NAMES: dict[str, dict[str, OldName]] = {
 }
 
 
-def forward_old_names(family: str) -> Callable[[str], Any]:
+def forward_old_names(family: str, stacklevel: int = 2) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a family: it finds an old name's object, with a warning.
 
     Parameters
     ----------
     family : str
         The module that had the names, such as "mercer.optim".
+    stacklevel : int, default=2
+        The frame that the warning names: 2 where this is the family's ``__getattr__``, 3 where that calls it.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def forward_old_names(family: str) -> Callable[[str], Any]:
         old = old_names[name]
         message = f"{family}.{name} will go in mercer {_LAST_DAY}: use {old.replacement}."
         # FutureWarning is shown by default wherever the name is used; a DeprecationWarning only in the main script.
-        warnings.warn(message, FutureWarning, stacklevel=2)
+        warnings.warn(message, FutureWarning, stacklevel=stacklevel)
         module, _, attribute = old.home.rpartition(".")
         return getattr(importlib.import_module(module), attribute)
 

@@ -1,114 +1,380 @@
-"""What a class stores, declared beside the class: kinds, shapes and ranges of its arrays.
+"""What a class stores, declared beside the class: the type, shape and range of every fitted attribute.
 
-Native code trusts the arrays of a fitted model. A model file may have been written by an enemy, so its arrays are
-compared with these declarations before anything uses them:
+Native code trusts the arrays of a fitted model. A model file may have been written by an enemy, so its attributes are
+compared with these declarations before anything uses them, and attributes that are not declared are refused:
 
     _stored = {"cluster_centers_": floats("clusters, columns"), "labels_": integers("rows", low=-1, below="clusters")}
 
 A word is a size: wherever it occurs in one object it must stand for the same number. ``columns`` is the number of input
-columns and ``classes`` the number of classes. Alternatives are separated by ``|``.
+columns and ``classes`` the number of classes; ``*`` is any length and ``...`` any shape. Alternatives are separated by
+``|``; an empty one is a single value, and ``none`` allows None. The documentation of the file format is made from the
+declarations.
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from mercer.errors import ModelFileError
 
-__all__ = ["Stored", "check_stored", "flags", "floats", "integers", "numbers", "texts"]
+__all__ = [
+    "Stored",
+    "alike",
+    "anything",
+    "check_stored",
+    "choice",
+    "collect_stored",
+    "complexes",
+    "flags",
+    "floats",
+    "integers",
+    "labels",
+    "mapping",
+    "members",
+    "numbers",
+    "part",
+    "size",
+    "texts",
+]
+
+# NumPy's kind of the single values that Python has.
+_SCALAR_KINDS = {bool: "b", int: "i", float: "f", complex: "c", str: "U"}
+# The letters of ``dtype.kind`` in words, in the order in which they are listed.
+_KINDS = {
+    "f": "float",
+    "i": "integer",
+    "u": "integer",
+    "b": "boolean",
+    "c": "complex",
+    "U": "text",
+    "O": "object",
+    "S": "bytes",
+    "M": "date",
+}
+# Sizes that mean the same in a model and in its parts.
+_SHARED = ("columns", "classes")
+_NONE = ("none",)
+_ANY = ("...",)
 
 
-class Stored(NamedTuple):
-    """A declared array.
+class Stored:
+    """A rule for one stored value."""
 
-    Attributes
-    ----------
-    kinds : str
-        The letters of the NumPy kinds that it may have, as in ``dtype.kind``.
-    shapes : tuple of tuple of str
-        The shapes that it may have: each axis is a number, or the name of a size.
-    low : int or None
-        The lowest integer that it may hold.
-    below : str or None
-        The size that all its integers are below: they are indices.
+    def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
+        """Raise ModelFileError if a value breaks the rule; `sizes` gains the sizes that it shows."""
+        raise NotImplementedError  # each rule below defines its own
+
+    def describe(self) -> str:
+        """Return the rule in words, for errors and for the documentation."""
+        raise NotImplementedError
+
+    def __or__(self, other: "Stored") -> "Stored":
+        return _Either((self, other))
+
+
+@dataclass(frozen=True)
+class _Values(Stored):
+    """An array or a single value of some kinds.
+
+    ``kinds`` are letters as in ``dtype.kind``. Each axis of a shape is a number, the name of a size or ``*``.
+    ``low`` is the lowest integer, and all integers are below the size ``below``: they are indices into that axis.
     """
 
     kinds: str
     shapes: tuple[tuple[str, ...], ...]
     low: int | None = None
     below: str | None = None
+    sparse: bool = False
+    finite: bool = False
+    dtype: str | None = None
+
+    def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
+        shape, kind = _read_form(value)
+        if shape is None or (issparse(value) and not self.sparse):
+            _refuse(place, self.describe(), f"{type(value).__name__}")
+        learnt = next((known for wanted in self.shapes if (known := _match(shape, wanted, sizes)) is not None), None)
+        if learnt is None:
+            wanted = " or ".join(_spell_shape(one, sizes) for one in self.shapes)
+            _refuse(place, f"have the shape {wanted}", _spell_shape(shape, {}), be="")
+        assert learnt is not None
+        sizes.update(learnt)
+        if shape != _NONE and kind not in self.kinds and not (kind == "i" and "f" in self.kinds and not shape):
+            _refuse(place, self.describe(), getattr(value, "dtype", type(value).__name__))
+        if self.dtype is not None and shape != _NONE and str(value.dtype) != self.dtype:
+            _refuse(place, f"of {self.dtype}", value.dtype)
+        if (self.low is not None or self.below) and shape != _NONE and not issparse(value):
+            self._check_range(place, value, sizes)
+        values = value.data if issparse(value) else value
+        if self.finite and shape != _NONE and not np.isfinite(values).all():
+            _refuse(place, "finite", "NaN or infinity")
+
+    def _check_range(self, place: str, value: Any, sizes: dict[str, int]) -> None:
+        if not np.size(value):
+            return
+        lowest, highest = np.min(value).item(), np.max(value).item()
+        end = sizes.get(self.below) if self.below else None
+        # Written so that NaN is refused too.
+        if (self.low is not None and not lowest >= self.low) or (end is not None and not highest < end):
+            _refuse(place, f"hold numbers in [{self.low}, {end})", f"{lowest} to {highest}", be="")
+
+    def describe(self) -> str:
+        kind = " or ".join(dict.fromkeys(_KINDS[letter] for letter in _KINDS if letter in self.kinds))
+        forms = [form for form in (_spell_form(kind, shape) for shape in self.shapes) if form]
+        words = " or ".join(forms) + (", dense or sparse" if self.sparse else "")
+        if self.low is not None and self.below is None:
+            words += f", at least {self.low}"
+        return words + (f", in [{self.low if self.low is not None else '-inf'}, {self.below})" if self.below else "")
+
+
+@dataclass(frozen=True)
+class _Choice(Stored):
+    """One of some words."""
+
+    options: tuple[str, ...]
+
+    def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
+        if not isinstance(value, str) or value not in self.options:
+            _refuse(place, self.describe(), repr(value))
+
+    def describe(self) -> str:
+        return "one of " + ", ".join(repr(option) for option in self.options)
+
+
+@dataclass(frozen=True)
+class _Size(Stored):
+    """An integer that is a size."""
+
+    word: str
+
+    def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
+        known = sizes.setdefault(self.word, value) if _is_count(value) else -1
+        if not _is_count(value) or known != value:
+            rule = self.describe() + (f" = {known}" if known != -1 else "")
+            _refuse(place, rule, str(value)[:40])
+
+    def describe(self) -> str:
+        return f"the number of {self.word}"
+
+
+@dataclass(frozen=True)
+class _Part(Stored):
+    """An object of a class that is found by its name, or of one derived from it; ``none`` allows None."""
+
+    names: tuple[str, ...]
+
+    def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
+        if value is None and "none" in self.names:
+            return
+        if not any(base.__name__ in self.names for base in type(value).__mro__[:-1]):
+            _refuse(place, self.describe(), type(value).__name__)
+        if hasattr(type(value), "_stored") and not hasattr(value, "fit"):
+            # Columns and classes are the same in a model and its parts; other sizes are their own.
+            known = {word: sizes[word] for word in _SHARED if word in sizes}
+            check_stored(f"{place}", vars(value), type(value)._stored, known)
+
+    def describe(self) -> str:
+        return " or ".join("None" if name == "none" else f"`{name}`" for name in self.names)
+
+
+@dataclass(frozen=True)
+class _Members(Stored):
+    """A list, tuple or object array of values that keep one rule."""
+
+    rule: Stored
+    length: str = "*"
+
+    def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
+        is_objects = isinstance(value, np.ndarray) and value.dtype == object
+        if type(value) not in (list, tuple) and not is_objects:
+            _refuse(place, self.describe(), type(value).__name__)
+        if (learnt := _match((len(value),), (self.length,), sizes)) is None:
+            _refuse(place, f"have {_spell_axis(self.length, sizes)} members", len(value), be="")
+        sizes.update(learnt or {})
+        for number, member in enumerate(value.reshape(-1) if is_objects else value):
+            self.rule.check(f"{place}[{number}]", member, sizes)
+
+    def describe(self) -> str:
+        return f"a list ({self.length}) of: {self.rule.describe()}"
+
+
+@dataclass(frozen=True)
+class _Mapping(Stored):
+    """A dictionary from text to values that keep one rule."""
+
+    rule: Stored
+
+    def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
+        if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
+            _refuse(place, self.describe(), type(value).__name__)
+        for key, member in value.items():
+            self.rule.check(f"{place}[{key!r:.40}]", member, sizes)
+
+    def describe(self) -> str:
+        return f"a dictionary from text to: {self.rule.describe()}"
+
+
+@dataclass(frozen=True)
+class _Anything(Stored):
+    """Plain data that no code walks without checking it."""
+
+    why: str
+
+    def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
+        return
+
+    def describe(self) -> str:
+        return f"plain data: {self.why}"
+
+
+@dataclass(frozen=True)
+class _Either(Stored):
+    """A value that keeps one of several rules."""
+
+    rules: tuple[Stored, ...]
+
+    def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
+        for rule in self.rules:
+            learnt = dict(sizes)
+            try:
+                rule.check(place, value, learnt)
+            except ModelFileError as error:
+                last = error
+            else:
+                sizes.update(learnt)
+                return
+        raise last
+
+    def describe(self) -> str:
+        return "; or ".join(rule.describe() for rule in self.rules)
 
 
 def _parse(shapes: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(word.strip() for word in shape.split(",") if word.strip()) for shape in shapes.split("|"))
 
 
-def floats(shapes: str) -> Stored:
-    """Declare an array of floats."""
-    return Stored("f", _parse(shapes))
+def floats(shapes: str = "", sparse: bool = False, finite: bool = False, low: int | None = None) -> Stored:
+    """Declare an array of floats, or a single one; NaN and infinity are refused where they must be `finite`."""
+    return _Values("f", _parse(shapes), low, sparse=sparse, finite=finite)
 
 
-def numbers(shapes: str) -> Stored:
-    """Declare an array of floats or integers."""
-    return Stored("fiu", _parse(shapes))
+def numbers(shapes: str = "", sparse: bool = False, finite: bool = False) -> Stored:
+    """Declare an array of floats or integers, or a single one."""
+    return _Values("fiu", _parse(shapes), sparse=sparse, finite=finite)
 
 
-def integers(shapes: str, low: int | None = None, below: str | None = None) -> Stored:
+def complexes(shapes: str = "") -> Stored:
+    """Declare an array of complex numbers or floats, or a single one."""
+    return _Values("cf", _parse(shapes))
+
+
+def integers(shapes: str = "", low: int | None = None, below: str | None = None, dtype: str | None = None) -> Stored:
     """Declare an array of integers, with the lowest value and the size that all are below, if any."""
-    return Stored("iu", _parse(shapes), low, below)
+    return _Values("iu", _parse(shapes), low, below, dtype=dtype)
 
 
-def flags(shapes: str) -> Stored:
+def flags(shapes: str = "") -> Stored:
     """Declare an array of truth values, or of bytes that stand for them."""
-    return Stored("bu", _parse(shapes))
+    return _Values("bu", _parse(shapes))
 
 
-def texts(shapes: str) -> Stored:
-    """Declare an array of texts."""
-    return Stored("UO", _parse(shapes))
+def texts(shapes: str = "") -> Stored:
+    """Declare an array of texts, or a single text."""
+    return _Values("UO", _parse(shapes))
+
+
+def choice(*options: str) -> Stored:
+    """Declare a text that is one of some words."""
+    return _Choice(options)
+
+
+def labels(shapes: str) -> Stored:
+    """Declare an array of class labels of any kind."""
+    return _Values("biufUOSM", _parse(shapes))
+
+
+def size(word: str) -> Stored:
+    """Declare an integer that is a size of other attributes."""
+    return _Size(word)
+
+
+def part(*names: str) -> Stored:
+    """Declare an object of a named class, or of one derived from it; ``"none"`` allows None."""
+    return _Part(names)
+
+
+def members(rule: Stored, length: str = "*") -> Stored:
+    """Declare a list, tuple or object array of values that keep `rule`."""
+    return _Members(rule, length)
+
+
+def mapping(rule: Stored) -> Stored:
+    """Declare a dictionary from text to values that keep `rule`."""
+    return _Mapping(rule)
+
+
+def anything(why: str) -> Stored:
+    """Declare plain data of any shape, and why none is declared."""
+    return _Anything(why)
+
+
+def alike(rule: Stored, *names: str) -> dict[str, Stored]:
+    """Declare several attributes that keep the same rule."""
+    return dict.fromkeys(names, rule)
+
+
+@cache
+def collect_stored(cls: type) -> dict[str, Stored]:
+    """Return what a class and its bases declare; a class has the last word."""
+    declared: dict[str, Stored] = {}
+    for base in reversed(cls.__mro__):
+        declared |= vars(base).get("_stored", {})
+    return declared
 
 
 def check_stored(
     subject: str, values: Mapping[str, Any], declared: Mapping[str, Stored], sizes: dict[str, int]
 ) -> None:
-    """Compare arrays with their declarations; raise ModelFileError for the first that differs.
+    """Compare attributes with their declarations; raise ModelFileError for the first that differs.
 
-    Values that are absent, None or single numbers are left alone. `sizes` holds what is known before, and gains the
-    sizes that the arrays show.
+    Absent attributes are left alone. `sizes` holds what is known before, and gains the sizes that the values show.
     """
     for name, rule in declared.items():
-        value = values.get(name)
-        if isinstance(value, np.ndarray) or issparse(value):
-            _check_array(f"{subject}.{name}", value, rule, sizes)
+        if name in values:
+            rule.check(f"{subject}.{name}", values[name], sizes)
 
 
-def _check_array(place: str, array: Any, rule: Stored, sizes: dict[str, int]) -> None:
-    if array.dtype.kind not in rule.kinds:
-        message = f"{place} must be of kind {' or '.join(rule.kinds)}; the file has {array.dtype}."
-        raise ModelFileError(message)
-    learnt = next((known for shape in rule.shapes if (known := _match(array.shape, shape, sizes)) is not None), None)
-    if learnt is None:
-        wanted = " or ".join(f"({', '.join(_spell(axis, sizes) for axis in shape)})" for shape in rule.shapes)
-        message = f"{place} must have the shape {wanted}; the file has {array.shape}."
-        raise ModelFileError(message)
-    sizes.update(learnt)
-    if issparse(array) or not array.size or (rule.low is None and rule.below is None):
-        return
-    lowest, highest = int(array.min()), int(array.max())
-    end = sizes.get(rule.below) if rule.below else None
-    if (rule.low is not None and lowest < rule.low) or (end is not None and highest >= end):
-        message = f"{place} must hold integers in [{rule.low}, {end}); the file has {lowest} to {highest}."
-        raise ModelFileError(message)
+def _refuse(place: str, rule: str, got: Any, be: str = "be ") -> None:
+    message = f"{place} must {be}{rule}; the file has {str(got)[:80]}."
+    raise ModelFileError(message)
 
 
-def _match(shape: tuple[int, ...], wanted: tuple[str, ...], sizes: dict[str, int]) -> dict[str, int] | None:
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
+
+
+def _read_form(value: Any) -> tuple[tuple[Any, ...] | None, str]:
+    """Return the shape and the kind of an array or single value; None for anything else."""
+    if value is None:
+        return _NONE, ""
+    if isinstance(value, np.ndarray | np.generic) or issparse(value):
+        return value.shape, value.dtype.kind
+    return (() if type(value) in _SCALAR_KINDS else None), _SCALAR_KINDS.get(type(value), "")
+
+
+def _match(shape: tuple[Any, ...], wanted: tuple[str, ...], sizes: dict[str, int]) -> dict[str, int] | None:
     """Return the sizes that a shape shows, or None if it does not match."""
-    if len(shape) != len(wanted):
+    if wanted == _ANY and shape != _NONE:
+        return {}
+    if len(shape) != len(wanted) or (shape == _NONE) != (wanted == _NONE):
         return None
     learnt: dict[str, int] = {}
     for length, axis in zip(shape, wanted, strict=True):
+        if axis == "*" or length == "none":
+            continue
         known = int(axis) if axis.isdigit() else sizes.get(axis, learnt.get(axis))
         if known is None:
             learnt[axis] = length
@@ -117,5 +383,15 @@ def _match(shape: tuple[int, ...], wanted: tuple[str, ...], sizes: dict[str, int
     return learnt
 
 
-def _spell(axis: str, sizes: dict[str, int]) -> str:
-    return f"{axis} = {sizes[axis]}" if axis in sizes else axis
+def _spell_axis(axis: Any, sizes: dict[str, int]) -> str:
+    return f"{axis} = {sizes[axis]}" if axis in sizes else str(axis)
+
+
+def _spell_shape(shape: tuple[Any, ...], sizes: dict[str, int]) -> str:
+    return "None" if shape == _NONE else f"({', '.join(_spell_axis(axis, sizes) for axis in shape)})"
+
+
+def _spell_form(kind: str, shape: tuple[str, ...]) -> str:
+    if shape == _NONE:
+        return "None"
+    return f"{kind} array ({', '.join(shape)})" if shape else f"a single {kind}"

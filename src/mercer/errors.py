@@ -4,6 +4,7 @@
     +-- ParameterError (ValueError, TypeError)      a constructor parameter is outside its declared range
     |   +-- UnsupportedError (NotImplementedError)  parameters that are fine one by one cannot be had together
     +-- DataError (ValueError)                      the data cannot be used as given
+    |   +-- DataTypeError (TypeError)               the data holds things of a type that cannot be used
     +-- MemoryForecastError (MemoryError)           a fit would need more memory than allowed
     +-- ModelFileError (ValueError)                 a model file is corrupt, hostile, or of an unknown kind
     +-- CheckpointError (ValueError)                a checkpoint belongs to another fit
@@ -20,6 +21,7 @@ __all__ = [
     "CheckpointError",
     "CpuLevelError",
     "DataError",
+    "DataTypeError",
     "InterruptWarning",
     "MemoryForecastError",
     "MercerError",
@@ -43,6 +45,10 @@ class UnsupportedError(ParameterError, NotImplementedError):
 
 class DataError(MercerError, ValueError):
     """The data cannot be used as given."""
+
+
+class DataTypeError(DataError, TypeError):
+    """The data holds things of a type that cannot be used."""
 
 
 class MemoryForecastError(MercerError, MemoryError):

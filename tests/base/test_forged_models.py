@@ -23,8 +23,8 @@ from mercer.neighbors import KernelDensity
 from mercer.preprocessing import SplineBasis
 from mercer.svm import SVC
 from mercer.tree import DecisionTreeClassifier
-from tools.fuzzing.forgery import Original, forge
-from tools.fuzzing.outcome import try_file
+from tools.fuzzing.files.forgery import Original, forge
+from tools.fuzzing.files.outcome import try_file
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))

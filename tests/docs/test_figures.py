@@ -142,3 +142,30 @@ def test_centres_split_as_soft_k_means_cools_and_cost_falls(drawn):
     assert np.all(distinct[beta < 0.95 * critical] == 1)
     places = np.asarray(centres.collections[0].get_offsets())[:, 1].reshape(-1, 4)
     assert np.ptp(places[0]) < 0.1 < 3.0 < np.ptp(places[-1])
+
+
+@pytest.mark.catalogue("PL-20")
+def test_each_activation_has_its_value_and_its_derivative_and_the_step_stands_beside_the_logistic_function(drawn):
+    *functions, last = drawn("activation_functions").axes
+    assert {"relu", "tanh", "logistic", "step"} <= {axes.get_title() for axes in functions}
+    for axes in functions:
+        value, slope = (line.get_xydata() for line in axes.lines)
+        middles, differences = 0.5 * (value[1:, 0] + value[:-1, 0]), np.diff(value[:, 1]) / np.diff(value[:, 0])
+        smooth = np.abs(differences) < 10  # the step jumps once
+        gaps = np.interp(middles, slope[:, 0], slope[:, 1]) - differences
+        # Where a function has a corner, the difference across it lies between the two slopes.
+        assert np.mean(np.abs(gaps[smooth]) < 1e-3) > 0.99, axes.get_title()
+    step, soft, steep = (line.get_ydata() for line in last.lines)
+    assert set(step) == {0.0, 1.0}
+    assert np.abs(steep - step).mean() < 0.5 * np.abs(soft - step).mean()
+
+
+@pytest.mark.catalogue("PL-41")
+def test_batch_norm_keeps_pre_activations_in_the_band_and_gradients_of_one_size(drawn):
+    _, norms = drawn("batch_normalisation").axes
+    plain, normalised = (line.get_ydata() for line in norms.lines)
+    assert len(plain) == len(normalised) == 11
+    assert normalised.max() / normalised.min() < 0.1 * plain.max() / plain.min()
+    measure = import_module("figures.networks.batch_normalisation").measure
+    inside = [np.mean(np.abs(measure(normalised)[0]) < 2.0) for normalised in (False, True)]
+    assert inside[1] > 0.9 > 2 * inside[0]

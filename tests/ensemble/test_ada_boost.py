@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from mercer.ensemble import AdaBoostClassifier, AdaBoostRegressor, RegularizedAdaBoost
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree import DecisionStump, MultiwayTreeClassifier
+from mercer.tree import DecisionTreeClassifier as Tree
 
 
 def data(n=300, n_classes=2, seed=0):
@@ -69,11 +70,44 @@ def test_members_and_scores_are_scikit_learns(n_classes):
     np.testing.assert_allclose(ours.feature_importances_.sum(), 1.0)
 
 
-def test_a_given_stump_and_a_tree_of_depth_one_learn_the_same():
+class PlainTree(Tree):
+    """A subclass that changes nothing."""
+
+
+class LoudTree(Tree):
+    """A subclass whose members must be fitted by itself."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.heard_ = True
+        return super().fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("kind", [Tree, PlainTree])
+def test_a_tree_of_depth_one_is_boosted_as_the_stump_that_it_is(kind):
     X, y = data()
-    native = AdaBoostClassifier(DecisionStump(), n_estimators=10).fit(X, y)
-    general = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=10).fit(X, y)
-    np.testing.assert_allclose(native.decision_function(X), general.decision_function(X), rtol=1e-9)
+    stumps = AdaBoostClassifier(DecisionStump(), n_estimators=10).fit(X, y)
+    trees = AdaBoostClassifier(kind(max_depth=1), n_estimators=10).fit(X, y)
+    one_by_one = AdaBoostClassifier(LoudTree(max_depth=1), n_estimators=10).fit(X, y)
+    assert trees._packed is not None
+    assert one_by_one._packed is None
+    assert all(member.heard_ for member in one_by_one.estimators_)
+    np.testing.assert_array_equal(trees.decision_function(X), stumps.decision_function(X))
+    np.testing.assert_allclose(trees.decision_function(X), one_by_one.decision_function(X), rtol=1e-9)
+    for member, other in zip(trees.estimators_, one_by_one.estimators_, strict=True):
+        assert type(member) is kind
+        np.testing.assert_array_equal(member.predict(X), other.predict(X))
+        for name in ("feature", "threshold", "missing_go_to_left", "n_node_samples"):
+            np.testing.assert_array_equal(getattr(member.tree_, name), getattr(other.tree_, name))
+        np.testing.assert_allclose(member.tree_.value, other.tree_.value)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"max_depth": 2}, {"max_features": 1}, {"splitter": "random"}, {"min_samples_leaf": 5}]
+)
+def test_a_tree_that_is_no_stump_is_fitted_by_itself(settings):
+    X, y = data()
+    base = Tree(**({"max_depth": 1} | settings))
+    assert AdaBoostClassifier(base, n_estimators=2, random_state=0).fit(X, y)._packed is None
 
 
 @pytest.mark.catalogue("TE-17")

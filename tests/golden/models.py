@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_outlier_detector
 
 __all__ = ["MODELS", "predict"]
 
@@ -227,6 +228,92 @@ def network() -> Model:
     return load_burglary(), np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
+def neighbour_votes() -> Model:
+    """The votes of three neighbours, weighted by distance and by the rows' own weights."""
+    from mercer.neighbors import KNeighborsClassifier
+
+    X, y = _table()
+    model = KNeighborsClassifier(3, weights="distance", metric="manhattan")
+    return model.fit(X, y, sample_weight=np.arange(12) + 1.0), X + 0.1
+
+
+def radius_votes() -> Model:
+    """The votes of the rows within a radius; rows without neighbours get the label of most rows."""
+    from mercer.neighbors import RadiusNeighborsClassifier
+
+    X, y = _table()
+    return RadiusNeighborsClassifier(1.5, outlier_label="most_frequent").fit(X, y), X + 0.1
+
+
+def learnt_metric() -> Model:
+    """Neighbourhood components."""
+    from mercer.neighbors import NeighborhoodComponentsAnalysis
+
+    X, y = _table()
+    return NeighborhoodComponentsAnalysis(2, tol=0.1).fit(X, y), X
+
+
+def local_outliers() -> Model:
+    """Local outlier factors of new rows."""
+    from mercer.neighbors import LocalOutlierFactor
+
+    X, _ = _table()
+    return LocalOutlierFactor(4, novelty=True, contamination=0.2).fit(X), X + 0.1
+
+
+def isolation_trees() -> Model:
+    """Isolation trees."""
+    from mercer.ensemble import IsolationForest
+
+    X, _ = _table()
+    return IsolationForest(n_estimators=5, random_state=0).fit(X), X + 0.1
+
+
+def robust_ellipse() -> Model:
+    """A robust covariance with a threshold."""
+    from mercer.covariance import EllipticEnvelope
+
+    X, _ = _table()
+    return EllipticEnvelope(random_state=0, contamination=0.2).fit(X), X
+
+
+def perceptron_classifier() -> Model:
+    """A multilayer perceptron with batch norm and named classes, calibrated, which can go on learning."""
+    from mercer.neural_network import MLPClassifier
+
+    X, y = _table()
+    names = np.array(["no", "yes"])[y]
+    model = MLPClassifier((4,), batch_norm=True, learning_rate_init=0.05, max_iter=12, random_state=0).fit(X, names)
+    return model.calibrate(X, names), X
+
+
+def perceptron_regressor() -> Model:
+    """A multilayer perceptron of two targets, with averaged weights and a method of ``mercer.optim``."""
+    from mercer.neural_network import MLPRegressor
+    from mercer.optim import Momentum
+
+    X, y = _table()
+    model = MLPRegressor(hidden_layer_sizes=(3, 2), solver=Momentum(0.01), average_from=4, max_iter=8, random_state=0)
+    return model.fit(X, np.column_stack([y, X[:, 0]])), X
+
+
+def restricted_machine() -> Model:
+    """A restricted Boltzmann machine with momentum, whose chains go on."""
+    from mercer.neural_network import BernoulliRBM
+
+    X, _ = _table()
+    X = (X.mean(axis=0) < X).astype(float)
+    return BernoulliRBM(4, batch_size=4, momentum=0.5, n_iter=5, random_state=0).fit(X), X
+
+
+def associative_memory() -> Model:
+    """A Hopfield network that completes patterns."""
+    from mercer.neural_network import Hopfield
+
+    X = np.where(np.sin(np.arange(36.0)).reshape(3, 12) > 0, 1.0, -1.0)
+    return Hopfield().fit(X), X
+
+
 def autoencoder() -> Model:
     """An autoencoder, which can go on learning after it is loaded."""
     from mercer.neural_network import Autoencoder
@@ -272,6 +359,16 @@ OURS = (
     categories,
     shrunken_centroids,
     network,
+    neighbour_votes,
+    radius_votes,
+    learnt_metric,
+    local_outliers,
+    isolation_trees,
+    robust_ellipse,
+    perceptron_classifier,
+    perceptron_regressor,
+    restricted_machine,
+    associative_memory,
     autoencoder,
     image_classifier,
     sequence_classifier,
@@ -280,10 +377,12 @@ MODELS: dict[str, Callable[[], Model]] = {factory.__name__: factory for factory 
 
 
 def predict(model: Any, X: Any) -> np.ndarray:
-    """What a model says about rows: probabilities, predictions, or the transformed rows, whichever it has first."""
+    """What a model says about rows: scores, probabilities, predictions, or the transformed rows."""
     if hasattr(model, "marginals"):
         cases = [{"john": "yes" if john else "no", "mary": "yes" if mary else "no"} for john, mary in X]
         return np.array([model.query("burglary", case).values for case in cases])
+    if is_outlier_detector(model):
+        return np.concatenate([model.score_samples(X), model.predict(X)])
     for method in ("predict_proba", "predict", "transform"):
         if hasattr(model, method):
             return np.asarray(getattr(model, method)(X), dtype=float)

@@ -24,6 +24,7 @@ from tests.laws.row_maps import (
     guttman_fixed_point,
     laplacian_residual,
     locally_linear_residual,
+    neighbour_gradient,
     path_residual,
 )
 from tests.laws.separation_gradients import (
@@ -553,6 +554,29 @@ def concentration_gain(model: Any, X: np.ndarray, y: Any) -> float:
     return max(float(np.linalg.slogdet(before)[1] - np.linalg.slogdet(after)[1]), 0.0)
 
 
+def perceptron_gradient(model: Any, X: np.ndarray, y: Any) -> float:
+    """The largest entry of the gradient of a perceptron with one hidden layer, by backpropagation written out."""
+    (first, second), (b, c) = model.coefs_, model.intercepts_
+    z = X @ first + b
+    hidden = np.maximum(z, 0.0) if model.activation == "relu" else np.tanh(z)
+    slope = (z > 0) if model.activation == "relu" else 1.0 - hidden**2
+    scores = hidden @ second + c
+    if hasattr(model, "classes_"):
+        errors = softmax(scores, axis=1) - (np.asarray(y)[:, None] == model.classes_)
+    else:
+        errors = scores - np.reshape(y, (len(X), -1))
+    back = (errors @ second.T) * slope
+    # The penalty is divided by the weight of all rows, or of a batch of 200 on average.
+    share = 1 if model.solver == "lbfgs" else -(-len(X) // 200)
+    penalised = [
+        hidden.T @ errors + share * model.alpha * second,
+        X.T @ back + share * model.alpha * first,
+        errors.sum(axis=0),
+        back.sum(axis=0),
+    ]
+    return max(float(np.abs(part).max()) for part in penalised) / len(X)
+
+
 def unstable_units(model: Any, X: np.ndarray, y: Any) -> float:
     """The share of units of stored patterns whose input has the other sign."""
     spins = np.where(model.threshold < X, 1.0, -1.0)
@@ -585,6 +609,8 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("gain of one edge", "BayesNetLearner"): learner_edge_gain,
     ("fixed point", "Hopfield"): unstable_units,
     ("gradient norm", "BoltzmannMachine"): machine_slope,
+    ("gradient norm", "MLPClassifier"): perceptron_gradient,
+    ("gradient norm", "MLPRegressor"): perceptron_gradient,
     ("fixed point", "DENCLUE"): denclue_fixed_point,
     ("fixed point", "EllipticEnvelope"): concentration_gain,
     ("fixed point", "GrowingKMeans"): kmeans_fixed_point,
@@ -620,6 +646,7 @@ RECOMPUTED: dict[tuple[str, str], Callable[..., float]] = {
     ("residual", "KernelRidgeCV"): kernel_ridge_choice_residual,
     ("residual", "RegularizationNetwork"): kernel_ridge_choice_residual,
     ("residual", "KernelPCA"): kernel_axes_residual,
+    ("gradient norm", "NeighborhoodComponentsAnalysis"): neighbour_gradient,
     ("gradient norm", "TSNE"): map_gradient,
     ("gradient norm", "RBFNetworkClassifier"): network_gradient,
     ("gradient norm", "RBFNetworkRegressor"): network_gradient,

@@ -3,12 +3,14 @@
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 __all__ = [
     "classical_residual",
     "guttman_fixed_point",
     "laplacian_residual",
     "locally_linear_residual",
+    "neighbour_gradient",
     "path_residual",
 ]
 
@@ -74,3 +76,14 @@ def locally_linear_residual(model: Any, X: np.ndarray, y: Any) -> float:
     M = (np.eye(n) - W).T @ (np.eye(n) - W)
     V = model.embedding_
     return float(np.linalg.norm(M @ V - model.eigenvalues_ * V, axis=0).max() / np.abs(M).max())
+
+
+def neighbour_gradient(model: Any, X: np.ndarray, y: Any) -> float:
+    """The largest derivative of the expected accuracy of a random neighbour, with all pairs written out."""
+    A = model.components_
+    Z, steps = X @ A.T, X[:, None] - X[None]
+    D = ((Z[:, None] - Z[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(D, np.inf)
+    P, same = softmax(-D, axis=1), y[:, None] == y[None]
+    W = P * (same - (P * same).sum(axis=1, keepdims=True))
+    return float(np.abs(2.0 * A @ np.einsum("ij,ijk,ijl->kl", W, steps, steps) / len(X)).max())

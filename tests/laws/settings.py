@@ -32,6 +32,9 @@ STANDARDISED = {
     # Some checks have ten rows.
     "Isomap": {"n_neighbors": 5},
     "LocallyLinearEmbedding": {"n_neighbors": 5},
+    # Some checks call partial_fit, which refuses what needs all rows.
+    "MLPClassifier": {"class_weight": None},
+    "MLPRegressor": {"early_stopping": False},
     "RadiusNeighborsClassifier": {"radius": 1.0},
     "RadiusNeighborsRegressor": {"radius": 1.0},
 }
@@ -41,6 +44,7 @@ SETTINGS = {
     "RadiusNeighborsClassifier": [{"radius": 3.0, "outlier_label": "most_frequent"}],
     "RadiusNeighborsRegressor": [{"radius": 4.0}],
     "RadiusNeighborsTransformer": [{"radius": 3.0}],
+    "NeighborhoodComponentsAnalysis": [{"n_components": 2}],
     "BayesNetClassifier": [{}, {"structure": "naive"}, {"structure": "hill_climb", "n_bins": 3}],
     "BayesNetLearner": [{}, {"structure": "chow_liu"}],
     "KMeans": [
@@ -239,8 +243,24 @@ SETTINGS = {
         {"loss": "huber", "epsilon": 50.0, "penalty": "elasticnet", "learning_rate": "adaptive", "shuffle": False},
         {"loss": "epsilon_insensitive", "average": True, "batch_size": 4},
     ],
-    "MLPClassifier": [{"hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 20}],
-    "MLPRegressor": [{"hidden_layer_sizes": (8,), "learning_rate_init": 0.1, "max_iter": 20}],
+    "MLPClassifier": [
+        {"hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 20},
+        {"hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 3, "dropout": 0.2, "batch_norm": True},
+        {
+            "hidden_layer_sizes": (8,),
+            "learning_rate_init": 0.05,
+            "max_iter": 8,
+            "solver": "sgd",
+            "clip_norm": 1.0,
+            "class_weight": "balanced",
+        },
+        {"hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 8, "average_from": 4},
+        {"hidden_layer_sizes": (4,), "activation": "tanh", "solver": "lbfgs", "alpha": 1.0},
+    ],
+    "MLPRegressor": [
+        {"hidden_layer_sizes": (8,), "learning_rate_init": 0.1, "max_iter": 20},
+        {"hidden_layer_sizes": (8,), "learning_rate_init": 0.1, "max_iter": 8, "early_stopping": True},
+    ],
     "NuSVC": [{"nu": 0.3}],
     "SVC": [{}, {"multi_class": "ovr"}, {"multi_class": "joint"}],
     "LogisticRegression": [

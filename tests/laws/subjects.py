@@ -68,7 +68,7 @@ class Subject:
     @property
     def kind(self) -> str:
         model = self.make()
-        if is_classifier(model):
+        if is_classifier(model) or self.name == "NeighborhoodComponentsAnalysis":
             return "two classes" if self.settings.get("solver") in ("liblinear",) else "classes"
         # Projections of two tables need a second one: the targets of regressors.
         if is_regressor(model) or (model.__sklearn_tags__().target_tags.required and hasattr(model, "transform")):
@@ -83,10 +83,13 @@ class Subject:
     @property
     def most_rows(self) -> int:
         """How many rows a fit to them may take without taking minutes: few where every pair of rows is looked at."""
-        if self.name in ("DENCLUE", "HDBSCAN") or "Neighbors" in self.name:
+        if self.name in ("DENCLUE", "HDBSCAN", "LocalOutlierFactor") or "Neighbors" in self.name:
             # In forty dimensions every row is a neighbour of every other: fewer rows tell as much.
             return 5_000
-        if self.name == "TSNE":
+        if self.settings.get("multi_class") == "joint":
+            # Its working sets have a variable for each pair of row and class; 50 000 rows take a minute.
+            return 5_000
+        if self.name in ("TSNE", "NeighborhoodComponentsAnalysis"):
             # Enough for a team of threads and several items of work; 300 iterations take a second.
             return 1_000
         if self.name in ("ConvClassifier", "RecurrentClassifier", "RecurrentRegressor"):
@@ -113,10 +116,17 @@ class Subject:
         """Whether this setting reaches rows one by one, and so refuses those that are elsewhere."""
         by_rows = self.settings.get("solver") in ("dual", "sag", "saga") or "cv" in self.settings
         by_rows |= self.settings.get("solver") == "lsqr" and self.name != "LinearDiscriminantAnalysis"
+        by_rows |= self._has_all_rows or self.settings.get("early_stopping", False)
         return by_rows or self.settings.get("strategy") == "quantile" or self.settings.get("metric") == "manhattan"
+
+    @property
+    def _has_all_rows(self) -> bool:
+        return self.name in ("MLPClassifier", "MLPRegressor") and self.settings.get("solver") == "lbfgs"
 
     def exempt(self, law: str) -> str | None:
         """The reason why this class is exempt from a law, if it is."""
+        if self._has_all_rows:
+            return None  # other solvers of these networks visit batches in a random order
         return self.estimator._law_exceptions.get(law)
 
 

@@ -145,8 +145,8 @@ def test_scikit_learns_progress_bar_follows_the_fit(subject, capsys):
 @pytest.mark.parametrize("subject", ITERATIVE, ids=repr)
 def test_scikit_learns_scoring_monitor_sees_every_step(subject):
     X, y = subject.data()
-    if y is None:
-        pytest.skip("the monitor scores targets")
+    if y is None or not hasattr(subject.make(), "predict"):
+        pytest.skip("the monitor scores predicted targets")
     monitor = ScoringMonitor(scoring="r2" if subject.kind == "numbers" else "accuracy")
     model = fit(subject.make().set_callbacks(monitor), X, y)
     seen = [row for row in monitor.get_logs().data if row["task_name"] == "step"]
@@ -161,7 +161,7 @@ def test_pipelines_and_searches_carry_callbacks_and_clones(subject, capsys):
     pipeline = make_pipeline(subject.scaler(), subject.make())
     fit(clone(pipeline).set_callbacks(ProgressBar()), X, y)
     assert "Pipeline" in capsys.readouterr().out
-    if y is None:
+    if y is None or not hasattr(subject.make(), "score"):
         return
     values = {"C": [0.1, 1.0], "alpha": [0.1, 1.0], "fit_intercept": [True], "n_jobs": [1, 2], "priors": [None]}
     parameter = next(name for name in values if subject.takes(name))

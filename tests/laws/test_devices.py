@@ -48,6 +48,7 @@ LEARNT = {
     "X_train_",
     "random_weights_",
     "transmat_",
+    "_fit_X",
 }
 
 
@@ -152,7 +153,7 @@ def test_models_move_between_devices_and_keep_their_answers(subject, tmp_path):
 def test_rows_elsewhere_than_the_model_are_refused_with_the_cure(subject):
     X, y = data(subject)
     memory, found = fit(subject.make(), X, y), fit(subject.make(), *there(LIBRARIES["torch"], X, y))
-    method = next(one for one in ("predict", "transform", "mahalanobis") if hasattr(memory, one))
+    method = next(one for one in ("predict", "transform", "mahalanobis", "kneighbors") if hasattr(memory, one))
     name = type(memory).__name__
     for model, rows, places, cure in (
         (found, X, "the model is on cpu (torch) and X on cpu (numpy)", "mercer.to_device(model, 'cpu')"),

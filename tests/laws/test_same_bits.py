@@ -27,8 +27,10 @@ def digest_of_fit(subject, n_jobs):
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
-def test_the_number_of_threads_does_not_change_a_bit(subject):
-    assert len({digest_of_fit(subject, n_jobs) for n_jobs in (1, 2, 5)}) == 1
+def test_threads_and_fits_that_run_at_the_same_time_do_not_change_a_bit(subject):
+    alone = digest_of_fit(subject, 1)
+    with ThreadPoolExecutor(2) as users:
+        assert set(users.map(lambda n_jobs: digest_of_fit(subject, n_jobs), (2, 5))) == {alone}
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
@@ -43,23 +45,16 @@ def test_two_fits_with_one_seed_agree_and_generators_are_accepted(subject):
         assert digest(fitted(first)) == digest(fitted(second))
 
 
-@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
-def test_fits_that_run_side_by_side_do_not_disturb_each_other(subject):
-    alone = digest_of_fit(subject, 1)
-    with ThreadPoolExecutor(3) as users:
-        assert set(users.map(lambda _: digest_of_fit(subject, 2), range(3))) == {alone}
-
-
 def test_fresh_processes_with_other_thread_settings_give_the_same_bits():
     """One process per setting fits every class; the BLAS's own threads are part of the setting."""
     answers = []
-    for threads in ("1", "2", "5"):
+    for threads in ("1", "5"):
         environment = os.environ | {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
         command = [sys.executable, "-c", "from tests.laws.test_same_bits import report; report()"]
         ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=600)
         answers.append(json.loads(ran.stdout))
     for name, found in answers[0].items():
-        assert found == answers[1][name] == answers[2][name], name
+        assert found == answers[1][name], name
 
 
 def report():

@@ -56,7 +56,7 @@ def test_distances_given_as_a_matrix_serve_as_well_as_rows():
     D = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     plain, given = LocalOutlierFactor().fit(X), LocalOutlierFactor(metric="precomputed").fit(D)
     assert np.allclose(plain.negative_outlier_factor_, given.negative_outlier_factor_)
-    with pytest.raises(DataError, match="must be a square matrix"):
+    with pytest.raises(DataError, match="Precomputed matrix must be square"):
         LocalOutlierFactor(metric="precomputed").fit(D[:, :30])
 
 

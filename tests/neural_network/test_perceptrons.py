@@ -1,5 +1,7 @@
 """Multilayer perceptrons: closed forms, optimality, invariances, places, edges and messages."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix
@@ -104,6 +106,55 @@ def test_native_gradients_equal_those_of_the_layers(activation, problem):
         np.testing.assert_allclose(native[0], layers[0], rtol=1e-10)
         np.testing.assert_allclose(native[1], layers[1], atol=1e-12)
         assert native[2] == layers[2]
+
+
+@pytest.mark.parametrize("activation", ["identity", "logistic", "tanh", "relu", "leaky_relu", "elu", "softplus"])
+@pytest.mark.parametrize("problem", ["log_loss", "squared_error", "poisson", "binary_log_loss"])
+def test_steps_on_tensors_equal_native_steps(activation, problem):
+    torch = pytest.importorskip("torch")
+    from mercer.neural_network._layers.losses import read_loss
+    from mercer.neural_network._perceptron.passes import open_passes
+    from mercer.neural_network._perceptron.plan import Plan
+
+    random = np.random.default_rng(5)
+    y = random.integers(3, size=70) if problem == "log_loss" else random.integers(2, size=(70, 3))
+    rows, weight, order = random.normal(size=(70, 4)), random.random(70), random.permutation(70).astype(np.intp)
+    methods = [("adam", (0.9, 0.999, 1e-8), True), ("sgd", (0.9, 0.0, 0.0), True), ("sgd", (0.5, 0.0, 0.0), False)]
+    for heavy, (method, rules, nesterov) in itertools.product((None, weight), methods):
+        loss = read_loss(problem, 3)
+        plan = Plan(4, (7, 6), 3, activation, loss, 0.3, method=method, rules=rules, nesterov=nesterov, batch_size=16)
+        theta, results = plan.network.initialise(1)[0], []
+        for put in (np.asarray, torch.asarray):
+            given = None if heavy is None else put(heavy)
+            passes = open_passes(plan, put(rows), put(y.astype(float)), given, 1, 16)
+            passes.load(theta, tuple(np.zeros_like(theta) for _ in range(plan.n_carried)))
+            sums = [passes.run(order, 0.02, steps) for steps in (0, 5)]
+            results.append((np.sum(sums, axis=0), *passes.read()))
+        # Adam divides by the root of squares, which enlarges the rounding of small gradients.
+        np.testing.assert_allclose(results[1][0], results[0][0], rtol=1e-7)
+        np.testing.assert_allclose(results[1][1], results[0][1], atol=1e-7)
+        np.testing.assert_allclose(results[1][2][0], results[0][2][0], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"dropout": 0.2, "clip_norm": 0.5}, {"batch_norm": True, "penalty_power": 1.0}], ids=str
+)
+def test_an_epoch_on_a_device_fetches_its_sums_once(options, monkeypatch):
+    torch = pytest.importorskip("torch")
+    fetched = []
+    for name in ("__float__", "__bool__", "__int__", "item", "tolist"):
+        whole = getattr(torch.Tensor, name)
+        monkeypatch.setattr(
+            torch.Tensor, name, lambda tensor, *rest, whole=whole: fetched.append(whole) or whole(tensor, *rest)
+        )
+    counts = []
+    for batch_size in (8, 40):
+        model = MLPClassifier(**(QUICK | {"max_iter": 1, "batch_size": batch_size}), **options)
+        model.fit(torch.asarray(X), torch.asarray(np.unique(LABELS, return_inverse=True)[1]))
+        counts.append(len(fetched))
+        fetched.clear()
+    # Fifteen batches wait for the device as often as three do.
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize("options", [{}, {"solver": "sgd"}, {"solver": "sgd", "nesterovs_momentum": False}])
@@ -249,7 +300,7 @@ def test_folded_batch_norm_equals_the_network_in_test_mode():
     model = MLPRegressor(hidden_layer_sizes=(6,), batch_norm=True, max_iter=3, random_state=0).fit(X, NUMBERS)
     from mercer.neural_network import Activation, BatchNorm, Dense, Network
 
-    layers = [Dense(6), BatchNorm(), Activation("relu"), Dense(1)]
+    layers = [Dense(6, bias=False), BatchNorm(), Activation("relu"), Dense(1)]
     network, state = Network(layers, (5,)), model._state
     expected = network.forward(state.theta, X, state.statistics).output[:, 0]
     np.testing.assert_allclose(model.predict(X), expected, atol=1e-12)

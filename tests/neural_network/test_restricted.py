@@ -10,6 +10,7 @@ from scipy.special import expit, logsumexp
 import mercer
 from mercer.errors import DataError
 from mercer.neural_network import BernoulliRBM
+from mercer.neural_network._boltzmann.contrastive import Contrast
 
 
 def make_rows(n=200, d=6, seed=0):
@@ -175,6 +176,32 @@ def test_a_row_of_weight_two_counts_twice_in_its_batch_and_of_weight_zero_not_at
     replaced[1::4] = rows[0::4]
     other = BernoulliRBM(3, n_iter=3, batch_size=4, random_state=0).fit(replaced)
     np.testing.assert_allclose(model.components_, other.components_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "settings", [{}, {"persistent": False, "n_gibbs": 2}, {"n_gibbs": 3, "weight_decay": 0.1}], ids=str
+)
+def test_native_steps_equal_steps_by_arrays(settings, dtype, monkeypatch):
+    rows = (np.random.default_rng(3).random((53, 37)) < 0.4).astype(dtype)
+    for weight in (None, np.random.default_rng(4).integers(0, 3, 53).astype(float)):
+        models = []
+        for native in (True, False):
+            monkeypatch.setattr(Contrast, "is_native", native)
+            model = BernoulliRBM(19, n_iter=3, learning_rate=0.05, random_state=0, **settings)
+            models.append(model.fit(rows, sample_weight=weight))
+        for name in ("components_", "intercept_hidden_", "intercept_visible_"):
+            first, second = (getattr(model, name) for model in models)
+            assert first.dtype == dtype
+            np.testing.assert_allclose(first, second, atol=1e-6 if dtype == np.float32 else 1e-14)
+        np.testing.assert_allclose(*(model.history_["objective"] for model in models), rtol=1e-6)
+
+
+def test_the_number_of_threads_changes_no_bit():
+    rows = (np.random.default_rng(3).random((64, 400)) < 0.5).astype(np.float32)
+    models = [BernoulliRBM(300, batch_size=16, n_iter=2, random_state=0, n_jobs=jobs).fit(rows) for jobs in (1, 3)]
+    assert np.array_equal(models[0].components_, models[1].components_)
+    assert np.array_equal(models[0].history_["objective"], models[1].history_["objective"])
 
 
 def test_a_batch_with_no_weight_is_passed_over():

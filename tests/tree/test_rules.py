@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from mercer.datasets import load_hiking
+from mercer.ensemble import RandomForestClassifier
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree import (
     DecisionStump,
@@ -87,6 +88,17 @@ def test_rules_of_text_categories_name_them_and_predict_from_text(days, kind, mo
     else:
         strange[:, 0] = "fog"
     np.testing.assert_array_equal(found.predict(strange), model.predict(strange))
+
+
+def test_rules_of_a_tree_in_a_forest_name_its_categories(days):
+    table = days.data.astype(object)
+    forest = RandomForestClassifier(1, bootstrap=False, max_features=None, categorical_features=[0, 1, 2, 3])
+    text = str(rules(forest.fit(table, days.target).estimators_[0]))
+    assert any(name in text for name in ("sunny", "overcast", "rain"))
+    assert not re.search(r"in \[\d", text)
+    # Trees of a forest predict the numbers of the classes, as scikit-learn's do.
+    codes = parse_rules(text).predict(table.to_numpy()).astype(int)
+    np.testing.assert_array_equal(forest.classes_[codes], forest.predict(table))
 
 
 def test_categories_that_read_like_parts_of_a_rule_survive_the_round_trip():

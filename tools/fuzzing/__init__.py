@@ -1,1 +1,1 @@
-"""Attacks on the library: forged model files. ``python -m tools.fuzzing`` runs them and prints what got through."""
+"""Attacks on the library: ``python -m tools.fuzzing ATTACK`` runs one and prints what got through."""

@@ -13,6 +13,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import ArraySource, Source, place_of
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
+from mercer._stored import Stored, part
 from mercer.errors import DataError
 
 __all__ = ["ClassModel", "SeenClasses"]
@@ -45,6 +46,10 @@ class ClassModel(Estimator):
     _totals_show_nan: ClassVar[bool] = False
     classes_: Any
     _seen: SeenClasses | None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_seen": part("SeenClasses"),
+    }
 
     def _sum_rows(self, source: Source, additive: bool) -> Statistic:
         """Return the statistic that one pass sums; later rows may be added to an `additive` one."""

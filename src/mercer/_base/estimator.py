@@ -9,12 +9,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
+from mercer._base.guard import FitGuard, clean_arguments, guard_answers
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
 from mercer._base.parameter import Rule, check_parameters
@@ -26,7 +27,20 @@ from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder, Watch
 from mercer._source import Source
 from mercer._source.threads import n_threads, one_blas_thread
-from mercer._stored import Stored
+from mercer._stored import (
+    Stored,
+    choice,
+    collect_stored,
+    flags,
+    integers,
+    labels,
+    mapping,
+    members,
+    numbers,
+    part,
+    size,
+    texts,
+)
 from mercer._types import State
 from mercer.errors import DataError, InterruptWarning
 from mercer.watch import Checkpoint, TimeLimit
@@ -47,7 +61,9 @@ def fitting(fit: Fit) -> Fit:
         before = dict(self.__dict__)
         try:
             self._check_parameters()
-            result = fit(self, *args, **kwargs)
+            with FitGuard(self, fit, args, kwargs):
+                clean, options = clean_arguments(type(self).__name__, args, kwargs)
+                result = fit(self, *clean, **options)
             follow_rows(self, args[0] if args else kwargs.get("X"))
             return result
         except BaseException as error:
@@ -101,16 +117,51 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     }
     # Where the rows may be that this class is fitted to; see mercer._source.opening.PLACES.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
-    # What model files may hold as fitted arrays; classes add their own. See mercer._stored.
-    _stored: ClassVar[dict[str, Stored]] = {"classes_": Stored("biufUOSM", (("classes",),))}
+    # What a fitted model, and so a model file, may hold; classes add their own. See mercer._stored.
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_features_in_": size("columns"),
+        "feature_names_in_": texts("columns"),
+        "classes_": labels("classes") | members(labels("*")),
+        "history_": mapping(numbers("*")),
+        "converged_": flags(),
+        "n_iter_": integers("...", low=0) | members(integers(low=0)),
+        "certificate_": part("Certificate"),
+        "solver_used_": texts(),
+        "_dtype": choice("float64", "float32"),
+        "_precision": choice("float64", "float32"),
+        "_n_features_out": integers(low=0),
+        "_sklearn_output_config": mapping(texts()),
+        # What partial_fit has summed over, in the classes that have it; see mercer._base.batches.
+        "_seen": part("Seen"),
+        "n_samples_seen_": numbers(" | columns"),
+    }
+    # Attributes that older versions stored: files that have them still load, without them.
+    _stored_before: ClassVar[tuple[str, ...]] = ()
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        guard_answers(cls)
 
     def _check_parameters(self) -> None:
         check_parameters(type(self).__name__, self._parameters, self.__dict__)
 
     def _check_structure(self) -> None:
         """Raise ModelFileError where loaded parts do not fit together; for classes whose native code walks indices."""
+
+    if not TYPE_CHECKING:  # type checkers would take any misspelt attribute for one that this finds
+
+        def __getattr__(self, name: str) -> Any:
+            """Say of a declared attribute that is not there that the model is not fitted, or its file not whole."""
+            if name in collect_stored(type(self)):
+                message = (
+                    f"{type(self).__name__}: {name} is not there: this model was not fitted so that it has it, or its "
+                    f"file lacks it. Fit it, or save it again."
+                )
+                raise NotFittedError(message)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=self)
 
     def _threads(self) -> int:
         return n_threads(getattr(self, "n_jobs", None))

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from mercer._base.parameter import Integer, Nothing, Rule
@@ -31,6 +29,8 @@ FOLDS = Integer(2) | _Splitter() | Nothing()
 
 def splits(cv: Any, X: Any, y: Any, *, classifier: bool, **parameters: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the training and the test row indices of each fold."""
+    from sklearn.model_selection import check_cv
+
     folds = check_cv(cv, y, classifier=classifier).split(X, y, **parameters)
     return [(_numbers(train), _numbers(test)) for train, test in folds]
 
@@ -86,6 +86,8 @@ def route_parameters(
 
 def scorer_of(estimator: Any, default: str) -> Any:
     """Return the scorer that ``scoring`` names, or the default one, which requests weights if they are routed."""
+    from sklearn.metrics import get_scorer
+
     is_default = estimator.scoring is None or (isinstance(estimator.scoring, str) and estimator.scoring == "warn")
     if not is_default:
         return get_scorer(estimator.scoring)

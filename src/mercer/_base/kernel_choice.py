@@ -3,7 +3,7 @@
 import weakref
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from mercer._base.parameter import Choice, Function, Nothing, Real, Rule
 from mercer._source import Block
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, part
 from mercer._types import Array
 from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed, Prepared, as_kernel
 
@@ -108,6 +109,10 @@ class KernelChoice:
     degree: Any
     coef0: Any
     kernel_params: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "kernel_": part("Kernel"),
+    }
 
     def _choose_kernel(self, rows: Array) -> Kernel:
         return as_kernel(

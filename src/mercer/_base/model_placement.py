@@ -14,6 +14,8 @@ __all__ = ["check_placement", "follow_rows", "place_attributes", "to_device"]
 
 # Text, wherever the rows are.
 _STAYS = "feature_names_in_"
+# The rows that models by neighbours keep, under the name that scikit-learn gives them.
+_ROWS = "_fit_X"
 # Fitted attributes that are lists of arrays, one for each layer or column, as scikit-learn has them.
 _LISTS = ("coefs_", "intercepts_", "embeddings_")
 
@@ -84,8 +86,8 @@ def _move_attribute(name: str, value: Any, placement: Placement) -> Any:
 
 
 def _is_fitted_array(name: str, value: Any) -> bool:
-    """Return whether an attribute is a public fitted array of numbers."""
-    public = name.endswith("_") and not name.startswith("_") and name != _STAYS
+    """Return whether an attribute is a public fitted array of numbers, or the rows that a model keeps."""
+    public = (name.endswith("_") and not name.startswith("_") and name != _STAYS) or name == _ROWS
     return public and isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
 
 

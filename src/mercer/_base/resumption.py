@@ -57,6 +57,12 @@ def resume_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> tupl
     except ModelFileError as error:
         message = f"Checkpoint: {checkpoint.path} cannot be read ({error}); delete it to start afresh."
         raise CheckpointError(message) from error
+    if not isinstance(record, dict) or record.keys() != {"fingerprint", "history", "state"}:
+        message = (
+            f"Checkpoint: {checkpoint.path} must hold the state of a fit; it holds other content, such as a model. "
+            f"Name another file, or delete it to start afresh."
+        )
+        raise CheckpointError(message)
     if record["fingerprint"] != _fingerprint(estimator, source):
         message = (
             f"Checkpoint: {checkpoint.path} was written by another fit (other estimator, parameters or data); "

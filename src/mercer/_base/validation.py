@@ -9,6 +9,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._base.guard import are_ordinary, note_extreme
 from mercer._source.block import rows_per_block
 from mercer._source.threads import run_numbered
 from mercer.errors import DataError
@@ -20,6 +21,7 @@ __all__ = [
     "check_new_rows",
     "check_rows",
     "check_rows_and_targets",
+    "check_targets",
     "check_weight",
     "few_rows",
     "learn_plain_columns",
@@ -44,7 +46,9 @@ def check_rows(estimator: Any, X: Any, *, threads: int = 1, reset: bool = True, 
     else:
         options = {"dtype": list(FLOATS), "order": "C"} | options
         X = validate_data(estimator, X, reset=reset, ensure_all_finite=False, **options)
-    if not allow_nan:
+    if allow_nan:
+        note_if_extreme(X)
+    else:
         check_finite(X, threads, estimator)
     return X
 
@@ -64,21 +68,50 @@ def check_rows_and_targets(
     else:
         options = {"dtype": list(FLOATS), "order": "C"} | options
         X, y = validate_data(estimator, X, y, reset=reset, ensure_all_finite=False, **options)
-    if not allow_nan:
+        y = check_targets(estimator, y, numbers=options.get("y_numeric", False))
+    if allow_nan:
+        note_if_extreme(X)
+    else:
         check_finite(X, threads, estimator)
-    if y.dtype.kind == "f" and not sum_is_finite(y):
+    if y.dtype.kind == "f" and not are_ordinary(y):
         assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
+        note_extreme(y)
     return X, y
+
+
+def check_targets(estimator: Any, y: Any, *, numbers: bool) -> np.ndarray:
+    """Return targets as native code takes them: this machine's byte order, and float64 where `numbers` are wanted."""
+    if issparse(y):
+        message = (
+            f"{type(estimator).__name__}: y must be dense; got a sparse matrix of shape {y.shape}. Give y.toarray()."
+        )
+        raise DataError(message)
+    if not y.dtype.isnative:
+        y = y.astype(y.dtype.newbyteorder("="))
+    if y.dtype.char in "eg":
+        with np.errstate(over="ignore"):
+            y = y.astype(np.float64)
+    elif numbers and y.dtype.kind not in "biuf":
+        if y.dtype.kind in "Mmc":
+            # Dates would become counts of their unit, complex numbers would lose a part.
+            message = f"could not convert {y.dtype} to float"
+            raise TypeError(message)
+        y = y.astype(np.float64)
+    return y
 
 
 def are_plain_rows(X: Any) -> bool:
     """Return whether rows are a C-ordered NumPy matrix of floats that is not empty."""
-    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.char in "fd" and X.flags.c_contiguous and X.size > 0
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.char not in "fd" or X.size == 0:
+        return False
+    # The character does not tell the byte order, and native code cannot read the other one.
+    return X.flags.c_contiguous and X.flags.aligned and X.dtype.isnative
 
 
 def are_plain(X: Any, y: Any) -> bool:
     """Return whether rows are plain, and targets a matching vector of numbers."""
-    return are_plain_rows(X) and type(y) is np.ndarray and y.dtype.kind in "fiu" and y.shape == (X.shape[0],)
+    plain = are_plain_rows(X) and type(y) is np.ndarray and y.dtype.kind in "fiu" and y.shape == (X.shape[0],)
+    return plain and y.dtype.isnative and y.dtype.char not in "eg"
 
 
 def are_plain_tables(X: Any, y: Any) -> bool:
@@ -106,16 +139,19 @@ def few_rows(estimator: Any, X: Any) -> np.ndarray | None:
     if type(X) is np.ndarray and X.size <= _FEW and X.ndim == 2 and X.shape[0] > 0 and X.dtype.char in "fd":
         state = estimator.__dict__
         named = "feature_names_in_" in state or "_placement" in state
-        if state.get("n_features_in_") == X.shape[1] and not named and sum_is_finite(X):
-            return X if X.flags.c_contiguous else np.ascontiguousarray(X)
+        if state.get("n_features_in_") == X.shape[1] and not named and X.dtype.isnative:
+            rows = X if X.flags.c_contiguous and X.flags.aligned else np.require(X, requirements="CA")
+            if are_ordinary(rows) or not rows.any():
+                return rows
+            note_if_extreme(rows)
     return None
 
 
 def check_finite(X: Any, threads: int, estimator: Any) -> None:
     """Raise scikit-learn's error if `X` holds NaN or infinity.
 
-    A sum over a block is finite unless a value is not (or the sum overflows): one read, on all threads. Only when a
-    block fails does scikit-learn look again, value by value, and word the error.
+    A sum of squares over a block is finite unless a value is not (or squares overflow): one read, on all threads. Only
+    when a block fails does scikit-learn look again, value by value, and word the error.
     """
     values = X.data if issparse(X) else X
     if values.dtype.kind != "f" or values.size == 0:
@@ -124,17 +160,28 @@ def check_finite(X: Any, threads: int, estimator: Any) -> None:
         values = values.reshape(1, -1) if values.size < _FEW else values[:, None]
     # Runs of blocks, so that many threads do not queue for the interpreter's lock.
     rows = _RUN * rows_per_block(values.shape[1])
-    verdicts: list[bool] = []
-
-    run_numbered(
-        lambda number: sum_is_finite(values[number * rows : (number + 1) * rows]),
-        -(-values.shape[0] // rows),
-        threads,
-        verdicts.append,
-    )
-    if not all(verdicts):
-        with np.errstate(invalid="ignore"):
+    if values.shape[0] <= rows:
+        ordinary = are_ordinary(values)
+    else:
+        verdicts: list[bool] = []
+        run_numbered(
+            lambda number: are_ordinary(values[number * rows : (number + 1) * rows]),
+            -(-values.shape[0] // rows),
+            threads,
+            verdicts.append,
+        )
+        ordinary = all(verdicts)
+    if not ordinary:
+        with np.errstate(over="ignore", invalid="ignore"):
             assert_all_finite(X, input_name="X", estimator_name=type(estimator).__name__)
+        note_extreme(values)
+
+
+def note_if_extreme(X: Any) -> None:
+    """Record extreme values among the first ones of rows that may hold NaN: a look, not a check of them all."""
+    values = X.data if issparse(X) else X[: 1 + _FEW // max(1, X.shape[1])]
+    if values.dtype.kind == "f" and values.size and not are_ordinary(values) and np.isfinite(values).all():
+        note_extreme(values)
 
 
 def check_labels(y: Any) -> None:
@@ -173,7 +220,20 @@ def check_weight(estimator: Any, sample_weight: Any, n_rows: int) -> np.ndarray 
     if weight.min() < 0:
         message = f"{subject}: sample_weight must be non-negative; got {weight.min():g}. Drop the rows to be left out."
         raise DataError(message)
-    if not weight.any():
-        message = f"{subject}: sample_weight must have a positive entry; got zeros only. Raise the weight of some rows."
-        raise DataError(message)
+    if not are_ordinary(weight):
+        if not weight.any():
+            message = (
+                f"{subject}: sample_weight must have a positive entry; got zeros only. Raise the weight of some rows."
+            )
+            raise DataError(message)
+        with np.errstate(over="ignore"):
+            total = weight.sum()
+        # Sums that overflow, and numbers below the normal range, which have lost digits.
+        if not (np.finfo(np.float64).tiny <= weight.max() and math.isfinite(total)):
+            message = (
+                f"{subject}: sample_weight must have a sum and a largest value that float64 holds in full, from "
+                f"2.3e-308 to 1.8e308; got {total:g} and {weight.max():g}. Divide the weights by their mean."
+            )
+            raise DataError(message)
+        note_extreme(weight)
     return weight

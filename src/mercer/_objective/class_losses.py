@@ -19,6 +19,8 @@ __all__ = ["Logistic", "Softmax"]
 _NO_WEIGHT = np.empty(0)
 # Rows whose scores are made at once: a divisor of every block's rows, and few enough to stay in the cache.
 _TILE = 256
+# The least positive number with all its digits: smaller probabilities count as it.
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 class _ClassLoss(LabelLoss):
@@ -82,8 +84,8 @@ class Logistic(_ClassLoss):
         self, excess: np.ndarray, shares: np.ndarray, typical: float
     ) -> tuple[float, np.ndarray, np.ndarray, float]:
         """Mix with one constant probability: the least share of it that can make up for the excess."""
-        pair = np.append(1.0 - shares, shares)
-        mix, row, entropy = _mixture(pair + np.append(-excess, excess), pair)
+        share, over = float(shares[0]), float(excess[0])
+        mix, row, entropy = _mixture(np.array([1.0 - share - over, share + over]), np.array([1.0 - share, share]))
         return mix, row[1:], -np.ones(1), entropy
 
     def sum_with_residual(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray | None) -> float:
@@ -207,11 +209,11 @@ class Softmax(_ClassLoss):
 
 def _mixture(given: np.ndarray, wanted: np.ndarray) -> tuple[float, np.ndarray, float]:
     """Return the least e and the row r of probabilities with (1 - e) given + e r = wanted, and sum r log r."""
-    given = np.maximum(given, np.finfo(np.float64).tiny)
+    given = np.maximum(given, _TINY)
     # r = given + (wanted - given) / e must not be negative: e >= (given - wanted) / given in every entry.
-    mix = min(1.0, float(np.max(np.maximum(given - wanted, 0.0) / given)))
+    mix = min(1.0, float((np.maximum(given - wanted, 0.0) / given).max()))
     row = np.maximum(given + (wanted - given) / mix, 0.0) if mix > 0 else wanted
-    return mix, row, float(np.sum(row * np.log(np.where(row > 0, row, 1.0))))
+    return mix, row, float((row * np.log(np.where(row > 0, row, 1.0))).sum())
 
 
 def _negative_entropy(p: Array, xp: Any) -> Array:

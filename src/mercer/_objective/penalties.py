@@ -105,11 +105,15 @@ class ElasticNetPenalty(Penalty):
     def conjugate(self, u: np.ndarray) -> float:
         """Return sup_w <u, w> - penalty(w); infinite if a column with no quadratic part has |u| above its l1."""
         excess = np.maximum(np.abs(u) - self.l1, 0.0) if self.has_l1 else u
-        if (np.broadcast_to(np.asarray(self.l2) == 0, u.shape) & (excess != 0)).any():
+        if len(self.unbounded) and ((np.asarray(self.l2) == 0) & (excess != 0)).any():
             return np.inf
-        return float(np.vdot(excess * excess, np.broadcast_to(self._half_inverse, u.shape)))
+        weights = self._half_inverse
+        weights = weights if weights.size == u.size else np.broadcast_to(weights, u.shape)
+        return float(np.vdot(excess * excess, weights))
 
     def dual_scale(self, u: np.ndarray) -> float:
+        if not len(self.unbounded):
+            return 1.0
         bound = np.broadcast_to(np.where(np.asarray(self.l2) == 0, self.l1, np.inf), u.shape)
         over = np.abs(u) > bound
         # A little less than the ratio: an entry that rounding left above its bound would make the conjugate infinite.

@@ -65,12 +65,16 @@ class Recorder:
 
     def add(self, number: int, step: Step[Any]) -> None:
         """Append the objective, the seconds so far and the extra measures of `step` to the columns."""
-        seconds = time.perf_counter() - self.start
-        record = {"step": number, "objective": step.objective, "seconds": seconds, **step.extra}
-        for name, value in record.items():
-            # A column that starts late is padded with NaN, so that all columns have one length.
-            column = self.columns.setdefault(name, [])
-            column.extend([np.nan] * (number - len(column)) + [value])
+        columns = self.columns
+        columns["step"].append(number)
+        columns["objective"].append(step.objective)
+        columns["seconds"].append(time.perf_counter() - self.start)
+        for name, value in step.extra.items():
+            column = columns.setdefault(name, [])
+            if len(column) < number:
+                # A column that starts late is padded with NaN, so that all columns have one length.
+                column.extend([np.nan] * (number - len(column)))
+            column.append(value)
 
     def history(self) -> dict[str, np.ndarray]:
         """Return the columns as arrays of one length; a column that ended early is padded with NaN."""

@@ -12,13 +12,14 @@ __all__ = ["inner", "largest_entry"]
 def inner(a: Any, b: Any) -> float:
     """Return the sum of the products of entries."""
     if isinstance(a, np.ndarray):
-        return float(np.sum(a * b, dtype=np.float64))
+        # np.sum gives the same bits and takes twice as long for few entries.
+        return float(np.add.reduce(a * b, axis=None, dtype=np.float64))
     return float(namespace_of(a).sum(a * b))
 
 
 def largest_entry(a: Any) -> float:
     """Return the largest absolute entry; zero if there are none, NaN if one is NaN."""
     if isinstance(a, np.ndarray):
-        return float(np.max(np.abs(a), initial=0.0))
+        return float(np.maximum.reduce(np.abs(a), axis=None, initial=0.0))
     xp = namespace_of(a)
     return float(xp.max(xp.abs(a)))

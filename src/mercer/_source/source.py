@@ -22,7 +22,7 @@ import numpy as np
 from mercer._source.block import Block
 from mercer._source.placement import HOST, Placement
 from mercer._source.readings import Readings
-from mercer._source.threads import run_numbered
+from mercer._source.threads import run_alone, run_numbered
 from mercer._types import Array, Rows
 
 __all__ = ["Source", "SumTree", "longest_run"]
@@ -224,6 +224,9 @@ class Source(ABC):
     def reduce(self, statistic: Any) -> Any:
         """Sum `statistic` over all blocks."""
         statistic = self.send(statistic)
+        if self.n_blocks == 1:
+            with self._report("passes", self.n_rows):
+                return self.fetch(run_alone(self._sum_run, statistic, 0, 1))
         tree, size = SumTree(), _blocks_per_item(self.n_blocks, self.n_features, self.threads)
 
         def partial_sum(number: int) -> Any:

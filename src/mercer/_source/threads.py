@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from functools import cache, partial
 from typing import Any
 
@@ -26,6 +26,7 @@ __all__ = [
     "hold_blas_here",
     "n_threads",
     "one_blas_thread",
+    "run_alone",
     "run_alongside",
     "run_numbered",
     "run_taken",
@@ -98,6 +99,8 @@ class _BlasGuard:
         self.lock = threading.Lock()
         self.inside = 0
         self.before: list[int] = []
+        # Whether any count was not one already: setting and restoring takes ten times as long as asking.
+        self.changes = False
 
     def outside_limits(self) -> list[int]:
         """Return the BLAS thread counts outside the guard, which show the user's threadpoolctl limits."""
@@ -109,14 +112,16 @@ class _BlasGuard:
         with self.lock:
             if self.inside == 0:
                 self.before = [library.num_threads for library in _blas().lib_controllers]
-                _set_blas_threads([1] * len(self.before))
+                self.changes = any(count != 1 for count in self.before)
+                if self.changes:
+                    _set_blas_threads([1] * len(self.before))
             self.inside += 1
 
     def leave(self) -> None:
         """Restore the thread counts when the last caller leaves."""
         with self.lock:
             self.inside -= 1
-            if self.inside == 0:
+            if self.inside == 0 and self.changes:
                 _set_blas_threads(self.before)
 
 
@@ -141,13 +146,16 @@ def hold_blas_here() -> None:
             library.set_num_threads(1)
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Hold every BLAS to one thread, so that its sums have one order whatever the machine."""
-    _guard.enter()
-    try:
-        yield
-    finally:
+class one_blas_thread(ContextDecorator):  # noqa: N801
+    """Hold every BLAS to one thread, so that its sums have one order whatever the machine.
+
+    A class and not a generator: a fit of 50 rows enters it a dozen times.
+    """
+
+    def __enter__(self) -> None:
+        _guard.enter()
+
+    def __exit__(self, *_: object) -> None:
         _guard.leave()
 
 
@@ -219,7 +227,32 @@ def run_numbered(
 
     The calling thread works too, so that one thread needs no pool and Ctrl-C is handled between two items.
     """
+    if threads == 1 or n_items == 1 or getattr(_place, "inside", False):
+        _run_here(function, n_items, receive)
+        return
     _run(_Job(function, ((number, number) for number in range(n_items)), receive), min(threads, n_items))
+
+
+def run_alone(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return ``function(*arguments)``, run as the one item of a job: on this thread, and its own calls too."""
+    _place.inside, before = True, getattr(_place, "inside", False)
+    try:
+        with one_blas_thread():
+            return function(*arguments)
+    finally:
+        _place.inside = before
+
+
+def _run_here(function: Callable[[int], Any], n_items: int, receive: Callable[[Any], None] | None) -> None:
+    """Run numbered work on this thread alone; work of microseconds then waits for no lock and no queue."""
+
+    def run_all() -> None:
+        for number in range(n_items):
+            result = function(number)
+            if receive is not None:
+                receive(result)
+
+    run_alone(run_all)
 
 
 def run_taken(

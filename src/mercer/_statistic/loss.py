@@ -167,7 +167,11 @@ class LossCurvature(LinearStatistic):
         weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weigh(bends))
         sums = Moments(centre=False).on_run(weighted, unit)
         # The targets of ones are the column of the intercept: their cross moments are its row of the Hessian.
-        return np.block([[sums.scatter, sums.cross], [sums.cross.T, sums.y_scatter[:, None]]])
+        d = block.X.shape[1]
+        hessian = np.empty((d + 1, d + 1), sums.scatter.dtype)
+        hessian[:d, :d], hessian[:d, d:] = sums.scatter, sums.cross
+        hessian[d:, :d], hessian[d:, d:] = sums.cross.T, sums.y_scatter[:, None]
+        return hessian
 
     def on(self, block: Block) -> Array:
         return self.on_run(block, max(1, block.n)) if self._is_of_moments(block) else super().on(block)

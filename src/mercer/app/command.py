@@ -34,6 +34,7 @@ _SYNONYMS = {
     "show": "report",
     "diff": "compare",
     "demo": "example",
+    "check": "verify",
     "version": "versions",
     "help": "--help",
 }

@@ -14,7 +14,7 @@ __all__ = ["make_cost_matrix", "make_options", "run", "study_table"]
 
 # A study gets at least this many seconds, even if reading the table has used up the budget.
 _LEAST_SECONDS = 1.0
-_READING = ("sheet", "query", "delimiter", "encoding", "columns", "missing", "decimal", "day_first")
+_READING = ("sheet", "query", "delimiter", "encoding", "columns", "missing", "decimal", "day_first", "max_unpacked")
 
 
 def run(

@@ -262,6 +262,13 @@ class Options:
     query: str | None = _option(
         TEXT, "reading the table", "the table of an SQLite file to read", otherwise="the only one", metavar="TABLE"
     )
+    max_unpacked: str | None = _option(
+        TEXT,
+        "reading the table",
+        "the most bytes that a packed file may unpack to, such as 20GB",
+        otherwise="1 GiB, or a hundred times its size",
+        metavar="SIZE",
+    )
     actions: Sequence[str] | None = None  # names of the rows of `costs`, where it is a matrix; None means the classes
     command: str = ""  # what was typed, for the record
     shown: dict[str, Any] = field(default_factory=dict)  # the options that were given, for the record

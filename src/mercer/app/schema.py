@@ -15,7 +15,7 @@ from mercer.app.table import Stream
 from mercer.app.table.table import quote
 from mercer.errors import DataError
 
-__all__ = ["Rule", "Schema", "find_rule", "load_model", "open_rows", "predict_columns"]
+__all__ = ["Rule", "Schema", "find_record", "find_rule", "load_model", "open_rows", "predict_columns"]
 
 _NUMERALS = frozenset("0123456789.+-e")
 
@@ -80,6 +80,18 @@ def load_model(path: str) -> tuple[Any, Schema]:
         raise DataError(message)
     model = mercer.load(place)
     return model, Schema.of(model, place.name)
+
+
+def find_record(path: str) -> Any:
+    """Return the record of the study beside a model: in the folder of a run, or in the folder of its model file."""
+    from mercer.app.study.record_file import NAME, read_record
+
+    place = Path(path).expanduser()
+    folder = place if place.is_dir() else place.parent
+    if not (folder / NAME).exists():
+        message = f"{path}: there is no {NAME} beside the model. Give the folder that `mercer run` wrote."
+        raise DataError(message)
+    return read_record(folder)
 
 
 def open_rows(source: Any, schema: Schema, others: list[str], **reading: Any) -> Stream:

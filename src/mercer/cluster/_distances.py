@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.metrics import pairwise_distances
 
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
@@ -65,6 +64,8 @@ def metric_options(X: Array, metric: Any, options: dict[str, Any] | None) -> dic
 
 def measure_metric(subject: str, X: Array, Y: Array, metric: Any, options: dict[str, Any]) -> Array:
     """Return the distances from the rows of `X` to those of `Y`, (n, m), by a metric's name or by a function."""
+    from sklearn.metrics import pairwise_distances
+
     name = _SCIPY_NAMES.get(metric, metric) if isinstance(metric, str) else metric
     if name in _SKLEARN_NAMES:
         return np.ascontiguousarray(pairwise_distances(X, Y, metric=name, **options), dtype=np.float64)

@@ -21,7 +21,7 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
 from mercer._statistic import Moments
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, alike, floats, integers
 from mercer._types import Array
 from mercer.covariance._state import CovarianceState, estimate
 from mercer.errors import DataError, UnsupportedError
@@ -86,6 +86,13 @@ class CovarianceEstimator(Estimator):
     location_: Any
     covariance_: Any
     precision_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "location_": floats("columns"),
+        **alike(floats("columns, columns | none"), "covariance_", "precision_"),
+        "rank_": integers(low=0),
+        **alike(floats(), "condition_", "shrinkage_"),
+    }
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "CovarianceEstimator":
@@ -353,11 +360,6 @@ class EmpiricalCovariance(CovarianceEstimator):
         "ddof": Real(0),
         "ridge": Real(0),
         "n_jobs": Integer() | Nothing(),
-    }
-    _stored: ClassVar[dict[str, Stored]] = {
-        "location_": floats("columns"),
-        "covariance_": floats("columns, columns"),
-        "precision_": floats("columns, columns"),
     }
     # 2: ddof and ridge.
     _file_version: ClassVar[int] = 2

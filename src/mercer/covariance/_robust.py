@@ -14,6 +14,7 @@ from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, flags, floats
 from mercer._types import Array
 from mercer.covariance._concentration import (
     ConcentrationState,
@@ -121,6 +122,14 @@ class MinCovDet(CovarianceEstimator):
     raw_support_: Any
     support_: Any
     dist_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "raw_location_": floats("columns"),
+        "raw_covariance_": floats("columns, columns"),
+        "raw_support_": flags("rows"),
+        "support_": flags("rows"),
+        "dist_": floats("rows"),
+    }
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from collections.abc import Generator
 from typing import Any, ClassVar
 
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._stored import Stored, floats
 from mercer.covariance._empirical import CovarianceEstimator
 from mercer.covariance._state import ledoit_wolf_share, oas_share
 
@@ -144,6 +145,10 @@ class LedoitWolf(CovarianceEstimator):
     }
     _from_moments: ClassVar[bool] = False
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "shrinkage_": floats(),
+    }
+
     def __init__(
         self,
         *,
@@ -212,6 +217,10 @@ class OAS(CovarianceEstimator):
         "store_precision": Boolean(),
         "assume_centered": Boolean(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "shrinkage_": floats(),
     }
 
     def __init__(

@@ -16,6 +16,7 @@ from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer._statistic.moments import targets
 from mercer._statistic.shrinkage import compute_ledoit_wolf_weight
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.cross_decomposition._canonical import CanonicalTask, solve_canonical
 from mercer.cross_decomposition._correlation_tests import CorrelationTest, compute_wilks, permute_rows
@@ -161,6 +162,12 @@ class CCA(LatentRegressor):
         "algorithm": Choice("svd", "nipals"),
         "shrinkage": _Shares(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "shrinkage_": floats("*"),
+        "singular_values_": floats("*"),
+        "_total_weight": floats(),
     }
 
     def __init__(

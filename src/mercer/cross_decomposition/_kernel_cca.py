@@ -18,6 +18,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats, part
 from mercer._types import Array, Rows
 from mercer.cross_decomposition._scores import check_components, correlate_scores
 from mercer.errors import DataError, UnsupportedError
@@ -131,6 +132,17 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "y_kernel_": part("Kernel"),
+        "X_fit_": floats("rows, columns", sparse=True, finite=True),
+        "y_fit_": floats("rows, *"),
+        "x_dual_coef_": floats("rows, components"),
+        "y_dual_coef_": floats("rows, components"),
+        "correlations_": floats("components"),
+        "x_kernel_means_": floats("rows"),
+        "y_kernel_means_": floats("rows"),
     }
 
     def __init__(

@@ -17,6 +17,7 @@ from mercer._source.namespace import namespace_of, to_numpy
 from mercer._source.placement import is_on_device
 from mercer._statistic import Moments
 from mercer._statistic.products import Residual
+from mercer._stored import Stored, flags, floats, members
 from mercer._types import Array
 from mercer.cross_decomposition._deflation import PairedAxes
 from mercer.cross_decomposition._moments import TwoTables, measure
@@ -37,6 +38,13 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
     _bounded_by_targets: ClassVar[bool] = True
     n_components: int
     scale: bool
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "x_mean_": floats("columns"),
+        "x_scale_": floats("columns"),
+        "x_weights_": floats("columns, components"),
+        "correlations_": floats("components"),
+    }
 
     def _open_tables(self, X: Any, y: Any, sample_weight: Any) -> Source:
         """Open both tables, and check that they can have as many components as asked for."""
@@ -218,6 +226,20 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
 
 class LatentRegressor(RegressorMixin, MultiOutputMixin, LatentTransformer):
     """Also predicts the second table from the first: Y is regressed on the scores of X."""
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "y_mean_": floats("targets"),
+        "y_scale_": floats("targets"),
+        "y_weights_": floats("targets, components"),
+        "x_loadings_": floats("columns, components"),
+        "y_loadings_": floats("targets, components"),
+        "x_rotations_": floats("columns, components"),
+        "y_rotations_": floats("targets, components"),
+        "coef_": floats("targets, columns"),
+        "intercept_": floats("targets"),
+        "_predict_1d": flags(),
+        "_fit_scores": members(floats("rows, *")),
+    }
 
     def _describe_axes(self, state: PairedAxes, dtype: Any, flat: bool) -> dict[str, Any]:
         coef = (state.x_rotations @ state.inner.T * state.y_scale).T / state.x_scale

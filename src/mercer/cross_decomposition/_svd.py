@@ -10,6 +10,7 @@ from mercer._base import fitting
 from mercer._base.parameter import Boolean, Integer, Nothing, Rule
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import Source
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.cross_decomposition._deflation import PairedAxes, first_axes
 from mercer.cross_decomposition._latent import LatentTransformer
@@ -76,6 +77,13 @@ class PLSSVD(LatentTransformer):
         "scale": Boolean(),
         "copy": Boolean(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "y_mean_": floats("targets"),
+        "y_scale_": floats("targets"),
+        "y_weights_": floats("targets, components"),
+        "covariances_": floats("components"),
     }
 
     def __init__(

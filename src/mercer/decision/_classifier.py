@@ -14,6 +14,7 @@ from mercer._base.parameter import Array, Choice, Instance, Integer, Nothing, Re
 from mercer._base.reading import read_costs, read_probabilities
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
+from mercer._stored import Stored, floats, labels, part
 from mercer.decision._cost import accuracy_costs, add_reject, correct_priors, expected_cost
 from mercer.errors import DataError, ParameterError
 
@@ -103,6 +104,13 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         "reject_label": Text() | Integer() | Nothing(),
         "priors": Array() | Nothing(),
         "trained_priors": Array() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "estimator_": part("BaseEstimator"),
+        "trained_priors_": floats("classes"),
+        "costs_": floats("actions, classes"),
+        "actions_": labels("actions"),
     }
 
     def __init__(

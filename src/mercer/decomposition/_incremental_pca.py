@@ -22,7 +22,7 @@ from mercer._source import Block, Source, open_source
 from mercer._source.namespace import to_numpy
 from mercer._source.threads import one_blas_thread
 from mercer._statistic.triangle import reduce_rows
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.decomposition._axes import fix_signs
 from mercer.decomposition._projection import Projection
@@ -203,6 +203,8 @@ class IncrementalPCA(Projection, Estimator):
         "mean_": floats("columns"),
         "explained_variance_": floats("axes"),
         "singular_values_": floats("axes"),
+        "batch_size_": integers(low=0),
+        "var_": floats("columns"),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "each cut to n_components forgets a little of the batches before it, so their order shows"

@@ -96,7 +96,8 @@ def iterate_subspace(task: Task, start: PrincipalAxes | None) -> Solver:
             scatter.weight, scatter.mean, scatter.scale, axes, sizes, rest, task.limit, residuals, basis, step + 1
         )
         yield _step(task, state, asked)
-        if residuals.max() <= task.tol:
+        # A basis of all columns spans every eigenvector: its Ritz values are exact, and no iteration improves them.
+        if residuals.max() <= task.tol or width == task.n_features:
             break
     return Solution(state, converged=True, certificate=certify(state.residuals, asked))
 

@@ -33,6 +33,7 @@ from mercer.decomposition._kernel_axes import (
     largest_residual,
     strip_kernels,
 )
+from mercer.decomposition._kernel_pca_attributes import KERNEL_PCA
 from mercer.errors import DataError, UnsupportedError
 from mercer.kernels import Kernel, warn_of_scale
 
@@ -148,6 +149,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
     }
+    _stored = KERNEL_PCA
 
     def __init__(
         self,
@@ -343,8 +345,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
-        y : None
-            Ignored; there for pipelines.
+        y : None, ignored; there for pipelines
         **params : dict
             Passed to ``fit``.
 

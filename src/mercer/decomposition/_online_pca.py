@@ -14,6 +14,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
 from mercer._source.namespace import namespace_of
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 
@@ -123,6 +124,12 @@ class OnlinePCA(LinearMap, Estimator):
     }
     _objective_moves: ClassVar[str | None] = None
     mean_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "mean_": floats("columns"),
+        "norms_": floats("components"),
+    }
 
     def __init__(
         self,

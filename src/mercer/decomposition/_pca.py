@@ -18,7 +18,7 @@ from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._base.validation import check_finite
 from mercer._solver import Outcome
 from mercer._source import Source
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, numbers
 from mercer.decomposition._axes import PrincipalAxes, Task
 from mercer.decomposition._direct import covariance_eigh, full, gram
 from mercer.decomposition._iterative import arpack, iterate_subspace, power
@@ -148,6 +148,8 @@ class PCA(Projection, Estimator):
         "mean_": floats("columns"),
         "explained_variance_": floats("axes"),
         "singular_values_": floats("axes"),
+        "scale_": floats("columns | none"),
+        "n_samples_": numbers(),
     }
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"

@@ -1,7 +1,7 @@
 """Projection, restoration and likelihood of rows by a fitted principal component analysis."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -10,6 +10,7 @@ from mercer._base.linear_map import LinearMap, MethodOnBlock
 from mercer._source import Block
 from mercer._source.namespace import namespace_of
 from mercer._source.placement import Placement
+from mercer._stored import Stored, floats, size
 from mercer._types import Array
 
 __all__ = ["Projection"]
@@ -23,6 +24,12 @@ class Projection(LinearMap):
     """
 
     whiten_floor: float = 0.0
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "explained_variance_ratio_": floats("components"),
+        "noise_variance_": floats(),
+        "n_components_": size("components"),
+    }
 
     def score_samples(self, X: Any) -> Array:
         """Return the log-likelihood of each row under the probabilistic model.

@@ -15,6 +15,7 @@ from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of
+from mercer._stored import Stored, floats, size
 from mercer._types import Array
 from mercer.decomposition._axes import fix_signs
 from mercer.errors import DataError
@@ -130,6 +131,15 @@ class RobustPCA(LinearMap, Estimator):
     # The augmented Lagrangian method satisfies the constraint in the limit only, and the objective may rise to it.
     _objective_moves: ClassVar[str | None] = None
     mean_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "singular_values_": floats("components"),
+        "mean_": floats("columns"),
+        "low_rank_": floats("rows, columns"),
+        "sparse_": floats("rows, columns"),
+        "n_components_": size("components"),
+    }
 
     def __init__(
         self,

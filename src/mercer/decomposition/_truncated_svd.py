@@ -10,6 +10,7 @@ from mercer._base.linear_map import LinearMap
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.validation import check_finite
 from mercer._source import Source
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.decomposition._axes import PrincipalAxes, Task
 from mercer.decomposition._iterative import arpack, iterate_subspace
@@ -101,6 +102,14 @@ class TruncatedSVD(LinearMap, Estimator):
     }
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "explained_variance_": floats("components"),
+        "explained_variance_ratio_": floats("components"),
+        "singular_values_": floats("components"),
+        "reconstruction_error_": floats(),
+    }
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of
 from mercer._statistic import Moments
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.decomposition._power_iteration import whitening_matrix
 from mercer.errors import DataError
@@ -97,6 +98,12 @@ class Whitening(LinearMap, Estimator):
     _objective_moves: ClassVar[str | None] = None
     mean_: Any
     mixing_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "mixing_": floats("columns, components"),
+        "mean_": floats("columns"),
+    }
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic.labels import Labels
+from mercer._stored import Stored, floats, members, part
 from mercer._types import Array
 from mercer.covariance import OAS
 from mercer.discriminant_analysis._class_rows import ClassRows
@@ -120,6 +121,13 @@ class ClassConditionalClassifier(JointScores, Estimator):
     _objective_moves: ClassVar[str | None] = "up"
     _check_exceptions: ClassVar[dict[str, str]] = {}
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "a density is fitted to a copy of the rows of its class"}
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "priors_": floats("classes"),
+        "class_count_": floats("classes"),
+        "densities_": members(part("BaseEstimator"), "classes"),
+        "_state": part("ConditionalState"),
+    }
 
     def __init__(self, density: Any = None, *, priors: Any = None, n_jobs: int | None = None) -> None:
         self.density = density
@@ -229,7 +237,8 @@ class ClassConditionalClassifier(JointScores, Estimator):
             Of two classes, the second less the first; for a row that neither can have, that of the log-priors.
         """
         scores = self._map(X, as_scores)
-        if scores.shape[1] > 2:
+        if scores.shape[1] != 2:
+            # One class alone has no other to be compared with: its own scores, as of three classes and more.
             return scores
         scores = replace_impossible(scores, self._log_priors())
         return scores[:, 1] - scores[:, 0]

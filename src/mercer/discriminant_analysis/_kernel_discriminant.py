@@ -20,6 +20,7 @@ from mercer._solver.request import Dense
 from mercer._solver.tiled_cholesky import factor
 from mercer._solver.tiled_matrix import kernel_matrix, multiply
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed, warn_of_scale
@@ -115,6 +116,15 @@ class KernelDiscriminantAnalysis(
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "X_fit_": floats("rows, columns", sparse=True, finite=True),
+        "dual_coef_": floats("rows, axes"),
+        "ratios_": floats("axes"),
+        "means_": floats("classes, axes"),
+        "covariance_": floats("axes, axes"),
+        "priors_": floats("classes"),
     }
 
     def __init__(

@@ -18,7 +18,7 @@ from mercer._source.memory import require_memory
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments
 from mercer._statistic.shrinkage import shrink_covariance
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.discriminant_analysis._class_covariance import fit_covariances, shrink_by_class, shrink_total
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
@@ -137,7 +137,14 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     _stored: ClassVar[dict[str, Stored]] = {
         "means_": floats("classes, columns"),
         "priors_": floats("classes"),
+        "scalings_": floats("columns, *"),
+        "explained_variance_ratio_": floats("*"),
+        "fisher_criterion_": floats("*"),
+        "xbar_": floats("columns"),
+        "_most_axes": integers(low=0),
+        "covariance_": floats("columns, columns"),
     }
+    _stored_before: ClassVar[tuple[str, ...]] = ("_adds",)
 
     # 2: ridge and class_weight.
     _file_version: ClassVar[int] = 2

@@ -22,7 +22,7 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments, number_labels
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, members, part
 from mercer._types import Array
 from mercer.discriminant_analysis._class_covariance import fit_covariances, shrink_by_class
 from mercer.discriminant_analysis._gaussian_classes import GaussianClasses
@@ -155,6 +155,10 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
     _stored: ClassVar[dict[str, Stored]] = {
         "means_": floats("classes, columns"),
         "priors_": floats("classes"),
+        "covariance_": members(floats("columns, columns"), "classes"),
+        "scalings_": members(floats("*"), "classes"),
+        "rotations_": members(floats("columns, *"), "classes"),
+        "_scores": part("QuadraticScores"),
     }
 
     @property

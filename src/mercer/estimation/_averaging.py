@@ -16,6 +16,7 @@ from mercer._base.parameter import Array, Choice, Instance, Nothing, Rule
 from mercer._base.reading import read_numbers, read_probabilities
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
+from mercer._stored import Stored, floats, members, part
 from mercer.errors import DataError, ParameterError
 from mercer.estimation._comparison import bayesian_criterion, model_probabilities
 
@@ -33,6 +34,13 @@ class _ModelAveraging(Estimator):
         "estimators": Instance(list) | Nothing(),
         "evidence": Choice("bic") | Array(),
         "priors": Array() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "estimators_": members(part("BaseEstimator"), "members"),
+        "log_likelihoods_": floats("members"),
+        "log_evidences_": floats("members"),
+        "weights_": floats("members"),
     }
 
     def __init__(self, estimators: Any = None, *, evidence: Any = "bic", priors: Any = None) -> None:

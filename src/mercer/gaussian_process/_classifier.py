@@ -7,16 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.gaussian_process.kernels import CompoundKernel
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.validation import check_labels
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, members, part, size
 from mercer._types import Array
-from mercer.errors import DataError, ParameterError, UnsupportedError
+from mercer.errors import DataError, ModelFileError, ParameterError, UnsupportedError
 from mercer.gaussian_process._class_prediction import ClassPrediction
 from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
@@ -126,6 +127,22 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
         "memory": "the covariance of all pairs of rows is factorised, and the rows are kept: 32 n^2 + 8 n d bytes"
     }
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": size("classes"),
+        "kernels_": members(part("Kernel"), "models"),
+        "models_": members(part("LaplaceModel"), "models"),
+    }
+
+    def _check_structure(self) -> None:
+        for model in vars(self).get("models_", ()):
+            if model.rows.max(initial=-1) >= len(self.X_train_) or len(self.kernels_) != len(self.models_):
+                message = "GaussianProcessClassifier.models_ must have rows of X_train_; the file's have others."
+                raise ModelFileError(message)
+        n_models = len(vars(self).get("models_", ()))
+        if n_models and n_models not in (1, len(self.classes_), len(self.classes_) * (len(self.classes_) - 1) // 2):
+            message = "GaussianProcessClassifier.models_ must be one, one a class or one a pair; the file has others."
+            raise ModelFileError(message)
+
     def __init__(
         self,
         kernel: Any = None,
@@ -191,7 +208,7 @@ class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Esti
     def _prepare(self, source: Source, X: Any) -> tuple[list[Any], dict[str, Any]]:
         """Return the evidence and the row indices of each problem, and the attributes known before the climb."""
         y, weight = source.y, source.weight
-        check_classification_targets(y)
+        check_labels(y)
         X = X.copy() if self.copy_X_train else X
         if weight is not None:
             self._check_weights(X)

@@ -1,7 +1,7 @@
 """What estimators that choose hyper-parameters by the evidence share."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import validate_data
@@ -10,6 +10,7 @@ from mercer._base import Estimator, seed_sequence
 from mercer._base.validation import check_weight
 from mercer._solver import Outcome, Solver
 from mercer._source import Source, open_source
+from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
 from mercer.gaussian_process._climb import ClimbState, climb, climb_by, stand_still
 from mercer.gaussian_process._covariance import make_covariance, takes_vectors, warn_of_bounds
@@ -27,6 +28,11 @@ class Climbing(Estimator):
     random_state: Any
     tol: float
     max_iter: int
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "X_train_": floats("rows, columns", finite=True),
+        "log_marginal_likelihood_value_": floats(),
+    }
 
     def _open_process(self, X: Any, y: Any, sample_weight: Any, kernel: Any, targets: str) -> tuple[Source, Any]:
         """Return the source of a fit, and the rows; if these are no vectors, the source holds their indices."""

@@ -7,7 +7,7 @@ second derivatives of the negative log-likelihood, B = 1 + W^(1/2) K W^(1/2) and
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, log_expit, ndtr
@@ -16,6 +16,7 @@ from mercer._plain import plain
 from mercer._solver.tiled_cholesky import factorise, forward, inverse_factor, inverse_tile, lower_tiles, solve
 from mercer._source.source import SumTree
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, alike, floats, integers
 from mercer._types import Array
 from mercer.gaussian_process._evidence import Evidence, list_row_tiles
 from mercer.kernels import Kernel
@@ -59,6 +60,12 @@ class LaplaceModel:
     slope: Array
     latent: Array
     log_marginal_likelihood_value_: float
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "rows": integers("own", low=0),
+        **alike(floats("own"), "y_train_", "weight", "pi_", "W_sr_", "slope", "latent"),
+        "L_": floats("own, own"),
+    }
 
 
 @dataclass(frozen=True)

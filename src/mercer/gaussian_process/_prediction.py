@@ -2,7 +2,7 @@
 
 import warnings
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,6 +15,7 @@ from mercer._source import place_of
 from mercer._source.memory import require_memory
 from mercer._source.placement import is_on_device
 from mercer._source.threads import one_blas_thread, run_numbered
+from mercer._stored import Stored, alike, floats, part
 from mercer._types import Array
 from mercer.errors import ParameterError, UnsupportedError
 from mercer.gaussian_process._covariance import Foreign, make_covariance, make_default_kernel, takes_vectors
@@ -36,6 +37,16 @@ _READY: "WeakKeyDictionary[Any, Any]" = WeakKeyDictionary()
 
 class ProcessPrediction(Estimator):
     """The predictions of a fitted process; before a fit, those of its prior."""
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "kernel_": part("Kernel"),
+        "y_train_": floats("rows | rows, targets"),
+        **alike(floats(" | rows | none"), "noise_variance_", "weight_", "jitter_"),
+        **alike(floats(" | *"), "_y_train_mean", "_y_train_std"),
+        "alpha_": floats("bases | bases, targets"),
+        **alike(floats("bases, bases | none"), "L_", "inducing_factor_"),
+        "inducing_points_": floats("bases, columns | none"),
+    }
 
     kernel: Any
     n_targets: int | None

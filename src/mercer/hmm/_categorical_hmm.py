@@ -6,8 +6,9 @@ import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, labels, members
 from mercer._types import Array
 from mercer.hmm._count_emissions import CategoricalEmission
 from mercer.hmm._fitting import COMMON, read_prior
@@ -111,6 +112,7 @@ class CategoricalHMM(HiddenMarkovModel):
         "startprob_": floats("states"),
         "transmat_": floats("states, states"),
         "emissionprob_": floats("states, columns | states, columns, symbols | states, symbols"),
+        "categories_": members(labels("*")),
     }
 
     def __init__(
@@ -180,6 +182,8 @@ class CategoricalHMM(HiddenMarkovModel):
         check_codes(type(self).__name__, rows)
         d, known = rows.shape[1], vars(self).get("categories_")
         counts = [self.n_features or (len(known) if known is not None else int(rows[:, j].max()) + 1) for j in range(d)]
+        size = 8.0 * self.n_components * d * max(counts)
+        require_memory(type(self).__name__, size, f"the table of {max(counts)} symbols", "number the symbols from 0 on")
         generator = np.random.default_rng(seed.generate_state(4))
         table = np.zeros((self.n_components, d, max(counts)))
         for column, count in enumerate(counts):

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import HasFit, Nothing, Rule
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, members, part
 from mercer._types import Array
 from mercer.hmm._density_emission import DensityEmission, fit_density
 from mercer.hmm._fitting import COMMON
@@ -110,6 +110,7 @@ class DensityHMM(HiddenMarkovModel):
     _stored: ClassVar[dict[str, Stored]] = {
         "startprob_": floats("states"),
         "transmat_": floats("states, states"),
+        "densities_": members(part("BaseEstimator"), "states"),
     }
 
     def __init__(

@@ -13,6 +13,7 @@ from mercer._base.parameter import Integer
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._source.placement import Placement
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.hmm._chain import Chain, ImpossibleSequenceError
@@ -62,6 +63,11 @@ class HiddenMarkovModel(StepwiseFitting):
         "rows alone": "a state is decoded from the whole sequence, not from its step alone",
     }
     algorithm: str
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "log_likelihood_": floats(),
+        "dead_states_": integers("*", low=0, below="states"),
+    }
 
     def _chain(self) -> Chain:
         """Return the fitted chain, kept from the last call while no fitted array has changed."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Real, Rule
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.hmm._count_emissions import MultinomialEmission
 from mercer.hmm._fitting import COMMON, read_prior
@@ -107,6 +107,7 @@ class MultinomialHMM(HiddenMarkovModel):
         "startprob_": floats("states"),
         "transmat_": floats("states, states"),
         "emissionprob_": floats("states, columns | states, columns, symbols | states, symbols"),
+        "n_trials_": integers(" | *", low=0),
     }
 
     def __init__(

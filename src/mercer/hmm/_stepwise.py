@@ -20,6 +20,7 @@ from mercer._solver.relay import answer_requests
 from mercer._solver.restarts import child_seed
 from mercer._source import Source
 from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, integers, part
 from mercer.errors import DataError
 from mercer.hmm._fitting import ChainFitting
 from mercer.hmm._passes import ChainSums
@@ -56,6 +57,11 @@ class StepwiseFitting(ChainFitting):
     """What adds ``partial_fit`` to the fitting of hidden Markov models."""
 
     _learns_in_parts: ClassVar[bool] = True
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_batches": part("ChainBatches"),
+        "n_batches_seen_": integers(low=0),
+    }
 
     @available_if(_check_learns_in_parts)
     @fitting

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._written_file import write_whole
 from mercer.bayesnet import GraphLayout, draw_graph, lay_out_graph
 from mercer.inspection._axes import make_axes
 
@@ -196,8 +197,7 @@ class NetworkDisplay:
         path : str or path
             Where to.
         """
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.svg)
+        write_whole(path, self.svg)
 
 
 def _clip(points: Any, start: Any, end: Any) -> Any:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._written_file import write_whole
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
 from mercer.tree import leaf_regions, tree_svg
@@ -59,8 +60,7 @@ class TreeDisplay:
         path : str or path
             Where to.
         """
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.svg)
+        write_whole(path, self.svg)
 
 
 class LeafRegionsDisplay:

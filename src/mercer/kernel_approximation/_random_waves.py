@@ -137,6 +137,7 @@ class RBFSampler(FeatureMap):
     _stored: ClassVar[dict[str, Stored]] = {
         "random_weights_": floats("columns, features"),
         "random_offset_": floats("features"),
+        "gamma_": floats(),
     }
 
     def __init__(

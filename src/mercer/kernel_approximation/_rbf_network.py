@@ -20,6 +20,7 @@ from mercer._solver import Certificate, Outcome, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, flags, floats
 from mercer.cluster import KMeans
 from mercer.errors import DataError
 
@@ -94,6 +95,13 @@ class _RBFNetwork(Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "k-means starts from rows drawn by index, so that centres differ for rows in another order",
         "memory": "the activations of all rows are held for the closed form, and forecast before they are",
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "centres_": floats("centres, columns"),
+        "widths_": floats("centres"),
+        "coef_": floats("outputs, centres"),
+        "intercept_": floats("outputs"),
     }
 
     def __init__(
@@ -300,6 +308,10 @@ class RBFNetworkRegressor(MultiOutputMixin, RegressorMixin, _RBFNetwork):
     True
     """
     )
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_flat": flags(),
+    }
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, unlabelled: Any = None) -> "RBFNetworkRegressor":

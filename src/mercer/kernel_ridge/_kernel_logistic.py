@@ -22,6 +22,7 @@ from mercer._solver.request import Dense
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source import open_source
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.kernels import Precomputed, warn_of_scale
@@ -120,6 +121,12 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernel values of all pairs of rows are n^2 floats, forecast before they are computed"
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "X_fit_": floats("rows, columns", sparse=True, finite=True),
+        "dual_coef_": floats("scores, rows"),
+        "intercept_": floats("scores"),
     }
 
     def __init__(

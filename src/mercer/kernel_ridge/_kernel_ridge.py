@@ -16,6 +16,7 @@ from mercer._solver import Solver
 from mercer._source import Source, place_of
 from mercer._source.memory import count_allowed_bytes
 from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, floats
 from mercer.errors import ParameterError, UnsupportedError
 from mercer.kernel_ridge._exact import Gather, Task, solve_exactly
 from mercer.kernel_ridge._falkon import FalkonState, FalkonTask, solve_with_centres
@@ -127,6 +128,13 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         "random_state": Seed(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "X_fit_": floats("rows, columns", sparse=True, finite=True),
+        "dual_coef_": floats("rows | rows, targets"),
+        "intercept_": floats(" | targets"),
+        "loo_predictions_": floats("rows | rows, targets"),
     }
 
     def __init__(

@@ -13,6 +13,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import Source
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
 from mercer.kernel_ridge._exact import (
     STATEMENT,
@@ -119,6 +120,11 @@ class KernelRidgeCV(KernelRidge):
     leave_one_out = True
     max_iter = 1
     alpha = "chosen"
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "alpha_": floats(" | *"),
+        "loo_errors_": floats("*"),
+    }
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
+from mercer._stored import Stored, floats
 from mercer.kernel_ridge._kernel_ridge import KernelRidge
 from mercer.kernels import RBF, Kernel, Laplacian, Plummer
 
@@ -79,6 +80,10 @@ class RegularizationNetwork(KernelRidge):
     n_centres = random_state = None
     tol = 1e-7
     max_iter = 100
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "penalty_": floats(),
+    }
 
     def __init__(
         self,

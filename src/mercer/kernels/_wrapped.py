@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer._plain import plain
 from mercer._types import Array
@@ -55,6 +54,8 @@ class Callable(_Whole):
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def _values(self, X: Array, Y: Array) -> Array:
+        from sklearn.metrics.pairwise import pairwise_kernels
+
         if self.pairs:
             return pairwise_kernels(X, Y, metric=self.function, **self.parameters)
         return self.function(X, Y, **self.parameters)
@@ -75,6 +76,8 @@ class Pairwise(_Whole):
     gamma: float | None = None
 
     def _values(self, X: Array, Y: Array) -> Array:
+        from sklearn.metrics.pairwise import pairwise_kernels
+
         # The additive kernel has no gamma.
         given = {} if self.gamma is None or self.metric == "additive_chi2" else {"gamma": self.gamma}
         return pairwise_kernels(X, Y, metric=self.metric, **given)

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.metrics import r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
@@ -284,6 +283,8 @@ default='l2'
         -------
         float
         """
+        from sklearn.metrics import r2_score
+
         if _classifies(self):
             return super().score(X, y, sample_weight)
         if place_of(X, y) == "memory":

@@ -12,6 +12,7 @@ from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, flags, floats
 from mercer.linear_model._solvers.composite.scaled_huber import HuberProblem, HuberState, minimise_scaled_huber
 
 __all__ = ["HuberRegressor"]
@@ -96,6 +97,11 @@ class HuberRegressor(SingleTarget, LinearRegressor):
         "tol": Real(0),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "scale_": floats(),
+        "outliers_": flags("rows"),
     }
 
     def __init__(

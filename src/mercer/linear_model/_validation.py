@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from mercer._source import Source
 from mercer._types import Array
@@ -18,6 +17,8 @@ _TILE = 4096
 
 def draw_held_out(estimator: Any, source: Source, labels: bool) -> tuple[Array, Array]:
     """Draw the rows to learn from, in rising order, and the rows to judge by, stratified by class."""
+    from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
+
     seed = estimator.random_state
     if isinstance(seed, np.random.Generator):
         seed = int(seed.integers(2**31))

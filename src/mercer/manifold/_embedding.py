@@ -13,12 +13,17 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base import Estimator
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 
 __all__ = ["EigenMap", "EigenMapState", "fix_signs", "largest_eigenvectors", "smallest_eigenvectors", "solve_at_once"]
 
-# Up to this size a dense decomposition takes some milliseconds, less than an iterative one needs to start.
-_SMALL = 200
+# Up to this size a dense decomposition takes some 3 ms, less than an iterative one with a sparse factorisation.
+_SMALL = 300
+# The same for the largest eigenvalues, which an iteration finds without a factorisation.
+_SMALL_PRODUCTS = 150
+# Above this number of rows a decomposition takes long enough to run where Ctrl-C can interrupt it.
+_HEAVY = 500
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -39,6 +44,11 @@ class EigenMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     _objective_moves: ClassVar[str | None] = None
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "a matrix of all pairs of rows is decomposed; its size is forecast before it is taken"
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "embedding_": floats("rows, components"),
+        "eigenvalues_": floats("components"),
     }
 
     @property
@@ -63,12 +73,12 @@ class EigenMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
 
 def solve_at_once(
-    find: Callable[[], EigenMapState], objective: Callable[[EigenMapState], float], statement: str
+    find: Callable[[], EigenMapState], objective: Callable[[EigenMapState], float], statement: str, n_rows: int
 ) -> Any:
-    """Return a function from a state to resume from to a solver of one step."""
+    """Return a function from a state to resume from to a solver of one step, for maps of `n_rows` rows."""
 
     def solver(start: EigenMapState | None) -> Solver:
-        state = (yield Dense(find, heavy=True)) if start is None else start
+        state = (yield Dense(find, n_rows > _HEAVY)) if start is None else start
         certificate = Certificate.of("residual", state.residual, 1e-6, statement)
         if start is None:
             yield Step(objective(state), state, certificate)
@@ -89,7 +99,7 @@ def largest_eigenvectors(matrix: Array, k: int, *, solver: str = "auto", tol: fl
     """Return the k largest eigenvalues of a dense symmetric matrix, falling, their vectors, and the residual."""
     n = len(matrix)
     k = min(k, n)
-    if solver == "dense" or k >= n or (solver == "auto" and (n <= _SMALL or k > 10)):
+    if solver == "dense" or k >= n or (solver == "auto" and (n <= _SMALL_PRODUCTS or k > 10)):
         values, vectors = eigh(matrix, subset_by_index=[n - k, n - 1], check_finite=False)
     else:
         values, vectors = eigsh(matrix, k, which="LA", tol=tol, maxiter=max_iter, v0=_start(n))

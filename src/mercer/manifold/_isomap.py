@@ -13,6 +13,7 @@ from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rule, Text
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._embedding import EigenMap, EigenMapState, largest_eigenvectors, solve_at_once
@@ -122,6 +123,14 @@ class Isomap(EigenMap):
         "metric_params": Parameters() | Nothing(),
     }
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "dist_matrix_": floats("rows, rows"),
+        "X_fit_": floats("rows, columns", sparse=True),
+        "_square_means": floats("rows"),
+        "_error": floats(),
+        "_directions": floats("rows, components"),
+    }
+
     def __init__(
         self,
         *,
@@ -184,7 +193,7 @@ class Isomap(EigenMap):
         dtype = source.host_dtype
         known = {"dist_matrix_": paths.astype(dtype, copy=False), "X_fit_": rows.copy()}
         find = partial(_decompose, paths, self.n_components, self.eigen_solver, self.tol, self.max_iter)
-        solve = solve_at_once(find, lambda state: float(state.extra[-1]), STATEMENT)
+        solve = solve_at_once(find, lambda state: float(state.extra[-1]), STATEMENT, source.n_rows)
         outcome = self._drive(solve, source, fitted=partial(self._describe, dtype=dtype), attributes=known)
         self._conclude(outcome)
         return self

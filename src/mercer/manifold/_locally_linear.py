@@ -10,6 +10,7 @@ from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.neighbours import nearest_rows
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._embedding import EigenMap, EigenMapState, smallest_eigenvectors, solve_at_once
@@ -124,6 +125,11 @@ class LocallyLinearEmbedding(EigenMap):
         "row order": "rows in separate clusters make several eigenvalues of zero, whose vectors may be rotated"
     }
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "X_fit_": floats("rows, columns", finite=True),
+        "reconstruction_error_": floats(),
+    }
+
     def __init__(
         self,
         *,
@@ -181,7 +187,9 @@ class LocallyLinearEmbedding(EigenMap):
         wide = np.ascontiguousarray(rows, dtype=np.float64)
         dtype = source.host_dtype
         known = {"X_fit_": rows.copy()}
-        solve = solve_at_once(partial(self._find, wide), lambda state: float(state.values.sum()), STATEMENT)
+        solve = solve_at_once(
+            partial(self._find, wide), lambda state: float(state.values.sum()), STATEMENT, source.n_rows
+        )
         outcome = self._drive(solve, source, fitted=partial(self._describe, dtype=dtype), attributes=known)
         self._conclude(outcome)
         return self

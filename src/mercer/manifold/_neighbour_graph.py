@@ -10,6 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from mercer._solver.neighbours import nearest_rows
 from mercer._types import Array, Rows
 from mercer.errors import DataError
+from mercer.neighbors import NearestNeighbors
 
 __all__ = ["check_neighbours", "connect_parts", "find_neighbours", "find_within", "is_euclidean", "make_graph"]
 
@@ -34,8 +35,7 @@ def find_neighbours(
 ) -> tuple[Array, Array]:
     """Return distances to the k nearest rows of each query, rising, and their indices.
 
-    With `own`, query i is row i, and is not its own neighbour. Other metrics than the Euclidean one, and sparse rows,
-    are searched by scikit-learn.
+    With `own`, query i is row i, and is not its own neighbour.
     """
     if is_euclidean(metric, p, parameters) and not issparse(rows) and not issparse(queries):
         near, far = (np.ascontiguousarray(table, dtype=np.float64) for table in (queries, rows))
@@ -53,8 +53,6 @@ def find_within(
 
 
 def _search(rows: Rows, metric: Any, p: float, parameters: Any, **options: Any) -> Any:
-    from sklearn.neighbors import NearestNeighbors
-
     name = "euclidean" if is_euclidean(metric, p, parameters) else metric
     return NearestNeighbors(metric=name, p=p, metric_params=parameters, **options).fit(rows)
 

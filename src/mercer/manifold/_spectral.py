@@ -16,6 +16,7 @@ from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rul
 from mercer._solver.neighbours import nearest_rows
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array, Rows
 from mercer.errors import DataError, UnsupportedError
 from mercer.manifold._embedding import EigenMap, EigenMapState, fix_signs, smallest_eigenvectors, solve_at_once
@@ -113,6 +114,14 @@ class SpectralEmbedding(EigenMap):
         "n_jobs": Integer() | Nothing(),
     }
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "gamma_": floats(" | none"),
+        "affinity_matrix_": floats("rows, rows", sparse=True),
+        "_X_fit": floats("rows, columns | none", sparse=True, finite=True),
+        "_reaches": floats("rows | none"),
+        "n_neighbors_": integers(" | none", low=0),
+    }
+
     def __init__(
         self,
         n_components: int = 2,
@@ -157,7 +166,7 @@ class SpectralEmbedding(EigenMap):
         A, known = self._make_graph(rows)
         known |= {"affinity_matrix_": A, "_X_fit": None if self._is_given else rows.copy()}
         find = partial(_find_coordinates, A, self.n_components, self.eigen_solver, self.eigen_tol, True, True)
-        solve = solve_at_once(find, lambda state: float(state.values.sum()), STATEMENT)
+        solve = solve_at_once(find, lambda state: float(state.values.sum()), STATEMENT, rows.shape[0])
         fitted = partial(self._describe, dtype=source.host_dtype)
         for name in ("n_neighbors_", "gamma_"):
             self.__dict__.pop(name, None)
@@ -260,13 +269,13 @@ def _reaches(distances: Array, n: int) -> Array:
 
 def _link(indices: Array, n: int, *, own: bool) -> csr_array:
     """Return the symmetric graph of neighbours: 1 where both are neighbours of one another, 0.5 where one is."""
-    k = indices.shape[1]
-    places = (np.repeat(np.arange(n, dtype=np.int32), k), indices.ravel().astype(np.int32))
-    graph = csr_array((np.ones(n * k), places), shape=(n, n))
+    columns = indices.astype(np.int32)
     if own:
-        diagonal = np.arange(n, dtype=np.int32)
-        graph = graph + csr_array((np.ones(n), (diagonal, diagonal)), shape=(n, n))
-    return csr_array(0.5 * (graph + graph.T))
+        columns = np.concatenate([columns, np.arange(n, dtype=np.int32)[:, None]], axis=1)
+    k = columns.shape[1]
+    graph = csr_array((np.full(n * k, 0.5), columns.ravel(), np.arange(0, n * k + 1, k, dtype=np.int32)), shape=(n, n))
+    # The sum of two matrices has its places in order and no place twice.
+    return csr_array(graph + graph.T)
 
 
 def _check_affinities(subject: str, A: Rows) -> Rows:
@@ -303,7 +312,9 @@ def _refuse_multigrid(subject: str, solver: str | None) -> None:
 def _find_coordinates(A: Rows, k: int, solver: str | None, tol: Any, normed: bool, drop_first: bool) -> EigenMapState:
     """Return the eigenvectors of the Laplacian of a graph as coordinates."""
     graph = csr_array(A) if issparse(A) else np.asarray(A, dtype=np.float64)
-    parts = connected_components(graph, directed=False)[0]
+    # A dense graph without zeros, such as one of Gaussian affinities, has one part.
+    whole = not issparse(graph) and float(graph.min(initial=1.0)) > 0
+    parts = 1 if whole else connected_components(graph, directed=False)[0]
     if parts > 1:
         message = (
             f"SpectralEmbedding: Graph is not fully connected, spectral embedding may not work as expected: it has "

@@ -16,7 +16,7 @@ from mercer._solver.restarts import Restarts
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, alike, floats, integers
 from mercer.errors import DataError, ModelFileError
 from mercer.mixture._components import GaussianComponents, GaussianMoments
 from mercer.mixture._gaussian_model import GaussianModel, prepare_model
@@ -29,6 +29,8 @@ __all__ = ["GaussianMixture"]
 # The step size of online EM at batch t is t to minus this power: above one half, so that noise averages out, and below
 # one, so that the first components are forgotten (Cappe and Moulines, 2009).
 _FORGETTING = 0.6
+# The shapes of full, tied, diagonal and spherical covariances.
+_SPREADS = floats("components, columns, columns | columns, columns | components, columns | components")
 
 
 class GaussianMixture(GaussianParts):
@@ -155,6 +157,12 @@ class GaussianMixture(GaussianParts):
     _stored: ClassVar[dict[str, Stored]] = {
         "weights_": floats("components"),
         "means_": floats("components, columns"),
+        **alike(_SPREADS, "covariances_", "precisions_cholesky_", "precisions_"),
+        "precisions_cholesky_": floats(
+            "components, columns, columns | columns, columns | components, columns | components"
+        ),
+        "collapsed_": integers("*", low=0),
+        "n_batches_seen_": integers(low=0),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "the first components are drawn, and fall on other rows: equal in distribution, and up to labels"

@@ -18,6 +18,7 @@ from mercer._source.memory import require_memory
 from mercer._source.placement import Placement
 from mercer._statistic import Statistic, Sums
 from mercer._statistic.expectation import compute_responsibilities
+from mercer._stored import Stored, floats, members
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
@@ -103,6 +104,11 @@ class MixtureModel(DensityMixin, Estimator):
     random_state: Any
     weights_: Any
     verbose_interval: int
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "lower_bounds_": members(floats()),
+        "lower_bound_": floats(),
+    }
 
     def _density(self) -> Any:
         """Return the statistic whose ``scores`` gives log weight + log density, from the fitted attributes."""

@@ -11,7 +11,7 @@ from mercer._base.priors import class_priors
 from mercer._source import Source
 from mercer._source.memory import count_allowed_bytes
 from mercer._statistic import Statistic
-from mercer._stored import Stored, floats, integers
+from mercer._stored import Stored, floats, integers, members, part
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.naive_bayes._class_totals import CategoryCounts, ClassTotalSums
@@ -100,7 +100,11 @@ class CategoricalNB(DiscreteNB):
         "class_count_": floats("classes"),
         "class_log_prior_": floats("classes"),
         "n_categories_": integers("columns", low=1),
+        "category_count_": members(floats("classes, *"), "columns"),
+        "feature_log_prob_": members(floats("classes, *"), "columns"),
+        "_scores": part("CategoryScores"),
     }
+    _stored_before: ClassVar[tuple[str, ...]] = ("_alpha",)
     _accepts_sparse: ClassVar[Any] = False
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | dict.fromkeys(
         ("check_sample_weight_equivalence_on_dense_data", "check_classifiers_one_label_sample_weights"),

@@ -100,6 +100,7 @@ class GaussianNB(NaiveBayes):
         "class_prior_": floats("classes"),
         "theta_": floats("classes, columns"),
         "var_": floats("classes, columns"),
+        "epsilon_": floats(),
     }
 
     def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-09, n_jobs: int | None = None) -> None:

@@ -230,6 +230,7 @@ class ComplementNB(DiscreteNB):
         "class_log_prior_": floats("classes"),
         "feature_log_prob_": floats("classes, columns"),
         "feature_count_": floats("classes, columns"),
+        "feature_all_": floats("columns"),
     }
 
     _totals_show_nan: ClassVar[bool] = True

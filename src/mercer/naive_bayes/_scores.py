@@ -1,14 +1,15 @@
 """Joint log-likelihoods of naive Bayes: sums over columns, by matrix products where they are linear in the row."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._plain import plain
 from mercer._source import Block
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 
 __all__ = ["CategoryScores", "GaussianScores", "LinearScores", "finite_logarithms", "log_of_rest"]
 
@@ -103,6 +104,18 @@ class CategoryScores:
     table: Array
     sizes: Array
     offsets: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "table": floats("classes, columns, categories"),
+        "sizes": integers("columns", low=0),
+        "offsets": floats("classes"),
+    }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError if a column has more categories than the table."""
+        if self.sizes.max(initial=0) > self.table.shape[2]:
+            message = f"CategoryScores.sizes must be at most {self.table.shape[2]}; the file has {self.sizes.max()}."
+            raise ModelFileError(message)
 
     def __call__(self, block: Block) -> Array:
         xp = block.xp

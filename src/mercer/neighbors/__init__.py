@@ -4,6 +4,7 @@ from mercer.neighbors._histogram_density import HistogramDensity
 from mercer.neighbors._kernel_density import KernelDensity
 from mercer.neighbors._nearest.choice import NeighborChoice, select_n_neighbors
 from mercer.neighbors._nearest.classifiers import KNeighborsClassifier, RadiusNeighborsClassifier
+from mercer.neighbors._nearest.components_analysis import NeighborhoodComponentsAnalysis
 from mercer.neighbors._nearest.graphs import kneighbors_graph, radius_neighbors_graph, sort_graph_by_row_values
 from mercer.neighbors._nearest.nearest_neighbors import NearestNeighbors
 from mercer.neighbors._nearest.regressors import KNeighborsRegressor, RadiusNeighborsRegressor
@@ -11,16 +12,17 @@ from mercer.neighbors._nearest.transformers import KNeighborsTransformer, Radius
 from mercer.neighbors._nearest_centroid import NearestCentroid
 from mercer.neighbors._outliers.local_outlier_factor import LocalOutlierFactor
 
-__all__ = ["HistogramDensity", "KernelDensity", "LocalOutlierFactor", "NearestCentroid"]
 __all__ = [
     "HistogramDensity",
     "KNeighborsClassifier",
     "KNeighborsRegressor",
     "KNeighborsTransformer",
     "KernelDensity",
+    "LocalOutlierFactor",
     "NearestCentroid",
     "NearestNeighbors",
     "NeighborChoice",
+    "NeighborhoodComponentsAnalysis",
     "RadiusNeighborsClassifier",
     "RadiusNeighborsRegressor",
     "RadiusNeighborsTransformer",

@@ -13,6 +13,7 @@ i-th power of Lebesgue's constant, which is at most :math:`1 + (2 / \pi) \log p`
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +21,9 @@ from mercer._native.space import density_grid
 from mercer._plain import plain
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, alike, floats, integers
 from mercer._types import Array
+from mercer.errors import ModelFileError
 from mercer.neighbors._row_tree import RowTree
 
 __all__ = ["CellGrid", "GridPlan"]
@@ -104,6 +107,21 @@ class CellGrid:
     reached: Array
     error: float
     tail: float
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        **alike(floats("columns", finite=True), "origin", "inverse"),
+        "shape": integers("columns", low=1, dtype="int64"),
+        **alike(floats("side"), "nodes", "barycentric"),
+        "potential": floats("cells, *"),
+        "reached": floats("cells"),
+    }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError unless the cells and their nodes are those of the lattice."""
+        size = math.prod(self.shape.tolist()), len(self.nodes) ** len(self.shape)
+        if self.potential.shape != size:
+            message = f"CellGrid.potential must have the shape {size}; the file has {self.potential.shape}."
+            raise ModelFileError(message)
 
     @classmethod
     def build(cls, tree: RowTree, bandwidth: Array, plan: GridPlan, threads: int, subject: str) -> "CellGrid":

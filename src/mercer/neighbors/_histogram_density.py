@@ -19,8 +19,9 @@ from mercer._source.memory import require_memory
 from mercer._statistic import Moments
 from mercer._statistic.extent import Extent, ExtentSums
 from mercer._statistic.pair import Pair
+from mercer._stored import Stored, floats, integers, members
 from mercer._types import Array
-from mercer.errors import ParameterError
+from mercer.errors import ModelFileError, ParameterError
 from mercer.neighbors._cells import MOST_BINS, CellCounts, Cells, CellSums, gather_counts
 
 __all__ = ["HistogramDensity"]
@@ -115,6 +116,13 @@ class HistogramDensity(Estimator):
         "memory": "the cells that have rows are kept, which in many columns are as many as the rows"
     }
     _objective_moves: ClassVar[str | None] = "up"
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "edges_": members(floats("*", finite=True), "columns"),
+        "n_cells_": integers(low=0),
+        "bins_": integers("cells, columns", low=0),
+        "weights_": floats("cells", finite=True, low=0),
+    }
 
     def __init__(
         self,
@@ -227,6 +235,18 @@ class HistogramDensity(Estimator):
             for j, edges in enumerate(self.edges_)
         ]
         return np.column_stack(columns)
+
+    def _check_structure(self) -> None:
+        if "bins_" not in vars(self):
+            return
+        counts = np.array([len(edges) - 1 for edges in self.edges_])
+        # The product in Python's integers: it may exceed 64 bits.
+        if counts.min(initial=1) < 1 or math.prod(counts.tolist()) != self.n_cells_ or (self.bins_ >= counts).any():
+            message = "HistogramDensity.bins_ must lie between edges_, whose cells are n_cells_; the file's do not."
+            raise ModelFileError(message)
+        if not 0.0 < self.weights_.sum() < math.inf:
+            message = "HistogramDensity.weights_ must have a finite sum above 0; the file's have not."
+            raise ModelFileError(message)
 
     def _lookup(self) -> "_Lookup":
         check_is_fitted(self)

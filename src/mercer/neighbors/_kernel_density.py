@@ -12,7 +12,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._solver import Solver
 from mercer._source.memory import require_memory
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, part, texts
 from mercer._types import Array
 from mercer.errors import DataError, ModelFileError, ParameterError
 from mercer.neighbors._bandwidth import (
@@ -150,7 +150,12 @@ class KernelDensity(Estimator):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
-    _stored: ClassVar[dict[str, Stored]] = {"bandwidth_": floats("columns")}
+    _stored: ClassVar[dict[str, Stored]] = {
+        "bandwidth_": floats(" | columns", finite=True),
+        "tree_": part("RowTree"),
+        "grid_": part("CellGrid", "none"),
+        "algorithm_used_": texts(),
+    }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the rows are the model: it keeps all of them, in the order of its tree"
     }
@@ -237,8 +242,8 @@ class KernelDensity(Estimator):
 
     def _check_structure(self) -> None:
         tree = vars(self).get("tree_")
-        if isinstance(tree, RowTree) and tree.data.shape[1] != self.n_features_in_:
-            message = f"KernelDensity.tree_ must have {self.n_features_in_} columns; it has {tree.data.shape[1]}."
+        if isinstance(tree, RowTree) and (tree.data.shape[1] != self.n_features_in_ or np.min(self.bandwidth_) <= 0):
+            message = f"KernelDensity must have {self.n_features_in_} columns and bandwidths above 0; the file has not."
             raise ModelFileError(message)
 
     def logpdf(self, X: Any) -> Array:

@@ -70,8 +70,9 @@ class RowTree:
         )
         valid = valid and np.array_equal(first[left], first[inner]) and np.array_equal(stop[right], stop[inner])
         valid = valid and np.array_equal(stop[left], first[right])
+        valid = valid and 0.0 < self.total < np.inf
         if not valid or (stop - first)[self.leaves].max() > self.largest_leaf:
-            message = "RowTree.bounds must halve the rows from node to node; the file's do not."
+            message = "RowTree must halve rows of positive weight from node to node; the file's does not."
             raise ModelFileError(message)
 
     @property

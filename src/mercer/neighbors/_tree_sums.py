@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from mercer._native.space import density_sums
+from mercer._solver.neighbours import nearest_rows
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.neighbors._profile import PROFILES
@@ -140,10 +140,11 @@ class TreeSums:
     def _nearest_squares(self, points: Array, different: Array | None) -> Array:
         """Return the squared distance in bandwidths to the nearest row, or to the second nearest of `different`."""
         rows = self.tree.data if different is None else self.tree.data[different]
-        _, nearest = KDTree(rows / self.bandwidth).query(points / self.bandwidth, k=[1 if different is None else 2])
+        scaled = points / self.bandwidth, rows / self.bandwidth
+        _, nearest = nearest_rows(*scaled, 1 if different is None else 2, threads=self.threads)
         # Column by column, as native code adds them, so that the nearest row's exponent is zero to the last bit.
         square = np.zeros(len(points))
-        for at, row, unit in zip(points.T, rows[nearest[:, 0]].T, 1 / self.bandwidth, strict=True):
+        for at, row, unit in zip(points.T, rows[nearest[:, -1]].T, 1 / self.bandwidth, strict=True):
             step = (at - row) * unit
             square += step * step
         return square

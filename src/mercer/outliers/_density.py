@@ -8,6 +8,7 @@ from mercer._base import check_new_rows, fitting
 from mercer._base.density import as_density
 from mercer._base.outliers import find_offset
 from mercer._base.parameter import HasFit, Nothing, Rule
+from mercer._stored import Stored, part
 from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.neighbors import KernelDensity
@@ -67,6 +68,10 @@ class DensityOutlier(OutlierDetector):
     _parameters: ClassVar[dict[str, Rule]] = {"density": HasFit() | Nothing(), "contamination": SHARE}
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "a kernel density, the default, keeps all rows"}
     density_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "density_": part("BaseEstimator"),
+    }
 
     def __init__(self, density: Any = None, *, contamination: float = 0.1) -> None:
         self.density = density

@@ -12,6 +12,7 @@ from mercer._base.parameter import Real, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 
@@ -42,6 +43,10 @@ class OutlierDetector(Detector, Estimator):
     _objective_moves: ClassVar[str | None] = None
     contamination: Any
     training_scores_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "training_scores_": floats("rows"),
+    }
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> Self:

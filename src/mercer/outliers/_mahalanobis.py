@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from mercer._base import check_new_rows
 from mercer._base.parameter import HasFit, Nothing, Rule
+from mercer._stored import Stored, floats, part
 from mercer._types import Array
 from mercer.covariance import MinCovDet
 from mercer.errors import ParameterError
@@ -73,6 +74,12 @@ class MahalanobisOutlier(OutlierDetector):
     covariance_: Any
     location_: Any
     precision_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "covariance_": part("BaseEstimator"),
+        "location_": floats("columns"),
+        "precision_": floats("columns, columns"),
+    }
 
     def __init__(self, covariance: Any = None, *, contamination: float = 0.1) -> None:
         self.covariance = covariance

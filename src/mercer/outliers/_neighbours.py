@@ -5,10 +5,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import check_new_rows
-from mercer._base.outliers.neighbours import NEIGHBOUR_PARAMETERS, NeighbourSearch
-from mercer._base.parameter import Choice, Rule
+from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
+from mercer._base.preparation import prepare_once
+from mercer._stored import Stored, floats
 from mercer._types import Array
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
+from mercer.neighbors import NearestNeighbors
 from mercer.outliers._detector import SHARE, OutlierDetector
 
 __all__ = ["KNeighborsOutlier"]
@@ -33,11 +35,11 @@ class KNeighborsOutlier(OutlierDetector):
     contamination : a number in (0, 0.5], default=0.1
         The share of outliers among the rows of the fit, which sets the threshold ``offset_``.
     algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
-        How neighbours are searched in metrics other than the Euclidean one; changes no result.
+        As in :class:`mercer.neighbors.NearestNeighbors`; changes no result.
     leaf_size : an integer in [1, inf), default=30
-        Rows in a leaf of these trees.
-    metric : a string or a callable, default='minkowski'
-        Any metric of scikit-learn.
+        Taken for compatibility.
+    metric : the name of a metric or a callable, default='minkowski'
+        As in :class:`mercer.neighbors.NearestNeighbors`, for rows; distances that are given need no detector by rows.
     p : a number in (0, inf), default=2
         The exponent of Minkowski's metric: 2 is the Euclidean one.
     metric_params : an instance of dict or None, default=None
@@ -73,12 +75,22 @@ class KNeighborsOutlier(OutlierDetector):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {
-        **NEIGHBOUR_PARAMETERS,
+        "n_neighbors": Integer(1),
         "method": Choice("largest", "mean"),
         "contamination": SHARE,
+        "algorithm": Choice("auto", "ball_tree", "kd_tree", "brute"),
+        "leaf_size": Integer(1),
+        "metric": MetricName() | Function(),
+        "p": Real(0, closed="neither"),
+        "metric_params": Instance(dict) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}
     rows_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "rows_": floats("rows, columns"),
+    }
 
     def __init__(
         self,
@@ -107,10 +119,16 @@ class KNeighborsOutlier(OutlierDetector):
         if len(X) < 2:
             message = "KNeighborsOutlier: neighbours need at least 2 rows, n_samples = 1; give more rows."
             raise DataError(message)
+        if self.metric == "precomputed":
+            message = (
+                "KNeighborsOutlier: metric must compare rows; got 'precomputed'. For given distances use "
+                "LocalOutlierFactor(metric='precomputed')."
+            )
+            raise ParameterError(message)
 
     def _learn(self, X: Array, weight: Array) -> tuple[dict[str, Any], Array]:
         k = min(self.n_neighbors, len(X) - 1)
-        distances, _ = self._search().find(X, X, k, leave_out_self=True)
+        distances, _ = self._make_search().fit(X).kneighbors(n_neighbors=k)
         return {"rows_": X}, self._score(distances, X.dtype)
 
     def score_samples(self, X: Any) -> Array:
@@ -127,7 +145,8 @@ class KNeighborsOutlier(OutlierDetector):
         """
         rows = check_new_rows(self, X)
         k = min(self.n_neighbors, len(self.rows_) - 1)
-        distances, _ = self._search().find(rows, self.rows_, k + 1)
+        search = prepare_once(self, (self.rows_,), lambda: self._make_search().fit(self.rows_))
+        distances, _ = search.kneighbors(rows, n_neighbors=k + 1)
         # A row at no distance is the row itself, which is left out, so that rows of the fit have their scores of the
         # fit.
         is_own = distances[:, :1] <= _NOTHING * distances[:, -1:]
@@ -137,5 +156,6 @@ class KNeighborsOutlier(OutlierDetector):
         values = distances[:, -1] if self.method == "largest" else np.mean(distances, axis=1)
         return -values.astype(dtype, copy=False)
 
-    def _search(self) -> NeighbourSearch:
-        return NeighbourSearch.of(self, self._threads())
+    def _make_search(self) -> NearestNeighbors:
+        names = ("algorithm", "leaf_size", "metric", "p", "metric_params", "n_jobs")
+        return NearestNeighbors(**{name: getattr(self, name) for name in names})

@@ -8,6 +8,7 @@ from mercer._base import check_new_rows
 from mercer._base.outliers import CONTAMINATION, find_offset
 from mercer._base.parameter import Integer, Nothing, Real, Rule
 from mercer._solver.neighbours import nearest_rows
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.cluster import DBSCAN
 from mercer.outliers._detector import OutlierDetector
@@ -72,6 +73,11 @@ class ClusterOutlier(OutlierDetector):
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the core rows are the model, and all rows may be core"}
     core_rows_: Any
     labels_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "core_rows_": floats("*, columns", finite=True),
+        "labels_": integers("rows"),
+    }
 
     def __init__(
         self, eps: float = 0.5, *, min_samples: int = 5, contamination: Any = "auto", n_jobs: int | None = None

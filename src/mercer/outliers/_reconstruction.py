@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Boolean, HasFit, Nothing, Rule
+from mercer._stored import Stored, floats, part
 from mercer._types import Array
 from mercer.decomposition import PCA
 from mercer.errors import ParameterError
@@ -79,6 +80,12 @@ class ReconstructionOutlier(OutlierDetector):
     transformer_: Any
     mean_: Any
     scale_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "transformer_": part("BaseEstimator"),
+        "mean_": floats("columns"),
+        "scale_": floats("columns"),
+    }
 
     def __init__(self, transformer: Any = None, *, standardize: bool = True, contamination: float = 0.1) -> None:
         self.transformer = transformer

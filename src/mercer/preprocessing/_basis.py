@@ -14,6 +14,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._statistic.extent import Extent
+from mercer._stored import Stored, alike, floats, part
 from mercer.errors import DataError
 
 __all__ = ["Basis", "BasisState"]
@@ -30,6 +31,11 @@ class BasisState:
     high: Any
     shift: Any = None
     turn: Any = None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        **alike(floats("columns | none", finite=True), "low", "high"),
+        **alike(floats("... | none", finite=True), "shift", "turn"),
+    }
 
     @property
     def half(self) -> np.ndarray:
@@ -58,6 +64,10 @@ class Basis(TransformerMixin, Estimator):
     """A transformer that expands rows; a subclass defines what it learns from them and how it expands a block."""
 
     _objective_moves: ClassVar[str | None] = None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_state": part("BasisState"),
+    }
 
     def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
         """Learn from the training rows, as a solver."""

@@ -16,6 +16,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import Block
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats
 from mercer.errors import DataError
 from mercer.kernels import Kernel, Precomputed
 
@@ -116,6 +117,12 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
     _parameters: ClassVar[dict[str, Rule]] = KERNEL_RULES | {
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "X_fit_": floats("rows, columns", sparse=True, finite=True),
+        "K_fit_rows_": floats("rows"),
+        "K_fit_all_": floats(),
     }
 
     def __init__(

@@ -83,6 +83,7 @@ class RadialBasis(Basis):
         "centres_": floats("centres, columns"),
         "data_min_": floats("columns"),
         "data_max_": floats("columns"),
+        "width_": floats(),
     }
 
     def __init__(

@@ -74,7 +74,7 @@ class SplineBasis(Basis):
         "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "knots_": floats("knots, columns"),
+        "knots_": floats("knots, columns", finite=True),
         "data_min_": floats("columns"),
         "data_max_": floats("columns"),
     }

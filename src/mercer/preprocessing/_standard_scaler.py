@@ -14,7 +14,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source, open_place, open_source, place_of
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, part
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.preprocessing._column_moments import ColumnMoments, ColumnMomentSums
@@ -92,9 +92,10 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "mean_": floats("columns"),
-        "scale_": floats("columns"),
-        "var_": floats("columns"),
+        "mean_": floats("columns | none"),
+        "scale_": floats("columns | none"),
+        "var_": floats("columns | none"),
+        "_seen": part("ColumnMomentSums"),
     }
 
     def __init__(

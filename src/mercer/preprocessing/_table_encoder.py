@@ -13,6 +13,7 @@ from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import open_source
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, flags, integers, labels, members, part, texts
 from mercer.errors import DataError
 from mercer.preprocessing._basis import Basis
 from mercer.preprocessing._coding import CategoryCoding, DateCoding, NumberCoding, TextCoding
@@ -115,6 +116,15 @@ class TableEncoder(Basis):
         "dtype": Choice("float32", "float64") | Nothing(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "kinds_": members(texts(), "columns"),
+        "categories_": members(labels("* | none"), "columns"),
+        "words_": members(texts("* | none"), "columns"),
+        "feature_columns_": integers("*", low=0, below="columns"),
+        "sparse_output_": flags(),
+        "_codings": members(part("NumberCoding", "CategoryCoding", "DateCoding", "TextCoding"), "columns"),
     }
 
     def __init__(

@@ -20,6 +20,7 @@ from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._source.placement import Placement
+from mercer._stored import Stored, floats, size
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.random_projection._bounds import johnson_lindenstrauss_min_dim
@@ -53,6 +54,11 @@ class RandomProjection(LinearMap, Estimator):
     random_state: Any
     n_components_: int
     inverse_components_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_components_": size("components"),
+        "inverse_components_": floats("columns, components"),
+    }
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "RandomProjection":
@@ -213,6 +219,10 @@ class GaussianRandomProjection(RandomProjection):
         "n_jobs": Integer() | Nothing(),
     }
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+    }
+
     def __init__(
         self,
         n_components: Any = "auto",
@@ -300,6 +310,11 @@ class SparseRandomProjection(RandomProjection):
     }
     # Sparse axes are SciPy's, which are in host memory.
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns", sparse=True),
+        "density_": floats(),
+    }
 
     def __init__(
         self,

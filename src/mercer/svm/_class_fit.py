@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 
+from mercer._base.validation import check_labels
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError
@@ -67,7 +67,7 @@ def prepare_classes(machine: Any, opened: OpenedRows, C: float, scheme: str) -> 
 
     `scheme` is "ovo" (a machine for each pair of classes), "ovr" (one for each class) or "joint" (one for all).
     """
-    check_classification_targets(to_numpy(opened.source.y))
+    check_labels(to_numpy(opened.source.y))
     classes, codes = np.unique(opened.y, return_inverse=True)
     if len(classes) < 2:
         message = (

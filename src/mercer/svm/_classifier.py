@@ -1,20 +1,20 @@
 """What C- and nu-classifiers share: the drive of their machines, decisions and probabilities."""
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Rule, Seed
 from mercer._solver import Outcome
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
+from mercer._stored import Stored, floats, integers, part, size
 from mercer._types import Array
-from mercer.errors import ParameterError
+from mercer.errors import ModelFileError, ParameterError
 from mercer.svm._class_fit import ClassProblem, Reading, read_machines
 from mercer.svm._class_machines import ClassLayout, compute_vote_scores, count_votes
 from mercer.svm._dual.program import DualProgram
@@ -50,6 +50,22 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
     classes_: Array
     n_support_: Array
     _calibration: Calibration | None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "class_weight_": floats("classes"),
+        "n_support_": integers("classes", low=0),
+        "_fitted_rows": size("rows"),
+        "_calibration": part("Calibration", "none"),
+        "intercept_": floats("pairs"),
+    }
+
+    def _check_structure(self) -> None:
+        super()._check_structure()
+        if "intercept_" in vars(self) and len(self.intercept_) != len(self.classes_) * (len(self.classes_) - 1) // 2:
+            message = (
+                f"{type(self).__name__}.intercept_ must have a number for each pair of classes; the file has others."
+            )
+            raise ModelFileError(message)
 
     def _solve_programs(
         self, opened: OpenedRows, problem: ClassProblem, programs: list[DualProgram], read: Reading
@@ -127,6 +143,8 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         -------
         float
         """
+        from sklearn.metrics import accuracy_score
+
         if is_on_device(X):
             return self._score_on_device(accuracy_score, X, y, sample_weight, "labels")
         return super().score(X, y, sample_weight)

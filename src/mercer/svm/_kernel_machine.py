@@ -15,7 +15,7 @@ from mercer._solver import Outcome
 from mercer._solver.cuda_sums import CudaSums
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
-from mercer._stored import Stored, floats, integers, numbers
+from mercer._stored import Stored, flags, floats, integers, members, numbers, part
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.kernels import KERNEL_NAMES, Kernel, Linear
@@ -80,8 +80,13 @@ class KernelMachine(Estimator):
     }
     _stored: ClassVar[dict[str, Stored]] = {
         "support_": integers("support", low=0),
-        "support_vectors_": numbers("support, columns | 0, 0"),
-        "dual_coef_": floats("machines, support"),
+        "support_vectors_": numbers("support, columns | 0, 0", sparse=True),
+        "dual_coef_": floats("machines, support", sparse=True),
+        "shape_fit_": members(integers(low=0)),
+        "_kernel": part("Kernel"),
+        "_gamma": floats(),
+        "_values_given": flags(),
+        "fit_status_": integers(low=0),
     }
     kernel: Any
     gamma: Any

@@ -9,6 +9,7 @@ from mercer._base import few_rows, fitting, open_new_rows
 from mercer._base.linear.named_objectives import LOSSES
 from mercer._base.linear.prediction import SingleTarget
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import UnsupportedError
 from mercer.svm._linear_machine import LinearMachine
@@ -101,6 +102,11 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the intercept is the coefficient of a column, so that the rows are copied beside it"
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "coef_": floats("columns"),
+        "intercept_": floats("1"),
     }
 
     def __init__(

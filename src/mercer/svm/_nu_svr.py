@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.parameter import Real, Rule
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import CURE, KERNEL_RULES
@@ -81,6 +82,10 @@ class NuSVR(RegressionMachine):
         **KERNEL_RULES,
         "nu": Real(0, 1, closed="right"),
         "C": Real(0, closed="neither"),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "epsilon_": floats(),
     }
 
     def __init__(

@@ -9,6 +9,7 @@ from sklearn.base import OutlierMixin
 from mercer._base import fitting
 from mercer._base.parameter import Real, Rule
 from mercer._source.placement import Placement
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import CURE, KERNEL_RULES
@@ -79,6 +80,10 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {**KERNEL_RULES, "nu": Real(0, 1, closed="right")}
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "offset_": floats(" | 1"),
+    }
 
     def __init__(
         self,

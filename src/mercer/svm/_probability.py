@@ -15,7 +15,6 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, issparse
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
 from mercer._plain import plain
 from mercer._types import Array
@@ -60,6 +59,8 @@ def calibrate(machine: Any, X: Any, y: Any, sample_weight: Any) -> Calibration:
 
     Where a class has a single row, both parameters are one.
     """
+    from sklearn.model_selection import StratifiedKFold
+
     labels = np.asarray(y).ravel()
     weight = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     used = np.flatnonzero(weight > 0)

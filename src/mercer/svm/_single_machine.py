@@ -2,15 +2,15 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 
 from mercer._solver import Outcome
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._dual.block_descent import Settings
@@ -28,6 +28,11 @@ Reading = Callable[[DualProgram, Array, Array], dict[str, Any]]
 
 class SingleMachine(KernelMachine):
     """An estimator with one machine; where a row has two coefficients in the program, their sum is stored."""
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_support_": integers("1", low=0),
+        "intercept_": floats("1"),
+    }
 
     def _solve_program(
         self,
@@ -114,6 +119,8 @@ class RegressionMachine(RegressorMixin, SingleMachine):
         -------
         float
         """
+        from sklearn.metrics import r2_score
+
         if is_on_device(X):
             return self._score_on_device(r2_score, X, y, sample_weight, "numbers")
         return super().score(X, y, sample_weight)

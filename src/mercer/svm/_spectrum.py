@@ -45,6 +45,10 @@ def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Rows) -> None:
     """Warn if the values between different rows are all one or all zero, and name a length scale that helps."""
     if not kernel.stationary or rows.shape[0] < 3:
         return
+    # The values of one row most often show that the kernel tells rows apart; only else are all of them compared.
+    first = np.asarray(kernel(rows[:1], rows), dtype=np.float64)[0]
+    if np.any((np.abs(first) > _APART * abs(first[0])) & (np.abs(first) < (1 - _ALIKE) * abs(first[0]))):
+        return
     K = np.asarray(kernel(rows), dtype=np.float64)
     centred = np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
     centred = centred - centred.mean(axis=0)

@@ -10,6 +10,7 @@ from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Real, Rule
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._dual.program import DualProgram
@@ -91,6 +92,11 @@ class SVDD(OutlierMixin, SingleMachine):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {"C": Real(0, closed="neither"), **KERNEL_RULES}
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "offset_": floats(),
+        "radius_": floats(),
+    }
 
     def __init__(
         self,

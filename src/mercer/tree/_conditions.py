@@ -129,9 +129,10 @@ def _make_binary_condition(model: Any, labels: list[str], parent: int, node: int
 def _name_categories(model: Any, feature: int) -> Callable[[int], Any]:
     """Return the function from the code of a category of a column to the category itself.
 
-    Trees inside forests are fitted to codes and know no names; there the code is the category.
+    Trees inside forests take codes in `predict`, and hold the forest's table of names for this function only. A tree
+    of scikit-learn, and one from a file of an older version, has no table: there the code is the category.
     """
-    table = getattr(model, "_categories", None)
+    table = getattr(model, "_categories", None) or getattr(model, "_category_names", None)
     if table is None:
         return int
     known = [_write_category(category) for category in table.categories[table.columns.tolist().index(feature)].tolist()]

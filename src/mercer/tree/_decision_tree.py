@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._stored import Stored, integers, members
 from mercer._types import Array
 from mercer.tree._documentation import SHARED
 from mercer.tree._tree_model import TREE_PARAMETERS, TreeModel
@@ -76,6 +77,10 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
         "criterion": Choice("gini", "entropy", "log_loss"),
         **TREE_PARAMETERS,
         "class_weight": Choice("balanced") | Instance(dict, list) | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": integers(" | outputs", low=0) | members(integers(low=0), "outputs"),
     }
 
     def __init__(

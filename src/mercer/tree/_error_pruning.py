@@ -51,6 +51,7 @@ def prune_reduced_error(model: Any, X_val: Any, y_val: Any, *, sample_weight: An
     nodes = view_nodes(model)
     y_val = column_or_1d(y_val)
     weight = np.ones(len(y_val)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    # own[t] is the error of node t if it were a leaf: a row that ends in a leaf has passed all nodes above it.
     own = np.zeros(len(nodes.parent))
     for leaf, rows, part in nodes.parts(X_val):
         node = leaf
@@ -100,6 +101,8 @@ def prune_pessimistic(model: Any, *, confidence: float = 0.25) -> Any:
             f"prune_pessimistic: model must be a classification tree; got {type(model).__name__}. Use another rule."
         )
         raise DataError(message)
+    # The share p with P(at most E errors of N | p) = c is the quantile 1 - c of a beta distribution with parameters E +
+    # 1 and N - E (Clopper and Pearson).
     errors = nodes.weight * (1.0 - nodes.value.max(axis=1))
     upper = beta.ppf(1.0 - confidence, errors + 1.0, np.maximum(nodes.weight - errors, 1e-12))
     return cut_model(nodes, _cut_from_below(nodes, nodes.weight * upper))
@@ -113,6 +116,7 @@ def _cut_from_below(nodes: NodeView, own: np.ndarray) -> np.ndarray:
         below = nodes.children[node]
         if below:
             branch = best[below].sum()
+            # Equal cost cuts too: the smaller of two equally good trees is wanted.
             cut[node] = own[node] <= branch + 1e-12 * abs(branch)
             best[node] = min(own[node], branch)
     return cut

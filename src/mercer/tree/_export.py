@@ -1,13 +1,13 @@
 """Trees as text and as Graphviz programs."""
 
 import inspect
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sklearn.tree
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._written_file import write_whole
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree._conditions import Condition, list_conditions, list_feature_labels
 from mercer.tree._node_view import NodeView
@@ -212,7 +212,7 @@ def export_graphviz(
     if hasattr(out_file, "write"):
         out_file.write(text)
     else:
-        Path(out_file).write_text(text, encoding="utf-8")
+        write_whole(out_file, text)
     return None
 
 

@@ -13,6 +13,7 @@ from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source import open_source
+from mercer._stored import Stored, labels, members, part, size
 from mercer.errors import DataError
 from mercer.tree._mixed_rows import learn_mixed_rows, read_mixed_rows
 from mercer.tree._multiway_gains import compute_impurities
@@ -110,6 +111,12 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
     tree_: MultiwayTree
     categories_: list[Any]
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": size("classes"),
+        "categories_": members(labels("* | none"), "columns"),
+        "tree_": part("MultiwayTree"),
+    }
+
     def __init__(
         self,
         *,
@@ -201,8 +208,8 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         """
         values = self._read(X)
         shares, tree = np.zeros((len(values), self.n_classes_)), self.tree_
-        for node, rows, part in tree.parts(values):
-            shares[rows] += part[:, None] * (tree.weights[node] / tree.weights[node].sum())
+        for node, rows, share in tree.parts(values):
+            shares[rows] += share[:, None] * (tree.weights[node] / tree.weights[node].sum())
         return shares.astype(values.dtype, copy=False)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -249,9 +256,9 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         """
         values = self._read(X)
         leaf, largest = np.zeros(len(values), dtype=np.int64), np.zeros(len(values))
-        for node, rows, part in self.tree_.parts(values):
-            better = part > largest[rows]
-            leaf[rows[better]], largest[rows[better]] = node, part[better]
+        for node, rows, share in self.tree_.parts(values):
+            better = share > largest[rows]
+            leaf[rows[better]], largest[rows[better]] = node, share[better]
         return leaf
 
     def get_depth(self) -> int:

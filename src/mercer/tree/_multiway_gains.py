@@ -27,6 +27,7 @@ def compute_impurities(weights: Any, criterion: str) -> np.ndarray:
     if criterion == "gini":
         squares = (weights**2).sum(axis=-1)
         return np.where(total > 0, 1.0 - squares / np.where(total > 0, total, 1.0) ** 2, 0.0)
+    # With shares p = w / W the entropy -sum p log p is log W - (sum w log w) / W: no division by each weight.
     logs = weights * np.log2(np.where(weights > 0, weights, 1.0))
     safe = np.where(total > 0, total, 1.0)
     return np.maximum(np.log2(safe) - logs.sum(axis=-1) / safe, 0.0)
@@ -108,15 +109,19 @@ def _find_column_gains(
     known = left[np.maximum(n_known - 1, 0), np.arange(d)]
     missing = np.maximum(classes.sum(axis=0) - known, 0.0) * (n_known < m)[:, None]
     left = left[:-1]
+    # Differences of sums may be -1e-17 where they are zero; a negative weight would make the logarithm NaN.
     branches = np.stack([left, np.maximum(known - left, 0.0)], axis=-2)
     gain, information = judge_branches(branches, np.broadcast_to(missing, left.shape), criterion, fractional)
     before = np.arange(1, m)[:, None]
+    # A threshold lies between two different values only; comparisons with NaN are false, so missing rows are never
+    # split.
     allowed = (ranked[1:] > ranked[:-1]) & (before >= least) & (n_known - before >= least)
     gain = np.where(allowed, gain, -1.0)
     # The rounding of sums depends on the order of rows: of all thresholds within it of the best, the lowest is taken.
     place = (gain >= gain.max(axis=0) - 1e-12).argmax(axis=0)
     columns = np.arange(d)
     low, high = ranked[place, columns], ranked[place + 1, columns]
+    # Halves are added, since low + high can overflow. Where no number lies between, the lower one is the threshold.
     middle = low / 2 + high / 2
     middle = np.where((middle >= low) & (middle < high), middle, low)
     return [

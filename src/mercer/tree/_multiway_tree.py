@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._plain import plain
+from mercer._stored import Stored, alike, floats, integers
+from mercer.errors import ModelFileError
 from mercer.tree._multiway_gains import Gain, compute_impurities, find_categorical_gain, find_numeric_gains
 
 __all__ = ["Growth", "MultiwayTree", "grow"]
@@ -40,6 +42,26 @@ class MultiwayTree:
     branch: Any
     weights: Any
     gains: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "feature": integers("nodes", low=-1, below="columns"),
+        "threshold": floats("nodes"),
+        **alike(integers("nodes", low=-1), "parent", "branch"),
+        "weights": floats("nodes, classes"),
+        "gains": floats("nodes, columns"),
+    }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError unless each node but the first has a parent before it that is no leaf."""
+        count = len(self.feature)
+        parents = self.parent[1:]
+        valid = count > 0 and bool((parents >= 0).all() and (parents < np.arange(1, count)).all())
+        valid = valid and bool((self.feature[parents] >= 0).all())
+        # A node that splits has a child.
+        valid = valid and len(np.unique(parents)) == np.count_nonzero(self.feature >= 0)
+        if not valid:
+            message = "MultiwayTree.parent must lead from each node to one before it that splits; the file's does not."
+            raise ModelFileError(message)
 
     @property
     def node_count(self) -> int:
@@ -82,6 +104,8 @@ class MultiwayTree:
         A missing value without a branch of its own, and a category that the node has not seen, goes down all branches
         in the proportion of their training weights.
         """
+        # What has arrived at each node that was not looked at yet: rows, and the share of each that came this way.
+        # Children have larger numbers than their parents, so one pass in the order of numbers visits all.
         waiting = {0: (np.arange(len(values)), np.ones(len(values)))}
         leaves = []
         for node in range(self.node_count):
@@ -91,6 +115,7 @@ class MultiwayTree:
                 continue
             below = self.children[node]
             branch = find_branches(values[rows, self.feature[node]], self.threshold[node])
+            # Rows without a branch of their own: an unseen category, or a missing value where the fit saw none.
             lost = ~np.isin(branch, self.branch[below])
             total = self.weights[below].sum()
             for child in below:
@@ -105,6 +130,7 @@ class MultiwayTree:
 
 def find_branches(values: np.ndarray, threshold: float) -> np.ndarray:
     """Return the branch of each value: its code if `threshold` is NaN, else whether it is above; -1 if missing."""
+    # NaN is the only value that differs from itself.
     known = values == values
     taken = values if np.isnan(threshold) else (values > threshold)
     return np.where(known, np.where(known, taken, 0), MISSING).astype(np.int64)
@@ -150,12 +176,14 @@ class Growth:
         else:
             worth = [gain.gain for _, gain in usable]
         best = max(worth)
+        # Sums of the same weights in another order differ by rounding: among equals the first column is taken.
         return next(j for (j, _), value in zip(usable, worth, strict=True) if value >= best - 1e-12)
 
 
 def grow(growth: Growth, values: np.ndarray, labels: np.ndarray, weight: np.ndarray, n_classes: int) -> MultiwayTree:
     """Grow a tree: split nodes until they are pure, no column is free, or a rule forbids it."""
     held = np.flatnonzero(weight > 0)
+    # One-hot labels: weighted column sums of some rows are the class weights of a node.
     classes = np.zeros((len(labels), n_classes))
     classes[np.arange(len(labels)), labels] = 1.0
     nodes: list[dict[str, Any]] = []
@@ -178,6 +206,7 @@ def grow(growth: Growth, values: np.ndarray, labels: np.ndarray, weight: np.ndar
             continue
         node["feature"], node["threshold"] = column, found[column].threshold  # type: ignore[union-attr]
         # A column of categories is used up by its split: all rows of a branch have one category.
+        # Numeric columns stay free: another threshold may split them further down.
         below = free & ((np.arange(len(free)) != column) | (growth.n_categories[column] == 0))
         for key, part, share in _divide(values[rows, column], own, node["threshold"], growth.fractional)[::-1]:
             waiting.append((rows[part], share, below, depth + 1, len(nodes) - 1, key))
@@ -192,6 +221,7 @@ def _divide(values: np.ndarray, own: np.ndarray, threshold: float, fractional: b
     branch = find_branches(values, threshold)
     keys = [int(key) for key in np.unique(branch) if key != MISSING or not fractional]
     missing = np.flatnonzero(branch == MISSING)
+    # The shares of the branches are those of the known rows, so that the parts of a missing row sum to its weight.
     known = own[branch != MISSING].sum()
     divided = []
     for key in keys:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import column_or_1d
 
 from mercer.errors import ParameterError
@@ -86,6 +85,8 @@ def prune_cost_complexity(
     >>> bool(found.estimator.get_n_leaves() < found.n_leaves[0])
     True
     """
+    from sklearn.model_selection import check_cv
+
     y = column_or_1d(y)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     whole = view_nodes(_grow(estimator, X, y, weight))
@@ -99,6 +100,7 @@ def prune_cost_complexity(
     table = np.array([_measure_fold(estimator, X, y, weight, fold, tried) for fold in folds])
     errors = table.mean(axis=0)
     spread = table.std(axis=0, ddof=1) / np.sqrt(len(folds))
+    # Penalties rise, so the last of the equally good ones has the smallest tree.
     best = int(np.flatnonzero(errors <= errors.min() + 1e-12)[-1])
     if one_standard_error:
         best = int(np.flatnonzero(errors <= errors[best] + spread[best])[-1])
@@ -116,16 +118,19 @@ def find_weakest_links(nodes: NodeView) -> tuple[np.ndarray, list[np.ndarray]]:
     alphas, cuts = [0.0], [cut.copy()]
     while not cut[0] and not nodes.leaves[0]:
         branch, leaves = own.copy(), np.ones(n)
+        # Nodes below a cut are gone: they are no candidates.
         hidden = nodes.ends(cut) != np.arange(n)
         inner = ~nodes.leaves & ~cut & ~hidden
         for node in np.flatnonzero(inner)[::-1]:
             below = nodes.children[node]
             branch[node], leaves[node] = branch[below].sum(), leaves[below].sum()
         strength = np.full(n, np.inf)
+        # A branch with b leaves costs branch + alpha b, a leaf in its place own + alpha: equal at this alpha.
         strength[inner] = (own[inner] - branch[inner]) / (leaves[inner] - 1)
         least = strength.min()
         # All links of this strength are cut at once; rounding must not make two strengths of it.
         cut |= strength <= least + 1e-12
+        # In exact arithmetic strengths rise from cut to cut; rounding may lower one.
         least = max(least, alphas[-1])
         if least <= alphas[-1] + 1e-15 and len(alphas) > 1:
             cuts[-1] = cut.copy()
@@ -151,6 +156,7 @@ def _measure_fold(estimator: Any, X: Any, y: Any, weight: Any, fold: Any, tried:
     errors = [
         np.average(_compute_losses(nodes, nodes.answers(parts, len(test), cut), y[test]), weights=own) for cut in cuts
     ]
+    # The subtree for a penalty is that of the largest critical penalty which does not exceed it.
     return np.array(errors)[np.searchsorted(alphas, tried, side="right") - 1]
 
 

@@ -13,6 +13,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._solver.tree.stump_search import Stump, describe_stump, sort_columns
+from mercer._stored import Stored, flags, floats, integers, part, size
 
 __all__ = ["DecisionStump"]
 
@@ -87,6 +88,16 @@ class DecisionStump(ClassifierMixin, Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "each column's rows are kept in the order of its values"}
 
     _stump: Stump
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": size("classes"),
+        "_stump": part("Stump"),
+        "feature_": integers(low=0, below="columns"),
+        "threshold_": floats(),
+        "missing_left_": flags(),
+        "value_": floats("2, classes"),
+        "error_": floats(),
+    }
 
     def __init__(self, *, criterion: str = "gini", n_jobs: int | None = None) -> None:
         self.criterion = criterion

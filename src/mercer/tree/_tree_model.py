@@ -26,6 +26,7 @@ from mercer._solver.tree.search import Room
 from mercer._solver.tree.tree_levels import TreeLevel, cut_tree, list_levels
 from mercer._solver.tree.whole_growth import grow_whole
 from mercer._source import open_source
+from mercer._stored import Stored, integers, part, size
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
@@ -67,6 +68,14 @@ class TreeModel(MultiOutputMixin, Estimator):
     random_state: Any
     max_leaf_nodes: int | None
     ccp_alpha: float
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_outputs_": size("outputs"),
+        "_n_classes": integers("outputs", low=0),
+        "_categories": part("CategoryTable", "none"),
+        "tree_": part("BinaryTree"),
+        "max_features_": integers(low=0),
+    }
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:

@@ -4,8 +4,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.metrics import check_scoring
-
 __all__ = ["EarlyStopping", "Patience"]
 
 
@@ -82,6 +80,8 @@ class EarlyStopping:
         self.min_delta = min_delta
 
     def setup(self, estimator: Any, context: Any) -> None:
+        from sklearn.metrics import check_scoring
+
         self.scorer_ = check_scoring(estimator, self.scoring)
         self.scores_: list[float] = []
         self.best_step_ = -1

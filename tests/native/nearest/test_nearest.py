@@ -5,7 +5,7 @@ import importlib
 import numpy
 import pytest
 
-from mercer._solver.neighbours import panels, space_tree, tree_search
+from mercer._solver.neighbours import descent, panels, space_tree, tree_search
 from mercer._solver.neighbours.search import RowSearch
 
 REALS = [numpy.float64, numpy.float32]
@@ -85,3 +85,21 @@ def test_a_query_too_far_for_float32_finds_its_nearest_rows(natives):
     _, indices = RowSearch(rows, method="brute").nearest(queries, 3)
     expected = numpy.argsort(measure_all(queries, rows), axis=1, kind="stable")[:, :3]
     numpy.testing.assert_array_equal(indices, expected)
+
+
+@pytest.mark.parametrize("real", REALS)
+def test_a_graph_by_descent_is_the_same_at_every_level_and_finds_neighbours(level, real, monkeypatch):
+    monkeypatch.setattr(descent, "graph_descent", importlib.import_module(f"mercer._native.{level}.graph_descent"))
+    monkeypatch.setattr(descent, "_TREES", 2)
+    rows = draw("plain", 150, 3, real)
+    graph = descent.build_graph(rows, 5, numpy.random.SeedSequence(0), 1, "test")
+    squares = measure_all(rows, rows)
+    numpy.fill_diagonal(squares, numpy.inf)
+    assert graph.distances**2 == pytest.approx(numpy.take_along_axis(squares, graph.neighbours, axis=1))
+    exact = numpy.argsort(squares, axis=1, kind="stable")[:, :5]
+    assert numpy.mean([numpy.isin(a, b).mean() for a, b in zip(exact, graph.neighbours, strict=True)]) > 0.95
+    queries = rows[:4] + real(0.1)
+    distances, indices = descent.GraphIndex(rows, graph, 1, "test").nearest(queries, 3)
+    order = numpy.argsort(measure_all(queries, rows), axis=1, kind="stable")[:, :3]
+    assert (indices == order).mean() > 0.9
+    assert (numpy.diff(distances, axis=1) >= 0).all()

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
+from mercer._base.validation import check_labels
 from mercer._source import Labelling, Source
 from mercer._statistic.labels import LabelCounts, Labels
 from mercer.errors import DataError
@@ -19,7 +19,7 @@ def label_classes(estimator: Any, source: Source) -> tuple[np.ndarray, Source]:
     Labels in memory are seen at once; elsewhere they cost a pass.
     """
     if source.place == "memory":
-        check_classification_targets(source.y)
+        check_labels(source.y)
     if source.place == "memory" and estimator.class_weight != "balanced":
         counts = LabelCounts(np.unique(source.y), None, source.n_rows)
     else:

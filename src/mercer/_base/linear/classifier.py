@@ -15,7 +15,7 @@ from mercer._source import Block, place_of
 from mercer._source.namespace import namespace_of
 from mercer._source.placement import is_on_device
 from mercer._stored import Stored, floats, numbers
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 
 __all__ = ["LinearClassifier", "LinearDecision"]
 
@@ -24,12 +24,23 @@ class LinearDecision(ClassifierMixin):
     """Decisions of a fitted ``coef_`` (k, d) and ``intercept_`` (k,), with ``classes_``; k = 1 means two classes."""
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "coef_": numbers("scores, columns | columns"),
-        "intercept_": floats("scores | 1"),
+        "coef_": numbers("scores, columns | columns", sparse=True),
+        "intercept_": floats(" | scores | 1"),
     }
     coef_: Any
     intercept_: np.ndarray
     classes_: np.ndarray
+
+    def _check_structure(self) -> None:
+        state = vars(self)
+        if "coef_" not in state or state.get("_multilabel") or not isinstance(state.get("classes_"), np.ndarray):
+            return
+        n_scores = 1 if self.coef_.ndim == 1 else self.coef_.shape[0]
+        if n_scores != len(self.classes_) and not (n_scores == 1 and len(self.classes_) <= 2):
+            message = (
+                f"{type(self).__name__} must have scores for {len(self.classes_)} classes; the file has {n_scores}."
+            )
+            raise ModelFileError(message)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of each row: (n,) for two classes, positive for the second; else (n, n_classes).

@@ -17,7 +17,7 @@ from mercer._source.placement import Placement, is_on_device
 from mercer._statistic import Moments
 from mercer._statistic.products import Residual
 from mercer._stored import Stored, floats, numbers
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 
 __all__ = ["LinearRegressor", "SingleTarget", "determination", "target_columns"]
 
@@ -74,11 +74,17 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _stored: ClassVar[dict[str, Stored]] = {
         "coef_": numbers("columns | targets, columns"),
-        "intercept_": floats("targets | 1"),
+        "intercept_": floats(" | targets | 1"),
     }
+    _stored_before: ClassVar[tuple[str, ...]] = ("_flat",)
     fit_intercept: bool
     coef_: np.ndarray
     intercept_: Any
+
+    def _check_structure(self) -> None:
+        if "coef_" in vars(self) and self.coef_.ndim == 1 and np.size(self.intercept_) != 1:
+            message = f"{type(self).__name__}.intercept_ must be one number; the file has {np.size(self.intercept_)}."
+            raise ModelFileError(message)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the target of each row.

@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator
 
 from mercer._base.model_file import arrays, builtin, randomness, scikit  # noqa: F401 - each registers its types
 from mercer._base.model_file.codec import Decoder, Encoder
-from mercer._base.model_file.container import FORMAT, read_container, write_container
+from mercer._base.model_file.container import FORMAT, Limits, read_container, write_container
 from mercer._base.model_file.migration import SCHEMA, migrate_header
 from mercer._base.model_file.registry import import_family, key_of_class, key_of_record
+from mercer._base.model_file.signature import Key, read_key
 from mercer._base.model_placement import to_device
 from mercer._version import __version__
 from mercer.errors import ModelFileError, ParameterError
@@ -24,7 +25,7 @@ __all__ = ["load", "load_plain", "save", "save_plain"]
 StrPath = str | os.PathLike[str]
 
 
-def save(model: Any, path: StrPath) -> None:
+def save(model: Any, path: StrPath, *, key: Key | None = None) -> None:
     """Write a model to a file that :func:`load` reads without executing anything.
 
     The file is a zip archive of a JSON header and raw arrays, each with its checksum; the page *Model files* documents
@@ -39,6 +40,9 @@ def save(model: Any, path: StrPath) -> None:
         NumPy arrays, and loaded so; :func:`mercer.to_device` brings it back.
     path : str or path-like
         The file to write.
+    key : bytes, str or path-like, default=None
+        A secret of at least 16 bytes, or the file that holds it, to sign the model with (HMAC-SHA256); a reader who has
+        the key can tell that you wrote the file. The page *Security* says how to make one.
 
     Raises
     ------
@@ -62,8 +66,9 @@ def save(model: Any, path: StrPath) -> None:
     >>> again.transform([[5.0]])
     array([[3.]])
     """
+    secret = None if key is None else read_key(key, "save")
     if key_of_record(type(model)) is not None:
-        _write(model, path, type(model).__name__)
+        _write(model, path, type(model).__name__, secret)
         return
     if not isinstance(model, BaseEstimator) or key_of_class(type(model)) is None:
         message = (
@@ -71,14 +76,17 @@ def save(model: Any, path: StrPath) -> None:
             f"{type(model).__module__}.{type(model).__qualname__}. Pickle it if you trust every reader."
         )
         raise ModelFileError(message)
-    _write(to_device(model, "cpu"), path, type(model).__name__)
+    _write(to_device(model, "cpu"), path, type(model).__name__, secret)
 
 
-def load(path: StrPath, *, mmap_mode: Literal["r"] | None = None) -> Any:
+def load(
+    path: StrPath, *, mmap_mode: Literal["r"] | None = None, key: Key | None = None, max_bytes: int | None = None
+) -> Any:
     """Read a model that :func:`save` wrote.
 
     Loading imports and runs nothing that the file names: classes come from a closed registry, and objects are given
-    their attributes without calling them. The file may come from anywhere.
+    their attributes without calling them, once those agree with what the class declares. The file may come from
+    anywhere.
 
     Parameters
     ----------
@@ -87,6 +95,12 @@ def load(path: StrPath, *, mmap_mode: Literal["r"] | None = None) -> Any:
     mmap_mode : {None, "r"}
         ``"r"`` maps the arrays instead of reading them: they are read-only, and processes that load the same file share
         the memory. The checksums are verified all the same, and the file must then stay as it is.
+    key : bytes, str or path-like, default=None
+        The secret, or the file that holds it, that the model must be signed with. By default signatures are not
+        verified.
+    max_bytes : int, default=None
+        The largest file that is read. Nothing in a file is compressed, so a model takes little more memory than its
+        file.
 
     Returns
     -------
@@ -96,7 +110,8 @@ def load(path: StrPath, *, mmap_mode: Literal["r"] | None = None) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is damaged, hostile, or of a newer version.
+        If the file is damaged, hostile, or of a newer version; if its signature is not that of `key`; or if it is
+        larger than `max_bytes`.
 
     See Also
     --------
@@ -115,7 +130,11 @@ def load(path: StrPath, *, mmap_mode: Literal["r"] | None = None) -> Any:
     if mmap_mode not in (None, "r"):
         message = f"load: mmap_mode must be None or 'r'; got {mmap_mode!r}."
         raise ParameterError(message)
-    model = _read(path, mapped=mmap_mode == "r")
+    if max_bytes is not None and (not isinstance(max_bytes, int) or isinstance(max_bytes, bool) or max_bytes < 0):
+        message = f"load: max_bytes must be None or an integer in [0, inf); got {max_bytes!r}."
+        raise ParameterError(message)
+    secret = None if key is None else read_key(key, "load")
+    model = _read(path, Limits(mmap_mode == "r", secret, max_bytes))
     if not isinstance(model, BaseEstimator) and key_of_record(type(model)) is None:
         message = f"load: {os.fspath(path)}: a model must be an estimator; the file holds {type(model).__name__}."
         raise ModelFileError(message)
@@ -129,13 +148,13 @@ def save_plain(value: Any, path: StrPath) -> None:
 
 def load_plain(path: StrPath) -> Any:
     """Read what :func:`save_plain` wrote."""
-    return _read(path, mapped=False)
+    return _read(path, Limits())
 
 
-def _write(value: Any, path: StrPath, name: str) -> None:
+def _write(value: Any, path: StrPath, name: str, secret: bytes | None = None) -> None:
     encoder = Encoder()
     node = encoder.encode(value, name)
-    write_container(Path(path), _describe_file(value, node), encoder.arrays)
+    write_container(Path(path), _describe_file(value, node), encoder.arrays, secret)
 
 
 def _describe_file(value: Any, node: Any) -> dict[str, Any]:
@@ -151,9 +170,9 @@ def _describe_file(value: Any, node: Any) -> dict[str, Any]:
     return {"format": FORMAT, "schema": SCHEMA, "written_by": versions, "class": key, "model": node}
 
 
-def _read(path: StrPath, mapped: bool) -> Any:
+def _read(path: StrPath, limits: Limits) -> Any:
     try:
-        header, reader = read_container(Path(path), mapped)
+        header, reader = read_container(Path(path), limits)
         with reader:
             header = migrate_header(header)
             if header.keys() != {"format", "schema", "written_by", "class", "model", "arrays"}:

@@ -14,15 +14,16 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 
 from mercer._base.model_file.archive import ALIGNMENT, MAX_MEMBERS, Member, begin_member, read_members
 from mercer._base.model_file.dtype import check_values, parse_dtype, spell_dtype
+from mercer._base.model_file.signature import MAX_SIGNATURE, check_signature, sign
 from mercer.errors import ModelFileError
 
-__all__ = ["FORMAT", "read_container", "write_container"]
+__all__ = ["FORMAT", "Limits", "read_container", "read_signature", "write_container"]
 
 FORMAT = "mercer-model"
 MAX_HEADER = 2**25  # bytes; the worst header of this size takes 0.7 GB when parsed
@@ -37,8 +38,8 @@ _ARRAY_FIELDS = {"dtype", "shape", "order", "bytes", "sha256"}
 Array = np.ndarray[Any, Any]
 
 
-def write_container(path: Path, header: dict[str, Any], arrays: Sequence[Array]) -> None:
-    """Write `header`, completed by the description of each array, and the arrays."""
+def write_container(path: Path, header: dict[str, Any], arrays: Sequence[Array], secret: bytes | None = None) -> None:
+    """Write `header`, completed by the description of each array, and the arrays; sign it if a secret is given."""
     if len(arrays) > MAX_MEMBERS - 2:
         message = f"save: a model file holds at most {MAX_MEMBERS - 2} arrays; got {len(arrays)}. Stack some of them."
         raise ModelFileError(message)
@@ -51,7 +52,8 @@ def write_container(path: Path, header: dict[str, Any], arrays: Sequence[Array])
                 f"Use numeric or fixed-width text arrays for bulk data."
             )
             raise ModelFileError(message)
-        for name, data in (("header.json", text), ("header.sha256", hashlib.sha256(text).hexdigest().encode())):
+        ends = {"header.json": text, "header.sha256": hashlib.sha256(text).hexdigest().encode()}
+        for name, data in (ends if secret is None else {**ends, "header.hmac": sign(text, secret)}).items():
             with archive.open(begin_member(archive, file, name), "w", force_zip64=True) as member:
                 member.write(data)
 
@@ -92,19 +94,31 @@ def _write_array(archive: zipfile.ZipFile, file: BinaryIO, name: str, array: Arr
     return {"dtype": spelling, "shape": shape, "order": order, "bytes": len(data), "sha256": digest.hexdigest()}
 
 
-def read_container(path: Path, mapped: bool) -> tuple[dict[str, Any], "ArrayReader"]:
-    """Read the header, whose checksum is verified, and prepare to read the arrays."""
+def read_container(path: Path, limits: "Limits") -> tuple[dict[str, Any], "ArrayReader"]:
+    """Read the header, whose checksum and signature are verified, and prepare to read the arrays."""
     file = open(path, "rb")  # noqa: SIM115 - handed to the reader, or closed here
     try:
+        size = os.fstat(file.fileno()).st_size
+        if limits.max_bytes is not None and size > limits.max_bytes:
+            message = f"a file may have max_bytes = {limits.max_bytes} bytes; it has {size}. Raise max_bytes."
+            raise ModelFileError(message)
         members = read_members(file)
-        header = _read_header(file, members)
+        header = _read_header(file, members, limits.secret)
     except BaseException:
         file.close()
         raise
-    return header, ArrayReader(file, members, mapped)
+    return header, ArrayReader(file, members, limits.mapped)
 
 
-def _read_header(file: BinaryIO, members: dict[str, Member]) -> dict[str, Any]:
+class Limits(NamedTuple):
+    """What a reader demands of a file: whether its arrays are mapped, the key of its signature, and its size."""
+
+    mapped: bool = False
+    secret: bytes | None = None
+    max_bytes: int | None = None
+
+
+def _read_header(file: BinaryIO, members: dict[str, Member], secret: bytes | None) -> dict[str, Any]:
     missing = {"header.json", "header.sha256"} - members.keys()
     if missing:
         message = f"a model file has a {min(missing)}; this zip archive has none."
@@ -118,11 +132,22 @@ def _read_header(file: BinaryIO, members: dict[str, Member]) -> dict[str, Any]:
     if file.read(64) != hashlib.sha256(text).hexdigest().encode():
         message = "header.json does not match its checksum; the file is damaged. Copy it again."
         raise ModelFileError(message)
+    if secret is not None:
+        check_signature(text, read_signature(file, members), secret)
     header = _parse(text)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         message = f"header.json must be an object whose format is {FORMAT!r}; this one is not."
         raise ModelFileError(message)
     return header
+
+
+def read_signature(file: BinaryIO, members: dict[str, Member]) -> bytes | None:
+    """Return the signature of a file as it is written there, or None if there is none."""
+    member = members.get("header.hmac")
+    if member is None:
+        return None
+    file.seek(member.offset)
+    return file.read(min(member.size, MAX_SIGNATURE + 1))
 
 
 def _parse(text: bytes) -> Any:
@@ -178,7 +203,7 @@ class ArrayReader:
             message = "the header must list the arrays; this one does not."
             raise ModelFileError(message)
         names = [_array_name(index) for index in range(len(entries))]
-        strangers = self._members.keys() ^ {"header.json", "header.sha256", *names}
+        strangers = (self._members.keys() - {"header.hmac"}) ^ {"header.json", "header.sha256", *names}
         if strangers:
             message = f"members and header must list the same arrays; they differ in {min(strangers)[:40]!r}."
             raise ModelFileError(message)

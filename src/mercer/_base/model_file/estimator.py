@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
 from mercer._base.model_file.registry import class_of, key_of_class
-from mercer._base.model_file.soundness import check_estimator, check_record
+from mercer._base.model_file.soundness import check_estimator, check_record, drop_old_names
 from mercer._plain import PLAIN
 from mercer.errors import ModelFileError
 
@@ -29,6 +29,8 @@ _ROUTED = (
     *("fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"),
     *("split", "transform", "inverse_transform"),
 )
+# Attributes that scikit-learn's representation in notebooks reads: text of a file must not become markup.
+_SHOWN = ("_doc_link", "_repr", "_html", "_estimator_type")
 _ISOTONIC = "sklearn.isotonic.IsotonicRegression"
 
 
@@ -72,8 +74,9 @@ def _check_name(name: Any, cls: type, where: str) -> None:
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
         message = f"{where}: an attribute's name must be an identifier; got {str(name)[:40]!r}."
         raise ModelFileError(message)
-    if inspect.isroutine(getattr(cls, name, None)):
-        message = f"{where}: an attribute may not hide a method; {cls.__name__}.{name[:40]} is one."
+    known = inspect.getattr_static(cls, name, None)
+    if inspect.isroutine(known) or isinstance(known, property) or name.startswith(_SHOWN):
+        message = f"{where}: an attribute may not hide a method or property; {cls.__name__}.{name[:40]} does."
         raise ModelFileError(message)
 
 
@@ -82,6 +85,18 @@ def _check_memory(attributes: dict[str, Any], where: str) -> None:
     if attributes.get("memory") is not None:
         message = f"{where}.memory must be None; a cache is not part of a model. Call set_params(memory=None) first."
         raise ModelFileError(message)
+    for name, value in attributes.items():
+        # A search sets parameters of its estimator when it is fitted again.
+        for grid in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(grid, dict) and any(_names_folder(*item) for item in grid.items()):
+                message = f"{where}.{name} may not set `memory`; a cache is not part of a model. Take it out."
+                raise ModelFileError(message)
+
+
+def _names_folder(key: Any, values: Any) -> bool:
+    if not isinstance(key, str) or key.rpartition("__")[2] != "memory":
+        return False
+    return any(value is not None for value in (values if isinstance(values, list | tuple) else (values,)))
 
 
 @decodes("object", "class", "version", "params", "state", "requests")
@@ -93,7 +108,7 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
         message = f"{key} must have disjoint parameters and attributes; it has not."
         raise ModelFileError(message)
     attributes = {name: decoder.decode(item) for name, item in {**params, **state}.items()}
-    attributes = migrate_state(cls, key, attributes, node["version"])
+    attributes = drop_old_names(cls, migrate_state(cls, key, attributes, node["version"]))
     for name in attributes:
         _check_name(name, cls, key)
     _check_memory(attributes, key)
@@ -200,9 +215,10 @@ def _read_record(node: dict[str, Any], decoder: Decoder) -> Any:
     # A field that was added to the class after the file was written has its default.
     values = {name: decoder.decode(nodes[name]) if name in nodes else defaults[name] for name in names}
     if issubclass(cls, tuple):
-        return cls._make(values[name] for name in names)
-    instance = cls.__new__(cls)
-    for name, value in values.items():
-        object.__setattr__(instance, name, value)  # records are frozen
-    check_record(instance)
+        instance = cls._make(values[name] for name in names)
+    else:
+        instance = cls.__new__(cls)
+        for name, value in values.items():
+            object.__setattr__(instance, name, value)  # records are frozen
+    check_record(instance, values)
     return instance

@@ -1,50 +1,117 @@
-"""Check loaded objects before anything uses them: parameters, declared arrays, and structures of indices.
+"""Check loaded objects before anything uses them: parameters, declared attributes, and structures of indices.
 
 A checksum proves that a file arrived whole, not who wrote it. Native code reads arrays without checking indices, so
-each object is compared with what its class declares (:mod:`mercer._stored`) when it is loaded.
+each object is compared with what its class declares (:mod:`mercer._stored`) when it is loaded. Attributes that are not
+declared are refused: no prediction needs them.
 """
 
-from typing import Any
+import types
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from mercer._stored import Stored, check_stored
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._stored import check_stored, collect_stored
+from mercer._types import Array
 from mercer.errors import ModelFileError
 
-__all__ = ["check_estimator", "check_record"]
+__all__ = ["check_estimator", "check_record", "drop_old_names"]
 
 # Most columns of a table: the index of a column fits into 31 bits.
 _MOST_COLUMNS = 2**31 - 1
+# What a field may hold that is annotated with a type of single values: NumPy's types count as Python's.
+_SINGLE: dict[Any, tuple[type, ...]] = {
+    bool: (bool, np.bool_),
+    int: (int, np.integer),
+    float: (int, float, np.integer, np.floating),
+    complex: (int, float, complex, np.number),
+    str: (str,),
+}
+# What a field may hold that is annotated as an array: a single number is an array of no dimension.
+_ARRAYS = (np.ndarray, np.generic, int, float, complex, type(None))
+
+Accepts = Callable[[Any], bool]
 
 
-def check_record(record: Any) -> None:
-    """Check the fields of a record that declares them, or that has ``check_fields``."""
+def check_record(record: Any, values: dict[str, Any]) -> None:
+    """Check the fields of a record: against their annotations, what the class declares, and ``check_fields``."""
     cls = type(record)
+    for name, (accepts, words) in _read_annotations(cls).items():
+        if name in values and not accepts(values[name]):
+            message = f"{cls.__name__}.{name} must be {words}; the file has {type(values[name]).__name__}."
+            raise ModelFileError(message)
     if hasattr(cls, "_stored"):
-        check_stored(cls.__name__, vars(record), cls._stored, {})
+        check_stored(cls.__name__, values, cls._stored, {})
     if hasattr(cls, "check_fields"):
         record.check_fields()
 
 
 def check_estimator(model: Any) -> None:
     """Check the parameters and the fitted attributes of an estimator of mercer."""
-    values, name = vars(model), type(model).__name__
-    for parameter, rule in type(model)._parameters.items():
+    cls, values = type(model), vars(model)
+    for parameter, rule in cls._parameters.items():
         if parameter in values and not rule.accepts(values[parameter]):
-            message = f"{name}.{parameter} must be {rule.text}; the file has {str(values[parameter])[:80]}."
+            message = f"{cls.__name__}.{parameter} must be {rule.text}; the file has {str(values[parameter])[:80]}."
             raise ModelFileError(message)
-    sizes: dict[str, int] = {}
+    declared = collect_stored(cls)
+    strangers = sorted(values.keys() - declared.keys() - _list_parameters(cls))
+    if strangers:
+        message = (
+            f"{cls.__name__} stores only what it declares; the file also has {', '.join(strangers)[:120]}. Install the "
+            f"version that wrote it, which its header names, if the file is older than this mercer."
+        )
+        raise ModelFileError(message)
     columns = values.get("n_features_in_")
-    if columns is not None:
-        if type(columns) is not int or not 0 <= columns <= _MOST_COLUMNS:
-            message = f"{name}.n_features_in_ must be an integer in [0, {_MOST_COLUMNS}]; the file has {columns!r:.80}."
-            raise ModelFileError(message)
-        sizes["columns"] = columns
-    check_stored(name, values, _collect(type(model)), sizes)
+    if columns is not None and (type(columns) is not int or not 0 <= columns <= _MOST_COLUMNS):
+        message = (
+            f"{cls.__name__}.n_features_in_ must be an integer in [0, {_MOST_COLUMNS}]; the file has {columns!r:.80}."
+        )
+        raise ModelFileError(message)
+    check_stored(cls.__name__, values, declared, {})
     model._check_structure()
 
 
-def _collect(cls: type) -> dict[str, Stored]:
-    """Return what a class and its bases declare; a class has the last word."""
-    declared: dict[str, Stored] = {}
-    for base in reversed(cls.__mro__):
-        declared |= vars(base).get("_stored", {})
-    return declared
+def drop_old_names(cls: type, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes without those that only older versions stored, which the class lists in ``_stored_before``."""
+    old = set(getattr(cls, "_stored_before", ())) - collect_stored(cls).keys()
+    return {name: value for name, value in attributes.items() if name not in old} if old else attributes
+
+
+@cache
+def _list_parameters(cls: Any) -> frozenset[str]:
+    return frozenset(cls._get_param_names())
+
+
+@cache
+def _read_annotations(cls: type) -> dict[str, tuple[Accepts, str]]:
+    """Return a test and its words for each field whose annotation says what it may hold."""
+    try:
+        hints = get_type_hints(cls)
+    except NameError:  # a name that only type checkers import
+        return {}
+    tests = {name: (_compile(hint), getattr(hint, "__name__", str(hint))) for name, hint in hints.items()}
+    return {name: (test, words) for name, (test, words) in tests.items() if test is not None}
+
+
+def _compile(hint: Any) -> Accepts | None:
+    """Return a test for an annotation, or None where it says nothing that can be tested."""
+    if hint == Array:
+        return lambda value: issparse(value) or isinstance(value, _ARRAYS)
+    if hint is None or hint is type(None):
+        return lambda value: value is None
+    if hint in _SINGLE:
+        kinds, is_truth = _SINGLE[hint], hint is bool
+        return lambda value: isinstance(value, kinds) and (is_truth or not isinstance(value, bool | np.bool_))
+    origin = get_origin(hint)
+    if origin in (Union, types.UnionType):
+        tests = [_compile(argument) for argument in get_args(hint)]
+        return None if None in tests else lambda value: any(test is not None and test(value) for test in tests)
+    if origin is Literal:
+        return lambda value: value in get_args(hint)
+    kind = origin or hint
+    if not isinstance(kind, type) or kind in (object, Any, type) or getattr(kind, "_is_protocol", False):
+        return None
+    # Sequences, mappings and the like are tested by their own class; their items are read by code that checks them.
+    return lambda value: isinstance(value, kind)

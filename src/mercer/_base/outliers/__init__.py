@@ -1,4 +1,4 @@
-"""What detectors of outliers share: the threshold on scores, labels, and the search for nearest rows."""
+"""What detectors of outliers share: the threshold on scores, and labels."""
 
 from mercer._base.outliers.threshold import CONTAMINATION, Detector, find_offset, label_scores
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.neighbors import NearestNeighbors
 
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._solver.neighbours import nearest_rows
@@ -66,6 +65,8 @@ class NeighbourSearch:
 
         With `leave_out_self` the queries are the rows, and no row is its own neighbour.
         """
+        from sklearn.neighbors import NearestNeighbors
+
         if self.effective_metric == "euclidean" and not issparse(rows) and not issparse(queries):
             wide = np.ascontiguousarray(rows, dtype=np.float64)
             points = wide if leave_out_self else np.ascontiguousarray(queries, dtype=np.float64)

@@ -4,7 +4,7 @@ A detector scores rows: the lower the score, the stranger the row. ``offset_`` i
 `contamination` it is the quantile of the scores of the fit, so that about this share of its rows lie below.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -12,6 +12,7 @@ from sklearn.base import OutlierMixin
 from mercer._base.parameter import Choice, Real
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
+from mercer._stored import Stored, floats
 from mercer._types import Array
 
 __all__ = ["CONTAMINATION", "Detector", "find_offset", "label_scores"]
@@ -27,6 +28,10 @@ class Detector(OutlierMixin):
     """
 
     offset_: float
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "offset_": floats(),
+    }
 
     def score_samples(self, X: Any) -> Any:
         """Return the score of each row: the lower, the stranger."""

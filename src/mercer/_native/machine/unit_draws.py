@@ -1,40 +1,21 @@
 """Layers of binary units: their probabilities, draws from them, and sums of softplus.
 
-A draw takes its random number from a counter: the number of unit j of row i is a hash of the key and of i k + j. So
-draws do not depend on the order in which rows are worked on, nor on who works on them. The hash is two rounds of
-multiplications and shifts of 32-bit words ("prospector" constants of C. Wellons, of least known bias), with one word of
-the key before each round.
+A draw takes its random number from a counter: the number of unit j of row i is a hash of the key and of i k + j, see
+unit_sums.py. So draws do not depend on the order in which rows are worked on, nor on who works on them.
 """
 
 import cython
 
 if cython.compiled:
+    from cython.cimports.mercer._native.machine import unit_sums
     from cython.cimports.mercer._native.shared import inline
 else:
+    from mercer._native.machine import unit_sums
     from mercer._native.shared import inline
 
 __all__ = ["activate_units", "draw_units", "score_flips", "sum_softplus"]
 
 real = cython.fused_type(cython.float, cython.double)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-@cython.inline
-def _hash(word: cython.uint) -> cython.uint:
-    """Return a word whose bits each depend on every bit of `word`."""
-    first: cython.uint = 0x21F0AAAD
-    second: cython.uint = 0x735A2D97
-    # All 32 bits; the literal itself is too large for a C int. The masks change nothing in C, where words wrap around
-    # by themselves; Python's integers need them.
-    mask: cython.uint = 0x7FFFFFFF
-    mask = 2 * mask + 1
-    word = word ^ (word >> 16)
-    word = (word * first) & mask
-    word = word ^ (word >> 15)
-    word = (word * second) & mask
-    return word ^ (word >> 15)
 
 
 def activate_units(scores: real[:, ::1], bias: cython.const[real][::1]) -> None:
@@ -81,46 +62,11 @@ def draw_units(
             for j in range(scores.shape[1]):
                 scores[i, j] = inline.expit(scores[i, j] + bias[j])
                 word = cython.cast(cython.uint, i * scores.shape[1] + j)
-                word = _hash(_hash(word ^ low_key) ^ high_key)
+                word = unit_sums.hash_word(unit_sums.hash_word(word ^ low_key) ^ high_key)
                 # As a signed number: CPUs convert these to floating point at once.
                 number = cython.cast(cython.int, word >> 8)
                 chance = number * scale
                 states[i, j] = 1.0 if chance < scores[i, j] else 0.0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _sum_row(x: real[::1], factors: real[::1]) -> cython.double:
-    """Return the sum of log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)); both arguments are changed.
-
-    The factors 1 + exp(-|x|) lie in (1, 2]: they are multiplied before one logarithm is taken.
-    """
-    j: cython.Py_ssize_t
-    k: cython.Py_ssize_t = factors.shape[0]
-    total: cython.double = 0.0
-    # Four products side by side, which do not wait for each other.
-    first: cython.double = 1.0
-    second: cython.double = 1.0
-    third: cython.double = 1.0
-    fourth: cython.double = 1.0
-    for j in range(k):
-        factors[j] = 1 + inline.exp(-x[j] if x[j] > 0 else x[j])
-        x[j] = x[j] if x[j] > 0 else 0
-    for j in range(0, k - 3, 4):
-        total += (x[j] + x[j + 1]) + (x[j + 2] + x[j + 3])
-        first *= factors[j]
-        second *= factors[j + 1]
-        third *= factors[j + 2]
-        fourth *= factors[j + 3]
-        # One logarithm for 512 units: their product is at most 2^512, far below the largest number.
-        if j % 512 == 508:
-            total += inline.log((first * second) * (third * fourth))
-            first = second = third = fourth = 1.0
-    for j in range(k - k % 4, k):
-        total += x[j]
-        first *= factors[j]
-    return total + inline.log((first * second) * (third * fourth))
 
 
 def sum_softplus(
@@ -141,7 +87,7 @@ def sum_softplus(
         for i in range(scores.shape[0]):
             for j in range(scores.shape[1]):
                 scratch[0, j] = scores[i, j] + bias[j]
-            out[i] = _sum_row(scratch[0], scratch[1])
+            out[i] = unit_sums.sum_units(scratch[0], scratch[1])
 
 
 def score_flips(
@@ -181,7 +127,7 @@ def score_flips(
             for j in range(scores.shape[1]):
                 scratch[0, j] = scores[i, j] + hidden[j]
                 scratch[1, j] = scratch[0, j] + step * weights[flip, j]
-            gain = _sum_row(scratch[1], scratch[2]) - _sum_row(scratch[0], scratch[2])
+            gain = unit_sums.sum_units(scratch[1], scratch[2]) - unit_sums.sum_units(scratch[0], scratch[2])
             out[i] = -inline.log1pexp(gain + cython.cast(cython.double, step) * visible[flip])
             total += out[i]
     return total

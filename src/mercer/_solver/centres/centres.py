@@ -42,7 +42,8 @@ class Centres:
     def shift(self) -> Array:
         """A point amid the centres. Scores relative to it do not cancel when the data lie far from the origin."""
         if isinstance(self.centres, np.ndarray):
-            return self.centres.mean(axis=0, dtype=np.float64).astype(self.centres.dtype)
+            # The bits of NumPy's mean at half its time, which for few centres is that of the calls.
+            return (np.add.reduce(self.centres, axis=0, dtype=np.float64) / self.k).astype(self.centres.dtype)
         return namespace_of(self.centres).mean(self.centres, axis=0)
 
     @cached_property

@@ -66,6 +66,10 @@ class DrawnRows:
     places: Array
 
     def answer(self, source: Source) -> tuple[Array, Array]:
+        if len(self.totals) == 1:
+            # Rows of one block: no block has to be found, which takes half of the time of a draw from 150 rows.
+            chosen, rows = source.on_blocks({0: _Draw(self.mass, self.places * self.totals[0])})[0]
+            return np.asarray(chosen, dtype=np.int64), np.asarray(rows, dtype=source.host_dtype)
         ends = np.cumsum(self.totals)
         wanted = self.places * ends[-1]
         # Rounding must not lead past the last block of positive mass.

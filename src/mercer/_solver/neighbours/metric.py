@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
-from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import BallTree, KDTree
 
 from mercer._types import Array, Rows
@@ -73,6 +72,8 @@ class Metric:
 
         Euclidean distances are sums of squared differences: d(x, y) equals d(y, x) to the bit, and ties stay ties.
         """
+        from sklearn.metrics import pairwise_distances
+
         if self.is_euclidean and not issparse(rows) and not issparse(X):
             return cdist(rows, X)
         rows, X = _narrow(rows), _narrow(X)

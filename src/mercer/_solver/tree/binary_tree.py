@@ -23,6 +23,8 @@ LEAF = -1
 UNDEFINED = -2
 # Rows of one native call, which takes well below a millisecond.
 _RUN = 4096
+# Nodes up to which a loop over numbers is faster than some calls of NumPy for each level.
+_FEW_NODES = 512
 # Cells of a sparse matrix that are made dense at a time: 8 MiB.
 _DENSE_CELLS = 2**20
 
@@ -81,7 +83,7 @@ class BinaryTree:
         "weighted_n_node_samples": floats("nodes"),
         "value": floats("nodes, outputs, values"),
         "categories": integers("nodes | 0"),
-        "words": integers("words"),
+        "words": integers("words", dtype="int64"),
     }
 
     def check_fields(self) -> None:
@@ -115,6 +117,8 @@ class BinaryTree:
     @cached_property
     def depths(self) -> Array:
         """The depth of each node."""
+        if self.node_count <= _FEW_NODES:
+            return _measure_depths(self.children_left.tolist(), self.children_right.tolist())
         depths = np.zeros(self.node_count, np.int64)
         here = np.array([0])
         while len(here := here[self.children_left[here] != LEAF]):
@@ -190,6 +194,15 @@ class BinaryTree:
         importances = importances / self.weighted_n_node_samples[0]
         total = importances.sum()
         return importances / total if normalize and total > 0.0 else importances
+
+
+def _measure_depths(left: list[int], right: list[int]) -> Array:
+    """Return the depth of each node of a small tree, whose nodes stand after their parents."""
+    depths = [0] * len(left)
+    for node, child in enumerate(left):
+        if child != LEAF:
+            depths[child] = depths[right[node]] = depths[node] + 1
+    return np.array(depths, np.int64)
 
 
 def _choose_step(X: Array) -> int:

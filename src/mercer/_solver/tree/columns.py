@@ -15,6 +15,8 @@ __all__ = ["Columns", "encode_columns", "keep_columns"]
 _MOST_COARSE = 255
 # Rows transposed at a time: a block of 2048 codes of each column stays in the cache.
 _ROWS = 2048
+# Values up to which all columns are ranked in one call of NumPy each: sorting them then takes less than the calls.
+_FEW_VALUES = 2**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,22 +118,15 @@ def encode_columns(
         f"the ranks of {n} x {d} values",
         "fit fewer rows",
     )
-    codes = np.empty((d, n), np.int32)
-    values: list[Array] = [None] * d
-
-    has_missing = np.zeros(d, np.bool_)
-
-    def encode(j: int) -> None:
-        values[j] = _encode_sparse(X, j, codes[j]) if issparse(X) else _encode_column(X[:, j], codes[j])
-        has_missing[j] = codes[j].max() == len(values[j])
-
-    run_numbered(encode, d, threads)
-    lengths = np.array([len(distinct) for distinct in values])
+    if n * d <= _FEW_VALUES and not issparse(X):
+        codes, distinct, lengths, has_missing = _encode_few(X)
+    else:
+        codes, distinct, lengths, has_missing = _encode_many(X, threads)
     ranks = np.where(has_missing, lengths, -1).astype(np.int32)
     most = int((lengths + has_missing).max())
     small = np.uint8 if most <= 2**8 else np.uint16 if most <= 2**16 else np.int32
     offsets = np.concatenate([[0], np.cumsum(lengths)])
-    table = np.concatenate([*values, [0.0]])
+    table = np.concatenate([distinct, [0.0]])
     parts = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.full(d, -1, np.int32)
     if coarse and small is not np.uint8:
         parts = _coarsen(codes, lengths, threads, weight)
@@ -145,6 +140,39 @@ def encode_columns(
     # Padded to a multiple of 16 bytes, so that the coarse codes of a row touch as few cache lines as possible.
     coarse_matrix = _transpose_codes(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
     return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds, matrix, coarse_matrix)
+
+
+def _encode_many(X: Rows, threads: int) -> tuple[Array, Array, Array, Array]:
+    """Return ranks (d, n), the distinct values of one column after the other, their numbers, and who misses values."""
+    n, d = X.shape
+    codes, has_missing = np.empty((d, n), np.int32), np.zeros(d, np.bool_)
+    values: list[Array] = [None] * d
+
+    def encode(j: int) -> None:
+        values[j] = _encode_sparse(X, j, codes[j]) if issparse(X) else _encode_column(X[:, j], codes[j])
+        has_missing[j] = codes[j].max() == len(values[j])
+
+    run_numbered(encode, d, threads)
+    return codes, np.concatenate(values), np.array([len(distinct) for distinct in values]), has_missing
+
+
+def _encode_few(X: Array) -> tuple[Array, Array, Array, Array]:
+    """Return what :func:`_encode_many` does, all columns in one call each: few values take less than the calls."""
+    columns = np.ascontiguousarray(X.T)
+    # NaN sorts last.
+    order = np.argsort(columns, axis=1)
+    ordered = np.take_along_axis(columns, order, axis=1)
+    begins = np.ones(ordered.shape, np.bool_)
+    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=begins[:, 1:])
+    missing = np.isnan(ordered)
+    has_missing = missing[:, -1].copy()
+    if has_missing.any():
+        # NaN differs from NaN: only the first of them begins a new rank.
+        begins[:, 1:] &= ~(missing[:, 1:] & missing[:, :-1])
+    codes = np.empty(ordered.shape, np.int32)
+    np.put_along_axis(codes, order, np.cumsum(begins, axis=1, dtype=np.int32) - np.int32(1), axis=1)
+    begins &= ~missing
+    return codes, ordered[begins].astype(np.float64), np.count_nonzero(begins, axis=1), has_missing
 
 
 def _transpose_codes(codes: Array, width: int, threads: int) -> Array:

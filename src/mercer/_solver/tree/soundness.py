@@ -5,7 +5,7 @@ import numpy as np
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
-__all__ = ["check_categories", "check_nodes"]
+__all__ = ["check_categories", "check_nodes", "check_tree_list", "find_depths"]
 
 
 def check_nodes(subject: str, left: Array, right: Array, feature: Array, n_features: int) -> None:
@@ -47,3 +47,49 @@ def check_categories(subject: str, starts: Array, words: Array) -> None:
     if not valid:
         message = f"{subject} must point to sets of categories inside `words`; the file's do not."
         raise ModelFileError(message)
+
+
+def check_tree_list(subject: str, sizes: Array, right: Array, feature: Array, n_features: int) -> None:
+    """Raise ModelFileError unless nodes are trees one after the other, each with right children counted from its root.
+
+    A left child follows its parent, so joining the trees by a root for each shift gives one check for all of them.
+    """
+    roots = np.cumsum(sizes) - sizes
+    if int(sizes.sum()) != len(feature) or not len(sizes):
+        message = f"{subject} must have a node for each of `sizes`; the file has {len(feature)}."
+        raise ModelFileError(message)
+    inner = right >= 0
+    tree = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(len(feature)) - roots[tree]
+    nodes = np.flatnonzero(inner)
+    valid = (
+        np.array_equal(inner, feature >= 0)
+        and bool((feature[nodes] < n_features).all())
+        and bool((right[nodes] > place[nodes] + 1).all() and (right[nodes] < sizes[tree[nodes]]).all())
+    )
+    if valid:
+        # Every node but the roots is the child of one node; children come after their parents, so all are reached.
+        children = np.concatenate([nodes + 1, roots[tree[nodes]] + right[nodes]])
+        times = np.bincount(children, minlength=len(feature))
+        valid = bool((times[roots] == 0).all()) and int(times.sum()) == len(feature) - len(sizes) and times.max() <= 1
+    if not valid:
+        message = (
+            f"{subject} must be trees: each node the child of one node before it, leaves without children, columns "
+            f"below {n_features}; the file's are not."
+        )
+        raise ModelFileError(message)
+
+
+def find_depths(sizes: Array, right: Array) -> Array:
+    """Return the depth of each node of trees that :func:`check_tree_list` accepts."""
+    depths = np.zeros(len(right), np.int64)
+    roots = np.cumsum(sizes) - sizes
+    tree = np.repeat(np.arange(len(sizes)), sizes)
+    here = roots[right[roots] >= 0]
+    level = 0
+    while len(here):
+        level += 1
+        below = np.concatenate([here + 1, roots[tree[here]] + right[here]])
+        depths[below] = level
+        here = below[right[below] >= 0]
+    return depths

@@ -22,33 +22,19 @@ class TreeLevel:
 
 def list_levels(tree: BinaryTree) -> list[tuple[float, int]]:
     """Return, for each depth, the weighted impurity of the tree cut off there, and the number of its leaves."""
-    cost, nodes = tree.weighted_n_node_samples * tree.impurity, np.zeros(1, np.int64)
-    levels, settled, n_settled = [], 0.0, 0
-    while len(nodes):
-        levels.append((settled + float(cost[nodes].sum()), n_settled + len(nodes)))
-        is_leaf = tree.children_left[nodes] == LEAF
-        settled, n_settled = settled + float(cost[nodes[is_leaf]].sum()), n_settled + int(np.count_nonzero(is_leaf))
-        inner = nodes[~is_leaf]
-        nodes = np.concatenate([tree.children_left[inner], tree.children_right[inner]]).astype(np.int64)
-    return levels
-
-
-def measure_depths(tree: BinaryTree) -> Array:
-    """Return the depth of each node."""
-    depths, nodes, depth = np.zeros(tree.node_count, np.int64), np.zeros(1, np.int64), 0
-    while len(nodes):
-        depths[nodes] = depth
-        inner = nodes[tree.children_left[nodes] != LEAF]
-        nodes, depth = (
-            np.concatenate([tree.children_left[inner], tree.children_right[inner]]).astype(np.int64),
-            depth + 1,
-        )
-    return depths
+    depths, cost = tree.depths, tree.weighted_n_node_samples * tree.impurity
+    leaves = np.flatnonzero(tree.children_left == LEAF)
+    n_levels = int(depths.max()) + 1
+    # Cut off at a depth, a tree has as leaves the nodes there and the leaves above.
+    own, n_own = np.bincount(depths, cost), np.bincount(depths)
+    above = np.cumsum(np.bincount(depths[leaves] + 1, cost[leaves], n_levels + 1))[:n_levels]
+    n_above = np.cumsum(np.bincount(depths[leaves] + 1, minlength=n_levels + 1))[:n_levels]
+    return list(zip((own + above).tolist(), (n_own + n_above).tolist(), strict=True))
 
 
 def cut_tree(tree: BinaryTree, depth: int) -> BinaryTree:
     """Return `tree` without its nodes below `depth`; trees without categories only."""
-    depths = measure_depths(tree)
+    depths = tree.depths
     kept = depths <= depth
     if kept.all():
         return tree

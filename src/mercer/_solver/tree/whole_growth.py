@@ -17,6 +17,8 @@ __all__ = ["grow_whole"]
 
 # Visits (a row in a column) of one native call: some ten milliseconds where there is one sum.
 _VISITS = 2**21
+# Rows of a tree whose largest number of nodes is worth holding room for: 400 KB.
+_FEW_ROWS = 2**12
 
 
 def grow_whole(growth: Growth, n_classes: Array, room: Room) -> BinaryTree:
@@ -65,7 +67,9 @@ class Thicket:
     def __post_init__(self) -> None:
         top, rows = self.growth.n_nodes, len(self.growth.levels[0].rows)
         self.n_nodes = top
-        room = top + max(64, min(2 * rows, rows // 2 // self.growth.rules.min_rows_leaf))
+        # A tree of few rows gets room for as many leaves as rows, that of many for a quarter: most leaves hold several.
+        share = 1 if rows <= _FEW_ROWS else 4
+        room = top + max(64, 2 * rows // share // self.growth.rules.min_rows_leaf)
         self.links = self.room.take("links", (room, 7), np.int32)
         self.links[:top, 0] = LEAF
         self.numbers = self.room.take("numbers", (room, 2 + self.growth.target.n_numbers))

@@ -17,6 +17,7 @@ from mercer._source.file.block_cutting import Piece
 from mercer._source.file.piece_rule import PieceRule
 from mercer._source.file.row_values import open_row_values
 from mercer._source.file.sequential import SequentialSource
+from mercer._source.file.unpacking import check_archive
 from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.errors import DataError
@@ -61,6 +62,9 @@ class SparseFile(SequentialSource):
     def _read_layout(self) -> tuple[int, int]:
         """Read the shape, the row pointers and the type of the values from the small members of the archive."""
         try:
+            with zipfile.ZipFile(self.path) as archive:
+                cure = "Raise the limit with mercer.set_config(max_unpacked=...)"
+                check_archive(f"{self.subject}: {self.path}", archive, os.path.getsize(self.path), None, cure)
             with np.load(self.path, allow_pickle=False) as members:
                 if not {"format", "shape", "data", "indices", "indptr"} <= {*members.files}:
                     self._refuse_format(members)

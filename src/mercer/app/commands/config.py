@@ -18,7 +18,7 @@ def read_config(path: str) -> dict[str, Any]:
     except FileNotFoundError:
         message = f"{path}: there is no such file. Give --config the path of a TOML file."
         raise DataError(message) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         message = f"{path}: not a TOML file ({error}). Write each option as name = value, and put texts in quotes."
         raise DataError(message) from None
     given = {name.replace("-", "_"): value for name, value in content.items()}

@@ -24,15 +24,24 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threshold", type=float, metavar="SHARE", help=text)
     text = "with --threshold: which class is the positive one (default: guessed as in the run)"
     parser.add_argument("--positive", metavar="CLASS", help=text)
+    text = "write texts that begin with =, +, - or @ as they are (default: CSV gets an apostrophe before them)"
+    parser.add_argument("--keep-formulas", action="store_true", help=text)
+    text = (
+        "add an interval (low, high) to predicted numbers, or the set of possible classes, that holds the truth for "
+        "this share of new rows, such as 0.9"
+    )
+    parser.add_argument("--coverage", type=float, metavar="SHARE", help=text)
     add_silencers(parser, "print a summary as JSON (needs -o)")
     add_reading_options(parser)
 
 
 def execute(options: Any) -> int:
     """Predict block by block: one thread reads ahead, the others predict, and results are written in order."""
+    from functools import partial
+
     from mercer._source.file.read_ahead import ReadAhead
     from mercer._source.threads import n_threads, run_taken
-    from mercer.app.schema import find_rule, load_model, open_rows
+    from mercer.app.schema import find_record, find_rule, load_model, open_rows
     from mercer.app.table.writing import Writer
     from mercer.errors import DataError
 
@@ -42,9 +51,11 @@ def execute(options: Any) -> int:
     others = split_names(options.others or [])
     model, schema = load_model(options.model)
     rule = find_rule(model, options.positive, options.threshold)
+    record = find_record(options.model) if options.coverage is not None else None
     stream = open_rows(options.table, schema, others, **parse_reading_options(options))
     names, count = list(schema.kinds), 0
-    with Writer.open(options.output) as writer:
+    inputs = [options.model, options.table]
+    with Writer.open(options.output, inputs=inputs, keep_formulas=options.keep_formulas) as writer:
 
         def write(predictions: Any) -> None:
             nonlocal count
@@ -52,22 +63,34 @@ def execute(options: Any) -> int:
             count += len(predictions)
 
         frames = ReadAhead(frame for frame in stream if len(frame))
-        run_taken(lambda frame: _predict_frame(model, frame, names, others, rule), frames, n_threads(None), write)
+        widening = None if record is None else (record, options.coverage)
+        predict = partial(_predict_frame, model, names, others, rule, widening)
+        run_taken(predict, frames, n_threads(None), write)
         if count == 0:
             message = f"{stream.place.name}: the table has column names but no rows. Give a table with rows."
             raise DataError(message)
+    if writer.escaped and not options.quiet:
+        sys.stderr.write(
+            f"mercer: note: {writer.escaped} texts begin with =, +, - or @, as formulas do, and were written with an "
+            f"apostrophe before them. Give --keep-formulas to write them as they are.\n"
+        )
     _print_summary(options, stream, count, rule)
     return 0
 
 
-def _predict_frame(model: Any, frame: Any, names: list[str], others: list[str], rule: Any) -> Any:
-    """Return an Arrow table with the predictions for some rows and the columns to copy."""
+def _predict_frame(model: Any, names: list[str], others: list[str], rule: Any, widening: Any, frame: Any) -> Any:
+    """Return an Arrow table with the predictions for some rows and the columns to copy.
+
+    `widening` is the record and the coverage of intervals or sets; None for none.
+    """
     import pyarrow
 
+    from mercer.app.deploy.conformal import widen
     from mercer.app.schema import predict_columns
 
     columns = {name: pyarrow.Array.from_pandas(frame[name]) for name in others}
-    for name, values in predict_columns(model, frame[names], rule).items():
+    predicted = predict_columns(model, frame[names], rule)
+    for name, values in (predicted if widening is None else widen(predicted, *widening)).items():
         columns[name] = pyarrow.array(values.astype(str) if values.dtype == object else values)
     return pyarrow.table(columns)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._config import config_context
 from mercer._source.threads import n_threads
+from mercer.app.deploy.conformal import store_scores, widen
 from mercer.app.options import Options
 from mercer.app.study import diagnosis
 from mercer.app.study.choice import comparison
@@ -35,7 +36,7 @@ from mercer.app.study.strange_rows import find_strange_rows
 from mercer.app.study.structure import find_structure
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
-from mercer.errors import MercerError, ParameterError
+from mercer.errors import DataError, MercerError, ParameterError
 
 __all__ = ["Study", "study"]
 
@@ -81,6 +82,35 @@ class Study:
         write_record(record, place)
         write_report(record, place / "report.html")
         return place
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Study":
+        """Return the study that :meth:`save` wrote into a folder; ``model`` is None if there was none."""
+        import mercer
+        from mercer.app.study.record_file import read_record
+
+        place = Path(folder)
+        file = place / "model.mercer"
+        return cls(read_record(place), mercer.load(file) if file.exists() else None)
+
+    def predict(self, table: Any, coverage: float | None = None) -> Any:
+        """Return a frame with the prediction of each row of a table: a frame in memory, or a file.
+
+        With `coverage`, numbers come with an interval (``low``, ``high``) and classes with a set that holds the truth
+        of this share of new rows.
+        """
+        import pandas
+
+        from mercer.app.schema import Schema, open_rows, predict_columns
+
+        if self.model is None:
+            message = "predict: the study has no model; its report says why."
+            raise DataError(message)
+        stream = open_rows(table, Schema.of(self.model, "the study"), [])
+        frames = [predict_columns(self.model, frame) for frame in stream if len(frame)]
+        if coverage is not None:
+            frames = [widen(columns, self.record, coverage) for columns in frames]
+        return pandas.concat([pandas.DataFrame(columns) for columns in frames], ignore_index=True)
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -269,6 +299,10 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     parts |= clock.attempt(
         "errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
     )
+    if predictions.ndim == 2 or not sample.classes:
+        parts["conformal"] = clock.attempt(
+            "conformal scores", lambda: _store_scores(sample.take(kept), predictions[kept]), 0.69
+        )
     stakes = read_stakes(sample, options)
     if stakes is not None:
         parts["decision"] = clock.attempt("decisions", lambda: decide(selection, sample, options, stakes, kept), 0.7)
@@ -312,6 +346,11 @@ def _look_for_strange_rows(draft: Draft, material: Material) -> list[StrangeRow]
 def _encode_target(material: Material) -> np.ndarray:
     """Return the target, classes as indices."""
     return np.searchsorted(material.classes, material.y) if material.classes else material.y
+
+
+def _store_scores(material: Material, predictions: np.ndarray) -> Any:
+    """Return how wrong the predictions of unseen rows are, for intervals around predictions."""
+    return store_scores(_encode_target(material), predictions, material.classes)
 
 
 def _list_hardest(material: Material, predictions: np.ndarray, shown: list[str]) -> list[Any]:

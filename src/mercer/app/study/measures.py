@@ -17,10 +17,10 @@ from sklearn.metrics import (
 )
 
 from mercer.app.options import Options
+from mercer.app.study.choice.intervals import find_score_interval
 from mercer.app.study.choice.selection import Selection
 from mercer.app.study.diagnosis import decide_classes
 from mercer.app.study.material import Material
-from mercer.model_selection import score_interval
 
 __all__ = ["measure_other_metrics"]
 
@@ -65,6 +65,19 @@ _OF_NUMBERS: dict[str, Measure] = {
         true, predictions, sample_weight=weight
     ),
 }
+# scikit-learn's names of the metrics; it negates losses, so that more is better.
+_SCORERS = {
+    "balanced accuracy": "balanced_accuracy",
+    "accuracy": "accuracy",
+    "F1, mean over classes": "f1_macro",
+    "area under the ROC curve": "roc_auc_ovr",
+    "log loss": "neg_log_loss",
+    "Brier score": "neg_brier_score",
+    "R²": "r2",
+    "root mean squared error": "neg_root_mean_squared_error",
+    "mean absolute error": "neg_mean_absolute_error",
+}
+_LOSSES = ("log loss", "Brier score", "root mean squared error", "mean absolute error")
 
 
 def measure_other_metrics(
@@ -86,9 +99,11 @@ def measure_other_metrics(
             except ValueError:  # a fold that lacks a class has no such metric
                 continue
         if len(scores) > 1:
-            interval = score_interval(scores, test_share=selection.plan.test_share, level=options.level)
+            sign = -1.0 if name in _LOSSES else 1.0
+            signed = sign * np.array(scores)
+            interval = find_score_interval(selection, predictions, signed, options.level, _SCORERS[name])
             least = 0.0 if name != "R²" else -np.inf
             most = np.inf if name.startswith(("log", "root", "mean")) else 1.0
-            ends = [float(np.clip(end, least, most)) for end in (interval.low, interval.high)]
-            measured[name] = [interval.mean, *ends]
+            ends = sorted(float(np.clip(sign * end, least, most)) for end in (interval.low, interval.high))
+            measured[name] = [sign * interval.mean, *ends]
     return measured

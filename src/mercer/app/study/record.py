@@ -14,6 +14,7 @@ __all__ = [
     "Candidate",
     "Cluster",
     "Column",
+    "Conformal",
     "Confusion",
     "CostCurve",
     "Curve",
@@ -215,6 +216,16 @@ class Residuals:
 
 
 @dataclass(frozen=True)
+class Conformal:
+    """How wrong predictions of unseen rows were, for intervals and sets around predictions."""
+
+    names: list[str]  # classes; one empty name for numbers
+    counts: list[int]  # rows of each
+    # Sorted: absolute residuals, or one less the probability of the true class; thinned, at ranks rounded up.
+    scores: list[list[float]]
+
+
+@dataclass(frozen=True)
 class CostCurve:
     """Mean cost per row against the threshold on the probability of the positive class."""
 
@@ -376,4 +387,5 @@ class Record:
     structure: Structure | None = None
     splits: list[SplitScore] = field(default_factory=list)
     strange: list[StrangeRow] = field(default_factory=list)
+    conformal: Conformal | None = None
     format: int = 1

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mercer._source.file.unpacking import BoundedReader
 from mercer.app.study.record import Notice
 from mercer.app.table.blanks import join_by_tabs, looks_blank_separated, split_blanks
-from mercer.app.table.format import FORMATS, Place
+from mercer.app.table.format import FORMATS, UNPACK, Place
 from mercer.app.table.header import NUMBER, Header, describe_names, find_codes, find_header, holds_values, name_columns
 from mercer.app.table.table import quote
 from mercer.errors import DataError
@@ -134,7 +135,12 @@ def _describe_header(header: Header, headed: bool, names: list[str], records: li
 
 def _open_bytes(place: Place, compressed: bool) -> Any:
     """Open the file, decompressed."""
-    return gzip.open(place.open()) if compressed else place.open()
+    return _bound(place, gzip.open(place.open())) if compressed else place.open()
+
+
+def _bound(place: Place, file: Any) -> Any:
+    """Return a reader that ends with an error where an archive unpacks to more than allowed."""
+    return io.BufferedReader(BoundedReader(file, place.name, place.size, place.max_unpacked, UNPACK), _BLOCK)
 
 
 def _find_encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[str, list[Notice]]:
@@ -330,7 +336,7 @@ def _open_input(place: Place, dialect: Dialect) -> Any:
         return (
             pyarrow.PythonFile(_open_bytes(place, True))
             if place.path is None
-            else pyarrow.input_stream(place.origin, compression="gzip")
+            else pyarrow.PythonFile(_bound(place, pyarrow.input_stream(place.origin, compression="gzip")))
         )
     return pyarrow.input_stream(place.origin)
 

@@ -5,13 +5,18 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from mercer._config import read_bytes
+from mercer._source.file.unpacking import check_archive
 from mercer.errors import DataError, MercerError
 
-__all__ = ["FORMATS", "Place", "find_format", "find_place", "report_damage"]
+__all__ = ["FORMATS", "UNPACK", "Place", "find_format", "find_place", "report_damage"]
 
+# What the user can do about a limit.
+UNPACK = "Give --max-unpacked SIZE, such as 20GB,"
 FORMATS = "CSV, TSV, Parquet, Arrow, Excel, JSON lines or SQLite"
 _MAGIC = {
     b"PAR1": "parquet",
@@ -50,10 +55,16 @@ class Place:
     path: Path | None
     content: bytes = b""
     part: str | None = None
+    max_unpacked: int | None = None  # the most bytes that the file may unpack to; None means by its size
 
     def open(self) -> io.BufferedIOBase:
         """Open the bytes, from the start."""
         return io.BytesIO(self.content) if self.path is None else self.path.open("rb")
+
+    @property
+    def size(self) -> int:
+        """The number of bytes, packed as they are."""
+        return len(self.content) if self.path is None else self.path.stat().st_size
 
     @property
     def origin(self) -> str | io.BytesIO:
@@ -74,8 +85,15 @@ def report_damage(place: Place) -> Iterator[None]:
         raise DataError(message) from None
 
 
-def find_place(source: str | Path) -> Place:
-    """Return where `source` points; ``-`` is standard input, and ``file::part`` a table in a file of several."""
+def find_place(source: str | Path, max_unpacked: Any = None) -> Place:
+    """Return where `source` points; ``-`` is standard input, and ``file::part`` a table in a file of several.
+
+    `max_unpacked`, a number of bytes or a text such as ``"20 GB"``, limits what a packed file may unpack to.
+    """
+    return replace(_find_place(source), max_unpacked=read_bytes("run", "max_unpacked", max_unpacked))
+
+
+def _find_place(source: str | Path) -> Place:
     text = str(source)
     if text == "-":
         return Place("standard input", None, sys.stdin.buffer.read())
@@ -127,11 +145,12 @@ def _find_zip_format(place: Place) -> str:
     """Return "excel" for a workbook; other archives are refused."""
     with place.open() as file:
         try:
-            names = zipfile.ZipFile(file).namelist()
-        except zipfile.BadZipFile:
+            archive = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError):
             raise _refuse(place, "a damaged archive") from None
-    if "xl/workbook.xml" in names:
-        return "excel"
+        if "xl/workbook.xml" in archive.namelist():
+            check_archive(place.name, archive, place.size, place.max_unpacked, UNPACK)
+            return "excel"
     raise _refuse(place, "a zip archive")
 
 

@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mercer.app.study.record import Notice
 from mercer.app.table.format import Place, report_damage
 from mercer.app.table.header import find_header
@@ -23,6 +25,11 @@ __all__ = [
     "validate_table",
 ]
 
+# The deepest nesting of JSON that is parsed, the bytes that are checked at a time, and the brackets as signed bytes.
+_DEEPEST = 100
+_CHUNK = 2**24
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_SIGNS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 # Rows of a sheet among which the column names are looked for.
 _HEAD = 250
 
@@ -98,6 +105,8 @@ def _read_json(place: Place) -> Any:
     import pyarrow
 
     with place.open() as file:
+        _check_depth(place, file)
+        file.seek(0)
         if not is_json_list(place):
             return _parse_json(file)
         rows = json.load(file)
@@ -105,6 +114,22 @@ def _read_json(place: Place) -> Any:
         message = f"{place.name}: a JSON list must hold one object per row. Write JSON lines."
         raise DataError(message)
     return pyarrow.Table.from_pylist(rows)
+
+
+def _check_depth(place: Place, file: Any) -> None:
+    """Raise if brackets are nested deeply: the parser calls itself for each, and a full stack ends the process."""
+    depth = 0
+    while chunk := file.read(_CHUNK):
+        # Brackets inside texts count too: texts with a hundred unmatched ones are hardly a table either.
+        steps = np.frombuffer(chunk.translate(_SIGNS, _NO_BRACKETS), np.int8)
+        levels = depth + np.cumsum(steps, dtype=np.int64)
+        if levels.size and levels.max() > _DEEPEST:
+            message = (
+                f"{place.name}: the JSON nests lists and objects more than {_DEEPEST} deep. Write one flat object for "
+                f"each row."
+            )
+            raise DataError(message)
+        depth = int(levels[-1]) if levels.size else depth
 
 
 def is_json_list(place: Place) -> bool:
@@ -127,7 +152,10 @@ def read_json_blocks(place: Place, columns: list[str] | None, size: int = 2**22)
 
     with place.open() as file:
         while lines := file.readlines(size):
-            table = _parse_json(io.BytesIO(b"".join(lines)))
+            content = io.BytesIO(b"".join(lines))
+            _check_depth(place, content)
+            content.seek(0)
+            table = _parse_json(content)
             for name in columns or ():
                 if name not in table.column_names:
                     table = table.append_column(name, pyarrow.nulls(len(table)))

@@ -30,6 +30,7 @@ def read_table(
     missing: Sequence[str] = (),
     decimal: str | None = None,
     day_first: bool = False,
+    max_unpacked: Any = None,
 ) -> Table:
     """Read a table of any format and give its columns plain types.
 
@@ -52,6 +53,9 @@ def read_table(
         The decimal mark of numbers; None guesses it.
     day_first : bool
         Whether 3/4/2020 is the third of April.
+    max_unpacked : int, str or None
+        The most bytes that a packed file (gzip, Excel) may unpack to, such as ``"20 GB"``; None means 1 GiB, or a
+        hundred times its size.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def read_table(
     typing = {"missing": list(missing), "decimal": mark, "day_first": day_first}
     if not isinstance(source, str | Path):
         return _read_frame(source, columns, kinds, typing)
-    place = find_place(source)
+    place = find_place(source, max_unpacked)
     kind = find_format(place)
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(_digest_file, place)

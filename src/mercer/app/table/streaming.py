@@ -62,6 +62,7 @@ class Stream:
         missing: Sequence[str] = (),
         decimal: str | None = None,
         day_first: bool = False,
+        max_unpacked: Any = None,
         rows: int = 65_536,
     ) -> "Stream":
         """Open a table and read its column names."""
@@ -70,7 +71,7 @@ class Stream:
         if not isinstance(source, str | Path):
             frame, _ = make_frame(source, "frame")
             return cls(Place("frame", None), "frame", list(frame.columns), rows=rows, frame=frame, typing=typing)
-        place = find_place(source)
+        place = find_place(source, max_unpacked)
         kind = find_format(place)
         if kind in ("delimited", "gzip"):
             with report_damage(place):

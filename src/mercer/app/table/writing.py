@@ -3,9 +3,11 @@
 import contextlib
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mercer.app.table.formulas import escape_formulas
 from mercer.errors import DataError
 
 __all__ = ["Writer"]
@@ -25,25 +27,40 @@ _ENDINGS = {
 class Writer:
     """Writes blocks of rows; a complete file replaces an earlier one of the same name."""
 
-    def __init__(self, path: Path | None, kind: str) -> None:
+    def __init__(self, path: Path | None, kind: str, *, keep_formulas: bool = True) -> None:
         self.path = path
+        self.keep_formulas = keep_formulas or kind not in ("csv", "tsv")
+        self.escaped = 0  # texts that were marked, so that no spreadsheet runs them as formulas
         self.kind = kind
         self.half = None if path is None else path.with_name(path.name + ".part")
         self._file: Any = None
         self._sink: Any = None
 
     @classmethod
-    def open(cls, path: str | Path | None) -> "Writer":
-        """Return a writer to a file, or of CSV to standard output."""
+    def open(
+        cls, path: str | Path | None, *, inputs: Sequence[str | Path] = (), keep_formulas: bool = True
+    ) -> "Writer":
+        """Return a writer to a file, or of CSV to standard output; none of the `inputs` may be that file."""
         if path is None or str(path) == "-":
-            return cls(None, "csv")
+            return cls(None, "csv", keep_formulas=keep_formulas)
         place = Path(path).expanduser()
         kind = _ENDINGS.get(place.suffix.lower())
         if kind is None:
             message = f"{place.name}: the ending must be one of {', '.join(_ENDINGS)}. Give -o another name."
             raise DataError(message)
+        writer = cls(place, kind, keep_formulas=keep_formulas)
+        writer._spare(inputs)
         place.parent.mkdir(parents=True, exist_ok=True)
-        return cls(place, kind)
+        return writer
+
+    def _spare(self, inputs: Sequence[str | Path]) -> None:
+        """Raise if the file to write is one of those that are read, under this or another name."""
+        for given in inputs:
+            read = Path(str(given).rpartition("::")[0] or given) if "::" in str(given) else Path(given)
+            for written in filter(None, (self.path, self.half)):
+                if written.exists() and read.expanduser().exists() and written.samefile(read.expanduser()):
+                    message = f"{written.name}: the output would overwrite the input {given}. Give -o another name."
+                    raise DataError(message)
 
     def __enter__(self) -> "Writer":
         self._file = sys.stdout.buffer if self.half is None else self.half.open("wb")
@@ -65,6 +82,9 @@ class Writer:
 
     def write(self, table: Any) -> None:
         """Write the rows of an Arrow table; all tables have the same columns."""
+        if not self.keep_formulas:
+            table, escaped = escape_formulas(table)
+            self.escaped += escaped
         if self.kind == "json":
             lines = (json.dumps(row, default=str, ensure_ascii=False) for row in table.to_pylist())
             self._file.write("".join(line + "\n" for line in lines).encode())

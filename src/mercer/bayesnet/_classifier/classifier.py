@@ -12,6 +12,7 @@ from mercer._base.opening import check_place
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
 from mercer._base.validation import check_labels, check_rows, check_rows_and_targets, check_weight, few_rows
 from mercer._source import place_of
+from mercer._stored import Stored, flags, floats, members, part
 from mercer._types import Array
 from mercer.bayesnet._classifier.binning import TableCoding, learn_coding
 from mercer.bayesnet._classifier.blanket import BlanketScores
@@ -117,6 +118,13 @@ class BayesNetClassifier(JointScores, Estimator):
     _objective_moves: ClassVar[str | None] = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the distinct rows are kept as codes of one byte a value, several times while they are merged"
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "edges_": flags("nodes, nodes"),
+        "tables_": members(floats("..."), "nodes"),
+        "coding_": part("TableCoding"),
+        "_scores": part("BlanketScores"),
     }
 
     def __init__(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mercer._written_file import write_whole
 from mercer.bayesnet._files.bif import format_bif, read_bif
 from mercer.bayesnet._files.net import format_net, read_net
 from mercer.bayesnet._files.xmlbif import format_xmlbif, read_xmlbif
@@ -76,4 +77,4 @@ def write_network(network: BayesianNetwork, path: Any, format: str | None = None
         Its format; None means by the ending of its name.
     """
     path = Path(path)
-    path.write_text(_WRITERS[_find_format("write_network", path, format)](network), encoding="utf-8", newline="\n")
+    write_whole(path, _WRITERS[_find_format("write_network", path, format)](network))

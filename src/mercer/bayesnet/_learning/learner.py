@@ -13,6 +13,7 @@ from mercer._base.parameter import Choice, Instance, Integer, Nothing, Real, Rul
 from mercer._base.randomness import generators, seed_sequence
 from mercer._base.validation import check_weight
 from mercer._source import place_of
+from mercer._stored import Stored, flags, floats, members, part, texts
 from mercer._types import Array
 from mercer.bayesnet._learning.coded_rows import CodedRows
 from mercer.bayesnet._learning.columns import ColumnStates, read_columns
@@ -150,6 +151,14 @@ BayesianNetwork, default='hill_climb'
     _objective_moves: ClassVar[str | None] = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the distinct rows are kept as codes of one byte a value, several times while they are merged"
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_network": part("BayesianNetwork"),
+        "edges_": flags("columns, columns"),
+        "tables_": members(floats("..."), "columns"),
+        "states_": members(part("ColumnStates"), "columns"),
+        "_undirected": members(members(texts(), "2")),
     }
 
     def __init__(

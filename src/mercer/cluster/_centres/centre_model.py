@@ -1,11 +1,10 @@
 """Prediction, distances and scores of every fitted model that consists of centres."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
@@ -16,6 +15,7 @@ from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 
@@ -31,6 +31,10 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     _places = ("memory", "file", "stream", "dask", "device")
     cluster_centers_: Array
     n_jobs: int | None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "inertia_": floats(),
+    }
 
     def predict(self, X: Any) -> Array:
         """Return the index of the nearest centre of each row; among equals the lowest.
@@ -155,6 +159,8 @@ class Lengths:
     centres: Centres
 
     def __call__(self, block: Block) -> Array:
+        from sklearn.metrics.pairwise import euclidean_distances
+
         if block.is_sparse:
             return euclidean_distances(block.X, self.centres.centres)
         return self.centres.lengths(block.X) if block.is_native else self.centres.lengths_by_array(block)

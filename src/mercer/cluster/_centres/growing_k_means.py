@@ -13,7 +13,7 @@ from mercer._solver.centres.assignment import AssignmentSums, Farthest, Memory
 from mercer._solver.centres.centres import Centres
 from mercer._solver.centres.first_centres import column_moments
 from mercer._solver.centres.lloyd import certify_fixed_point, measure_shift, move_centres
-from mercer._stored import Stored, integers, numbers
+from mercer._stored import Stored, integers, numbers, size
 from mercer.cluster._centres.centre_model import CentreModel
 
 __all__ = ["GrowingKMeans"]
@@ -166,6 +166,7 @@ class GrowingKMeans(CentreModel):
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),
         "labels_": integers("rows"),
+        "n_clusters_": size("clusters"),
     }
 
     def __init__(

@@ -15,7 +15,7 @@ from mercer.cluster._centres.init_rules import check_enough_rows
 from mercer.cluster._centres.kernel_lloyd import KernelLloyd
 from mercer.cluster._numbering import order_by_first_rows
 from mercer.cluster._pairwise.energy import DistanceMatrix, SquaredDistances
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 from mercer.kernels import Kernel, Linear, as_kernel
 
 __all__ = ["KernelKMeans"]
@@ -119,9 +119,11 @@ class KernelKMeans(ClusterMixin, Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "training_rows_": numbers("training, columns"),
+        "training_rows_": numbers("training, columns", finite=True),
         "training_weight_": floats("training"),
         "labels_": integers("rows"),
+        "offsets_": floats("clusters"),
+        "inertia_": floats(),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "distances of every row to every cluster and a centred copy of the rows are kept: n (d + k) numbers"
@@ -206,6 +208,13 @@ class KernelKMeans(ClusterMixin, Estimator):
         """
         rows = check_new_rows(self, X)
         return self._nearest(rows, np.eye(self.n_clusters)[self.labels_] * self.training_weight_[:, None])
+
+    def _check_structure(self) -> None:
+        labels, offsets = vars(self).get("labels_"), vars(self).get("offsets_", ())
+        wanted = vars(self).get("n_clusters", len(offsets))
+        if labels is not None and (len(offsets) != wanted or labels.max(initial=0) >= len(offsets)):
+            message = f"{type(self).__name__}: offsets_ and labels_ must be of {wanted} clusters; the file's are not."
+            raise ModelFileError(message)
 
     def _nearest(self, rows: Any, shares: Any) -> np.ndarray:
         """Return the nearest cluster mean of each row; cluster q has share ``shares[i, q]`` of training row i."""

@@ -16,7 +16,7 @@ from mercer._solver.centres.row_draw import RowDraw, WeightedRows
 from mercer._solver.relay import answer_requests
 from mercer._solver.restarts import child_seed
 from mercer._source import ArraySource, Source
-from mercer._stored import Stored, integers, numbers
+from mercer._stored import Stored, integers, numbers, part
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._centres.init_rules import check_enough_rows, first_centres, number_of_starts, read_centres
 from mercer.cluster._centres.mini_batch import BatchDraw, MiniBatch, MiniBatchState
@@ -140,6 +140,8 @@ class MiniBatchKMeans(CentreModel):
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),
         "labels_": integers("rows"),
+        "n_steps_": integers(low=0),
+        "_state": part("MiniBatchState"),
     }
     # Version 2 has learning_rate and learning_rate_decay; centres of version 1 are means of their rows.
     _file_version: ClassVar[int] = 2

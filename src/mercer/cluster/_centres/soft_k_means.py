@@ -14,7 +14,7 @@ from mercer._source import Block
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments
 from mercer._statistic.expectation import Expectation, ExpectedSums, compute_responsibilities
-from mercer._stored import Stored, integers, numbers
+from mercer._stored import Stored, floats, integers, numbers
 from mercer._types import Array
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._centres.init_rules import check_enough_rows
@@ -259,6 +259,10 @@ class SoftKMeans(CentreModel):
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),
         "labels_": integers("rows"),
+        "critical_beta_": floats(),
+        "betas_": floats("stages"),
+        "costs_": floats("stages"),
+        "n_distinct_": integers("stages", low=0),
     }
     # The free energy falls at each temperature, and rises from one to the next.
     _objective_moves: ClassVar[str | None] = None

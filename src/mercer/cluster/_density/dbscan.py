@@ -14,7 +14,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.neighbours.metric import Metric
 from mercer._solver.request import Dense
 from mercer._source import open_source
-from mercer._stored import Stored, integers, numbers
+from mercer._stored import Stored, integers, numbers, texts
 from mercer._types import Array
 from mercer.cluster._density.core_search import core_search
 from mercer.cluster._density.dbscan_search import cluster_rows, search_used
@@ -137,9 +137,10 @@ class DBSCAN(ClusterMixin, Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "components_": numbers("core, columns"),
+        "components_": numbers("core, columns", sparse=True),
         "core_sample_indices_": integers("core", low=0),
         "labels_": integers("rows", low=-1),
+        "search_used_": texts(),
     }
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -107,6 +107,10 @@ class DENCLUE(ClusterMixin, Estimator):
         "attractors_": floats("attractors, columns"),
         "attractor_labels_": integers("attractors", low=-1),
         "log_density_": floats("rows"),
+        "bandwidth_": floats(),
+        "_fit_weight": floats("rows | none"),
+        "xi_": floats(),
+        "attractor_log_density_": floats("attractors"),
     }
     _objective_moves = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

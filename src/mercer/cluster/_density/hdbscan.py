@@ -19,7 +19,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.neighbours.metric import Metric
 from mercer._solver.request import Dense
 from mercer._source import open_source
-from mercer._stored import Stored, floats, integers, numbers
+from mercer._stored import Stored, floats, integers, numbers, texts
 from mercer._types import Array
 from mercer.cluster._density.condensed_tree import CondensedTree
 from mercer.cluster._density.hdbscan_search import (
@@ -33,6 +33,7 @@ from mercer.cluster._density.hdbscan_search import (
 from mercer.cluster._density.join_search import JoinSearch
 from mercer.cluster._hierarchy.soundness import check_linkage
 from mercer.cluster._numbering import number_by_first_rows
+from mercer.errors import ModelFileError
 
 __all__ = ["HDBSCAN"]
 
@@ -167,13 +168,14 @@ class HDBSCAN(ClusterMixin, Estimator):
         "copy": Boolean() | Choice("warn"),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "_fit_rows": numbers("rows, columns"),
+        "_fit_rows": numbers("finite, columns | none", sparse=True),
         "labels_": integers("rows", low=-3),
         "probabilities_": floats("rows"),
-        "core_distances_": floats("rows"),
+        "core_distances_": floats("finite"),
         "single_linkage_tree_": floats("links, 4"),
         "centroids_": floats("clusters, columns"),
         "medoids_": numbers("clusters, columns"),
+        "search_used_": texts(),
     }
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the search tree keeps the rows in its own order"}
@@ -258,6 +260,10 @@ class HDBSCAN(ClusterMixin, Estimator):
     def _check_structure(self) -> None:
         if "single_linkage_tree_" in vars(self):
             check_linkage("HDBSCAN.single_linkage_tree_", self.single_linkage_tree_)
+            finite = int((self.labels_ >= -1).sum()) if "labels_" in vars(self) else -1
+            if not len(self.core_distances_) == len(self.single_linkage_tree_) + 1 == finite:
+                message = f"HDBSCAN.labels_ must have {len(self.core_distances_)} finite rows; the file has {finite}."
+                raise ModelFileError(message)
 
     def _clusters(self) -> tuple[CondensedTree, Array]:
         tree = CondensedTree.of(self.single_linkage_tree_, self.min_cluster_size)

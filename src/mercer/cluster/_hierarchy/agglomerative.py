@@ -15,7 +15,7 @@ from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer,
 from mercer._solver import Solver
 from mercer._source import Source
 from mercer._source.block import DenseBlock
-from mercer._stored import Stored, floats, integers, numbers
+from mercer._stored import Stored, floats, integers, numbers, size
 from mercer._types import Array
 from mercer.cluster._distances import check_distances
 from mercer.cluster._hierarchy.constrained import Graph, merge_graph
@@ -23,7 +23,7 @@ from mercer.cluster._hierarchy.linkage import METHODS, merging
 from mercer.cluster._hierarchy.merging import SQUARED, Merges, run_alone, yield_steps
 from mercer.cluster._hierarchy.nearest_cluster import NearestCluster
 from mercer.cluster._hierarchy.tree import Tree
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, ModelFileError, ParameterError
 
 __all__ = ["AgglomerativeClustering"]
 
@@ -131,10 +131,14 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "labels_": integers("rows"),
+        "labels_": integers("rows", low=0),
         "children_": integers("merges, 2", low=0),
         "distances_": floats("merges"),
         "exemplars_": numbers("exemplars, columns"),
+        "n_leaves_": size("rows"),
+        "n_connected_components_": integers(low=0),
+        "sizes_": floats("clusters"),
+        "n_clusters_": size("clusters"),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "a hierarchy holds the means of all its clusters, or their distances; rows alone would not do",
@@ -286,6 +290,18 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         if (rows := few_rows(self, X)) is not None:
             return self._nearest()(DenseBlock(rows, 0))
         return open_new_rows(self, X).map(self._nearest())
+
+    def _check_structure(self) -> None:
+        # Each cluster has one exemplar, or each row is one.
+        exemplars = vars(self).get("exemplars_")
+        if exemplars is not None and len(exemplars) not in (len(self.sizes_), len(self.labels_)):
+            message = f"{type(self).__name__}.exemplars_ must have a row for each cluster or each row of the fit; " + (
+                f"the file has {len(exemplars)}."
+            )
+            raise ModelFileError(message)
+        if vars(self).get("labels_") is not None and self.labels_.max(initial=-1) >= self.n_clusters_:
+            message = f"{type(self).__name__}.labels_ must be below {self.n_clusters_}; the file's are not."
+            raise ModelFileError(message)
 
     def _nearest(self) -> NearestCluster:
         exemplars = self.__dict__.get("exemplars_")

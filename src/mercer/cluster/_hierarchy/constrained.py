@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, issparse
 from scipy.sparse.csgraph import connected_components
-from sklearn.metrics import pairwise_distances
-from sklearn.metrics.pairwise import paired_distances
 from sklearn.utils import check_array
 
 from mercer._types import Array
@@ -61,6 +59,8 @@ class Graph:
 
 def _bridges(X: Array, labels: Array, count: int, metric: Any) -> Array:
     """Return the closest pair of rows of every two components, (m, 2)."""
+    from sklearn.metrics import pairwise_distances
+
     members = [np.flatnonzero(labels == label) for label in range(count)]
     bridges = []
     for i, first in enumerate(members):
@@ -75,6 +75,8 @@ def _bridges(X: Array, labels: Array, count: int, metric: Any) -> Array:
 
 
 def _lengths(X: Array, pairs: Array, metric: Any) -> Array:
+    from sklearn.metrics.pairwise import paired_distances
+
     if isinstance(metric, str) and metric == "precomputed":
         return X[pairs[:, 0], pairs[:, 1]].astype(np.float64)
     return np.asarray(paired_distances(X[pairs[:, 0]], X[pairs[:, 1]], metric=metric), dtype=np.float64)

@@ -15,7 +15,7 @@ from mercer._solver.centres.lloyd import Lloyd
 from mercer._solver.restarts import Restarts
 from mercer._source import Block
 from mercer._source.block import DenseBlock
-from mercer._stored import Stored, floats, integers
+from mercer._stored import Stored, floats, integers, size
 from mercer._types import Array
 from mercer.cluster._centres.init_rules import first_centres
 from mercer.cluster._centres.k_means import KMeans
@@ -110,6 +110,7 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
         "prototype_labels_": integers("prototypes", low=0),
         "prototype_weights_": floats("prototypes"),
         "linkage_matrix_": floats("merges, 4"),
+        "n_clusters_": size("clusters"),
     }
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": _DRAWN,

@@ -217,9 +217,11 @@ class KernelSelfOrganizingMap(KernelKMeans):
         "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "training_rows_": numbers("training, columns"),
+        "training_rows_": numbers("training, columns", finite=True),
         "training_weight_": floats("training"),
         "labels_": integers("rows"),
+        "positions_": floats("clusters, *"),
+        "sigma_": floats(),
     }
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_clustering": "a map has more units than the data have groups; its labels cut groups into cells",

@@ -19,7 +19,7 @@ from mercer._source import ArraySource, Block, Source
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of, to_numpy
-from mercer._stored import Stored, integers, numbers
+from mercer._stored import Stored, floats, integers, numbers
 from mercer.cluster._centres.centre_model import CentreModel
 from mercer.cluster._map.batch import BatchMap, MapState, Narrowing, principal_plane
 from mercer.cluster._map.errors import MapErrors, MapErrorSums
@@ -157,6 +157,7 @@ class SelfOrganizingMap(CentreModel):
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),
         "labels_": integers("rows"),
+        "positions_": floats("clusters, *"),
     }
     _check_exceptions: ClassVar[dict[str, str]] = CentreModel._check_exceptions | {
         "check_clustering": "a map has more units than the data have groups; its labels cut groups into cells",

@@ -13,7 +13,7 @@ from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing,
 from mercer._source import Block
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
-from mercer._stored import Stored, integers, numbers
+from mercer._stored import Stored, floats, integers, numbers
 from mercer._types import Array
 from mercer.cluster._distances import check_distances
 from mercer.cluster._medoids.board import Board
@@ -122,6 +122,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),
         "labels_": integers("rows"),
+        "medoid_indices_": integers("clusters", low=0),
+        "inertia_": floats(),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "rows are laid out once more, feature by feature, for the n^2 distances of a pass",

@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClusterMixin
-from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_array
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
@@ -138,9 +137,14 @@ class PairwiseClustering(ClusterMixin, Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
-        "training_rows_": numbers("training, columns"),
+        "training_rows_": numbers("training, columns", finite=True),
         "training_weight_": floats("training"),
         "labels_": integers("rows"),
+        "n_distances_": integers(low=0),
+        "memberships_": floats("rows, clusters"),
+        "beta_": floats(),
+        "spread_": floats("clusters"),
+        "cost_": floats(),
     }
     # Version 2 has subsample and n_distances_; version 1 used all distances that were not missing.
     _file_version: ClassVar[int] = 2
@@ -248,6 +252,8 @@ class PairwiseClustering(ClusterMixin, Estimator):
 
     def _field_at(self, rows: Any, shares: Any) -> Any:
         """Return the mean distance of each row to each cluster, minus half the mean distance within it, (m, M)."""
+        from sklearn.metrics import pairwise_distances
+
         if self.metric == "precomputed":
             return rows @ shares - self.spread_
         if self.metric == "sqeuclidean":
@@ -258,6 +264,8 @@ class PairwiseClustering(ClusterMixin, Estimator):
         return pairwise_distances(rows.astype(np.float64), known, metric=self.metric, n_jobs=1) @ shares - self.spread_
 
     def _distances(self, rows: Any) -> DistanceMatrix | SquaredDistances:
+        from sklearn.metrics import pairwise_distances
+
         name, n, threads = type(self).__name__, len(rows), self._threads()
         cure = "use metric='sqeuclidean' with solver='mean_field', or fewer objects"
         if self.subsample is not None:
@@ -284,6 +292,8 @@ class PairwiseClustering(ClusterMixin, Estimator):
 
     def _draw_distances(self, rows: Any, share: float) -> DistanceMatrix:
         """Return a random part of the distances, sparse."""
+        from sklearn.metrics import pairwise_distances
+
         n = len(rows)
         # A distance and its presence take a number and an index each, while they are put in order twice that.
         needed = 48.0 * share * n * n + 16.0 * _ROWS * n

@@ -18,6 +18,7 @@ from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Moments
+from mercer._stored import Stored, floats, members
 from mercer._types import Array
 from mercer.decomposition._axes import fix_signs
 from mercer.decomposition._latent.latent_gaussian import LatentGaussian
@@ -132,6 +133,11 @@ class FactorAnalysis(LatentGaussian):
         "random_state": Seed(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "noise_variance_": floats("columns"),
+        "loglike_": members(floats()),
     }
 
     def __init__(

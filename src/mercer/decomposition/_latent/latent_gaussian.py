@@ -12,6 +12,7 @@ from mercer._base.reading import read_integer
 from mercer._source import Block
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._source.placement import Placement
+from mercer._stored import Stored, floats
 from mercer._types import Array
 
 __all__ = ["LatentGaussian"]
@@ -25,6 +26,11 @@ class LatentGaussian(LinearMap, Estimator):
     _objective_moves: ClassVar[str | None] = "up"
     mean_: Any
     noise_variance_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "mean_": floats("columns"),
+    }
 
     def _noise(self) -> np.ndarray:
         """Return the variances of the noise, one for each column, in host memory."""

@@ -18,6 +18,7 @@ from mercer._solver.restarts import Restarts
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Moments
+from mercer._stored import Stored, floats, size
 from mercer._types import Array
 from mercer.decomposition._axes import fix_signs
 from mercer.decomposition._dimension import weigh_evidence
@@ -113,6 +114,12 @@ class ProbabilisticPCA(LatentGaussian):
         "random_state": Seed(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "explained_variance_": floats("components"),
+        "noise_variance_": floats(),
+        "n_components_": size("components"),
     }
 
     def __init__(

@@ -3,9 +3,11 @@
 Given H, each row of W is a small quadratic program with the matrix H H^T, and given W each column of H one with W^T W.
 Forming these products costs n d k operations and a sweep over all coordinates only n k^2, so that each product is used
 for several sweeps (Gillis and Glineur, 2012, accelerated HALS). One pass over a block of X updates its rows of W and
-adds to W^T X and W^T W, all that H needs: X is read once an iteration.
+adds to W^T X and W^T W, all that H needs: X is read once an iteration. Each iteration starts a little beyond the last
+factors, on the line from those before (Ang and Gillis, 2019), which takes a third to two thirds of the iterations.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +19,7 @@ from mercer._source import Block
 from mercer._statistic import Statistic
 from mercer._statistic.statistic import Sums
 from mercer._types import Array
+from mercer.decomposition._nonnegative.extrapolation import Extrapolation, extrapolate
 from mercer.decomposition._nonnegative.problem import Factors, Penalties
 
 __all__ = ["SWEEPS_PER_ITERATION", "descend", "solve_rows"]
@@ -64,6 +67,8 @@ class RowStep(Statistic):
     """
 
     W: Array
+    before: Array
+    length: float
     T: Array
     gram: Array
     l1: float
@@ -73,23 +78,24 @@ class RowStep(Statistic):
 
     def of(self, block: Block) -> RowSums:
         rows = slice(block.start, block.start + block.n)
-        W = self.W[rows].copy()
+        W = self.out[rows]
+        extrapolate(self.W[rows], self.before[rows], self.length, W)
         P = _multiply(block, self.T)
         share = _EXACT if self.final else _SHARE
         gradient = nonnegative_rows.descend_rows(P, self.gram, self.l1, W, _scratch(W), self.sweeps, share)
-        error, self.out[rows] = 0.0, W
+        error = 0.0
         if self.final:
             gradient = nonnegative_rows.descend_rows(P, self.gram, self.l1, W, _scratch(W), 0, share)
         if self.final and not block.is_sparse:
             gap = block.X - W.astype(block.X.dtype) @ self.T.T.astype(block.X.dtype)
             error = float(np.einsum("ij,ij->", gap, gap, dtype=np.float64))
-        images = block.transpose_matmul(W.astype(block.X.dtype)).astype(np.float64)
+        images = block.transpose_matmul(W.astype(block.X.dtype, copy=False)).astype(np.float64, copy=False)
         return RowSums(images, W.T @ W, gradient, float(np.vdot(P, P)), error)
 
 
 def _multiply(block: Block, T: Array) -> Array:
     """Return X H^T of a block in float64."""
-    return np.ascontiguousarray(block.matmul(T.astype(block.X.dtype)), dtype=np.float64)
+    return np.ascontiguousarray(block.matmul(T.astype(block.X.dtype, copy=False)), dtype=np.float64)
 
 
 def _scratch(W: Array) -> Array:
@@ -116,16 +122,22 @@ def descend(start: Factors, penalties: Penalties, squares: float, entries: float
     `squares` is |X|^2, and `entries` the number of entries of X that are not zero.
     """
     state, k = start, start.T.shape[1]
-    sweeps = _count_sweeps(entries, start)
+    sweeps, scratch = _count_sweeps(entries, start), _scratch(start.T)
     ridge_W, ridge_H = penalties.l2_rows * np.eye(k), penalties.l2_parts * np.eye(k)
     while not state.stopped and state.step < max_iter:
-        out = np.empty_like(state.W)
-        sums = yield RowStep(state.W, state.T, state.T.T @ state.T + ridge_W, penalties.l1_rows, out, sweeps)
-        T, gram = state.T.copy(), sums.gram + ridge_H
-        slope = nonnegative_rows.descend_rows(sums.images, gram, penalties.l1_parts, T, _scratch(T), sweeps, _SHARE)
+        move = state.move or Extrapolation(state.W, state.T)
+        out, T = np.empty_like(state.W), np.empty_like(state.T)
+        extrapolate(state.T, move.T, move.length, T)
+        sums = yield RowStep(state.W, move.W, move.length, T, T.T @ T + ridge_W, penalties.l1_rows, out, sweeps)
+        gram = sums.gram + ridge_H
+        slope = nonnegative_rows.descend_rows(sums.images, gram, penalties.l1_parts, T, scratch, sweeps, _SHARE)
         residual = _measure(sums, slope)
         objective = _error(squares, sums.images, sums.gram, T) / 2 + penalties.value(out, T)
-        state = Factors(out, T, state.step + 1, residual, stopped=residual <= _UNIT * tol and tol > 0)
+        if objective > move.objective and move.length > 0:
+            objective, state = move.objective, replace(state, step=state.step + 1, move=move.shrink())
+        else:
+            move, stopped = move.grow(state.W, state.T, objective), residual <= _UNIT * tol and tol > 0
+            state = Factors(out, T, state.step + 1, residual, stopped=stopped, move=move)
         yield Step(objective, state, _certify(residual, tol), {"projected_gradient": residual})
     return (yield from _conclude(state, penalties, squares, tol, SWEEPS_PER_ITERATION * max_iter))
 
@@ -135,7 +147,7 @@ def _conclude(state: Factors, penalties: Penalties, squares: float, tol: float, 
     k = state.T.shape[1]
     gram = state.T.T @ state.T + penalties.l2_rows * np.eye(k)
     out = np.empty_like(state.W)
-    sums = yield RowStep(state.W, state.T, gram, penalties.l1_rows, out, sweeps, final=True)
+    sums = yield RowStep(state.W, state.W, 0.0, state.T, gram, penalties.l1_rows, out, sweeps, final=True)
     columns, gram = state.T.copy(), sums.gram + penalties.l2_parts * np.eye(k)
     slope = nonnegative_rows.descend_rows(sums.images, gram, penalties.l1_parts, columns, _scratch(columns), 0, _SHARE)
     residual = _measure(sums, slope)
@@ -155,5 +167,6 @@ def _error(squares: float, images: Array, gram: Array, T: Array) -> float:
 
 def _measure(sums: RowSums, slope: float) -> float:
     """Return the relative projected gradient, from the sum of its squares in H and from the sums of the rows."""
-    pairs = ((sums.gradient, sums.products), (slope, float(np.vdot(sums.images, sums.images))))
-    return max(float(np.sqrt(part / whole if whole > 0 else part)) for part, whole in pairs)
+    rows, columns = sums.products, float(np.vdot(sums.images, sums.images))
+    in_rows = sums.gradient / rows if rows > 0 else sums.gradient
+    return math.sqrt(max(in_rows, slope / columns if columns > 0 else slope))

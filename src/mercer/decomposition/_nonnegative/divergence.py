@@ -31,7 +31,8 @@ def parts_in_rows(X: Any, W: Array, T: Array, beta: float) -> tuple[Array, Array
     """Return the subtracted and the added part of the gradient in W; the second may have one row, to be broadcast."""
     if beta == 2:
         return _product(X, T), W @ (T.T @ T)
-    subtracted = np.concatenate([_product(_find_ratio(x, w, T, beta), T) for x, w in _cut_tiles(X, W, T)])
+    products = [_product(_find_ratio(x, w, T, beta), T) for x, w in _cut_tiles(X, W, T)]
+    subtracted = products[0] if len(products) == 1 else np.concatenate(products)
     if beta == 1:
         return subtracted, T.sum(axis=0)[None, :]
     added = np.empty_like(W)
@@ -48,8 +49,9 @@ def parts_in_columns(X: Any, W: Array, T: Array, beta: float) -> tuple[Array, Ar
     """
     if beta == 2:
         return _product(X.T, W), W.T @ W
-    subtracted = np.zeros_like(T)
-    for x, w in _cut_tiles(X, W, T):
+    tiles = _cut_tiles(X, W, T)
+    subtracted = _product(_find_ratio(*tiles[0], T, beta).T, tiles[0][1])
+    for x, w in tiles[1:]:
         subtracted += _product(_find_ratio(x, w, T, beta).T, w)
     if beta == 1:
         return subtracted, W.sum(axis=0)[None, :]
@@ -97,8 +99,12 @@ def _measure_squares(X: Any, W: Array, T: Array) -> float:
 
 def _find_ratio(X: Any, W: Array, T: Array, beta: float) -> Any:
     """Return X V^(beta - 2): dense, or with the stored entries of sparse rows."""
-    if not issparse(X):
-        return X * _raise_to(np.maximum(W @ T.T, EPSILON), beta - 2.0)
+    if type(X) is np.ndarray or not issparse(X):
+        V = W @ T.T
+        np.maximum(V, EPSILON, out=V)
+        if beta == 1 and X.dtype == V.dtype:
+            return np.divide(X, V, out=V)
+        return X * _raise_to(V, beta - 2.0)
     values = X.data * _raise_to(np.maximum(_sample(X, W, T), EPSILON), beta - 2.0)
     return csr_array((values, X.indices, X.indptr), shape=X.shape)
 
@@ -132,10 +138,8 @@ def _tiles(n_rows: int, width: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, max(n_rows, 1), step))
 
 
-def _cut_tiles(X: Any, W: Array, T: Array) -> Iterator[tuple[Any, Array]]:
-    """Yield dense rows with their rows of W in pieces whose product is one tile; sparse rows in one piece."""
-    if issparse(X):
-        yield X, W
-        return
-    for part in _tiles(len(W), len(T)):
-        yield X[part], W[part]
+def _cut_tiles(X: Any, W: Array, T: Array) -> list[tuple[Any, Array]]:
+    """Return dense rows with their rows of W in pieces whose product is one tile; sparse rows in one piece."""
+    if len(W) * len(T) <= _TILE or issparse(X):
+        return [(X, W)]
+    return [(X[part], W[part]) for part in _tiles(len(W), len(T))]

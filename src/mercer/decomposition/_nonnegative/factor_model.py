@@ -11,6 +11,7 @@ from mercer._base import Estimator, few_rows, open_new_rows
 from mercer._base.linear_map import LinearMap, MethodOnBlock
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Block, open_source
+from mercer._stored import Stored, floats, size
 from mercer._types import Array
 from mercer.decomposition._nonnegative.problem import Penalties, read_beta
 from mercer.errors import DataError
@@ -49,6 +50,12 @@ class FactorModel(LinearMap, Estimator):
     beta_loss: Any
     components_: Any
     n_components_: int
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "n_components_": size("components"),
+        "reconstruction_err_": floats(),
+    }
 
     def transform(self, X: Any) -> Array:
         """Find the nonnegative weights of the components in new rows.

@@ -1,5 +1,6 @@
 """Nonnegative matrix factorisation from batches of rows."""
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -12,9 +13,11 @@ from mercer._base.linear_map import MethodOnBlock
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Map, Solution, Solver, Step
+from mercer._solver.relay import answer_requests
 from mercer._source import Block, Source
+from mercer._stored import Stored, integers, part
 from mercer._types import Array
-from mercer.decomposition._nonnegative.divergence import measure_divergence, parts_in_columns, parts_in_rows
+from mercer.decomposition._nonnegative.divergence import EPSILON, measure_divergence, parts_in_columns, parts_in_rows
 from mercer.decomposition._nonnegative.factor_model import FACTOR_PARAMETERS, FactorModel
 from mercer.decomposition._nonnegative.multiplicative import (
     Measure,
@@ -146,6 +149,8 @@ class MiniBatchNMF(FactorModel):
     # The cost of a batch is that of its own rows.
     _objective_moves: ClassVar[str | None] = None
 
+    _stored: ClassVar[dict[str, Stored]] = {"n_steps_": integers(low=0), "_running_": part("RunningFactors")}
+
     def __init__(
         self,
         n_components: Any = "auto",
@@ -263,7 +268,7 @@ class MiniBatchNMF(FactorModel):
             state = RunningFactors(None, T, sums.numerator, sums.denominator, self.n_steps_)
         else:
             requests = self._start(source, (W, H), seed, extent)
-            state = _answer(requests, source)
+            state = answer_requests(requests, source)
         state, _ = self._take(source.whole(), replace(state, W=None), slice(None), source.n_rows)
         source.release()
         for name, value in self._attributes_of(state, source.host_dtype, 1).items():
@@ -332,14 +337,16 @@ class MiniBatchNMF(FactorModel):
         W = clear_small(W, beta < 1)
         cost = (measure_divergence(X, W, T, beta) + penalties.value(W, T)) / X.shape[0]
         numerator, denominator = self._forget(X, W, state, penalties, X.shape[0] / n_rows)
-        better = clear_small((numerator / denominator) ** gamma, beta <= 1)
+        ratio = numerator / denominator
+        better = clear_small(ratio if gamma == 1 else ratio**gamma, beta <= 1)
         # A batch of zeros says nothing of the parts and leaves them: that is no rest.
-        moved = float(np.linalg.norm(better - T)) / (float(np.linalg.norm(better)) or 1.0) if W.any() else np.inf
+        moved = _measure_length(better - T) / (_measure_length(better) or 1.0) if W.any() else np.inf
         if state.W is not None:
             # In place: a copy for each batch would cost as much as a pass over the rows.
             state.W[batch] = W
-        state = replace(state, T=better, numerator=numerator, denominator=denominator, step=state.step + 1)
-        return self._follow(state, cost, min(X.shape[0] / (n_rows + 1), 1.0), moved), cost
+        sums = {"T": better, "numerator": numerator, "denominator": denominator, "step": state.step + 1}
+        sums |= self._follow(state, cost, min(X.shape[0] / (n_rows + 1), 1.0), moved)
+        return replace(state, **sums), cost
 
     def _forget(
         self, X: Any, W: Array, state: RunningFactors, penalties: Penalties, share: float
@@ -350,20 +357,21 @@ class MiniBatchNMF(FactorModel):
         plus = (T @ plus if beta == 2 else plus) + penalties.l1_parts + penalties.l2_parts * T
         kept = self.forget_factor**share
         # MM steps are geometric in H: the sums hold H^(1 / gamma).
-        numerator = kept * state.numerator + minus * T ** (1.0 / gamma)
+        numerator = kept * state.numerator + minus * (T if gamma == 1 else T ** (1.0 / gamma))
         denominator = kept * state.denominator + plus
-        return numerator, np.where(denominator == 0, np.finfo(np.float32).eps, denominator)
+        return numerator, denominator if denominator.all() else np.where(denominator == 0, EPSILON, denominator)
 
-    def _follow(self, state: RunningFactors, cost: float, share: float, moved: float) -> RunningFactors:
-        """Return the state with the smoothed cost, and stopped if H rests or the cost no longer falls."""
+    def _follow(self, state: RunningFactors, cost: float, share: float, moved: float) -> dict[str, Any]:
+        """Return the smoothed cost, and stopped if H rests or the cost no longer falls, as fields of the next state."""
         # The first batch is judged by the start, which no batch has made.
-        if state.step == 1:
-            return state
-        smoothed = cost if np.isnan(state.cost) else state.cost * (1 - share) + cost * share
+        if state.step == 0:
+            return {}
+        smoothed = cost if math.isnan(state.cost) else state.cost * (1 - share) + cost * share
         waits = 0 if smoothed < state.least else state.waits + 1
         rests = self.tol > 0 and moved <= self.tol
         idle = self.max_no_improvement is not None and waits >= self.max_no_improvement
-        return replace(state, cost=smoothed, least=min(state.least, smoothed), waits=waits, stopped=bool(rests or idle))
+        stopped = bool(rests or idle)
+        return {"cost": smoothed, "least": min(state.least, smoothed), "waits": waits, "stopped": stopped}
 
     def _solve_rows(self, X: Any, T: Array, max_iter: int) -> Array:
         """Return the weights of rows for fixed parts, from equal weights."""
@@ -386,12 +394,6 @@ class MiniBatchNMF(FactorModel):
         return self._solve_rows(block.X, T, self.transform_max_iter or self.max_iter).astype(block.X.dtype)
 
 
-def _answer(requests: Any, source: Source) -> Any:
-    """Answer the requests of a generator from `source`, and return its value."""
-    answer = None
-    while True:
-        try:
-            request = requests.send(answer)
-        except StopIteration as end:
-            return end.value
-        answer = request.answer(source)
+def _measure_length(factor: Array) -> float:
+    """Return the root of the sum of squares."""
+    return math.sqrt(float(np.vdot(factor, factor)))

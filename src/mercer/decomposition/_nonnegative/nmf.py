@@ -17,6 +17,7 @@ from mercer.decomposition._nonnegative.factor_model import FACTOR_PARAMETERS, Fa
 from mercer.decomposition._nonnegative.multiplicative import multiply, solve_rows_multiplicatively
 from mercer.decomposition._nonnegative.problem import Extent, Factors, Penalties
 from mercer.decomposition._nonnegative.start import find_start, resolve_count
+from mercer.decomposition._one_block import answer_on_block
 from mercer.errors import ParameterError
 
 __all__ = ["NMF"]
@@ -203,7 +204,7 @@ class NMF(FactorModel):
         source = self._open(X, accept_sparse="csr")
         seed = seed_sequence(self.random_state)
         fitted = partial(self._attributes_of, dtype=source.host_dtype)
-        solve = partial(self._solve, source, (W, H), seed)
+        solve = answer_on_block(partial(self._solve, source, (W, H), seed), source)
         outcome = self._drive(solve, source, fitted=fitted, max_steps=self.max_iter)
         weights = outcome.state.W.astype(source.host_dtype)
         self.n_iter_ = outcome.state.step

@@ -10,6 +10,7 @@ from mercer._source import Block
 from mercer._statistic import Statistic
 from mercer._statistic.statistic import Sums
 from mercer._types import Array
+from mercer.decomposition._nonnegative.extrapolation import Extrapolation
 from mercer.errors import DataError
 
 __all__ = ["Extent", "Factors", "Penalties", "read_beta"]
@@ -29,7 +30,7 @@ class Factors:
 
     ``W`` is (n, k), ``T`` is H transposed, (d, k). ``residual`` is the relative projected gradient (NaN where unknown),
     ``divergence`` the loss without penalties (NaN where unknown), ``first`` and ``last`` the roots of twice
-    the divergence that the rule to stop compares.
+    the divergence that the rule to stop compares, ``move`` what coordinate descent extrapolates with.
     """
 
     W: Array
@@ -40,6 +41,7 @@ class Factors:
     first: float = np.nan
     last: float = np.nan
     stopped: bool = False
+    move: Extrapolation | None = None
 
 
 @dataclass(frozen=True)

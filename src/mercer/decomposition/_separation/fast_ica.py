@@ -11,6 +11,8 @@ from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Source
 from mercer._statistic.labels import Rows
+from mercer._stored import Stored, floats
+from mercer.decomposition._one_block import answer_on_block
 from mercer.decomposition._separation.fixed_point import pursue_all, pursue_each
 from mercer.decomposition._separation.gaussianity import rate_sources, warn_of_gaussians
 from mercer.decomposition._separation.ica import make_refusal
@@ -126,6 +128,15 @@ class FastICA(Unmixer, Estimator):
     # The contrast of light tails falls and that of heavy tails rises, and no step is checked.
     _objective_moves: ClassVar[str | None] = None
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "mixing_": floats("columns, components"),
+        "whitening_": floats("components, columns"),
+        "unmixing_": floats("components, components"),
+        "nongaussianity_": floats("components"),
+        "gaussian_pvalue_": floats("components"),
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -180,7 +191,7 @@ class FastICA(Unmixer, Estimator):
         solver = pursue_all if self.algorithm == "parallel" else pursue_each
         fitted = partial(self._describe, task)
         with np.errstate(invalid="ignore", over="ignore"):
-            outcome = self._drive(partial(solver, task), source, fitted=fitted)
+            outcome = self._drive(answer_on_block(partial(solver, task), source), source, fitted=fitted)
         self.n_iter_ = int(outcome.state.steps)
         if task.score.has_native:
             warn_of_gaussians("FastICA", np.asarray(self.gaussian_pvalue_), outcome.state.white.weight)

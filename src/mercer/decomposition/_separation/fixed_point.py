@@ -117,10 +117,10 @@ def _pursue(
     # As in scikit-learn, the first vectors need not be orthogonal to the known ones; the first step makes them so.
     W = candidates / np.linalg.norm(candidates, axis=1)[:, None]
     turns = np.full(len(W), np.inf)
-    steps = 0
+    steps, extra = 0, np.eye(k)
     while steps < task.max_iter and not (turns <= task.tol).all():
         steps += 1
-        now = yield from evaluate(rows, W, extra=np.eye(k))
+        now = yield from evaluate(rows, W, extra=extra)
         # The products with the white rows themselves are the columns after those with the candidates.
         moved = _normalise(now.products[:, len(W) :] - now.slope[:, None] * W, known)
         turns = np.abs(np.abs((moved * W).sum(axis=1)) - 1.0)
@@ -136,7 +136,7 @@ def _pursue(
 def _normalise(W: Array, known: Array) -> Array:
     """Return the rows as unit vectors orthogonal to the known ones."""
     # Twice: the second pass removes the rounding of the first.
-    for _ in range(2):
+    for _ in range(2 if len(known) else 0):
         W = W - (W @ known.T) @ known
-    length = np.linalg.norm(W, axis=1)[:, None]
-    return W / np.where(length > 0, length, 1.0)
+    length = np.sqrt((W * W).sum(axis=1))[:, None]
+    return W / (length if length.all() else np.where(length > 0, length, 1.0))

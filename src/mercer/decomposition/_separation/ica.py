@@ -10,6 +10,7 @@ from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.validation import check_finite
 from mercer._source import Source
+from mercer._stored import Stored, floats, integers
 from mercer.decomposition._separation.gaussianity import rate_sources, warn_of_gaussians
 from mercer.decomposition._separation.gradient_ascent import ascend
 from mercer.decomposition._separation.quasi_newton import maximise_likelihood
@@ -140,6 +141,18 @@ class ICA(Unmixer, Estimator):
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The first steps are fixed-point steps, and a source that changes its tails changes the objective.
     _objective_moves: ClassVar[str | None] = None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "mixing_": floats("columns, components"),
+        "whitening_": floats("components, columns"),
+        "bias_": floats("components"),
+        "scale_": floats("components"),
+        "tails_": integers("components"),
+        "nongaussianity_": floats("components"),
+        "gaussian_pvalue_": floats("components"),
+        "explained_variance_": floats("components"),
+    }
 
     def __init__(
         self,

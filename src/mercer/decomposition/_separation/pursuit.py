@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._stored import Stored, floats
 from mercer.decomposition._separation.fixed_point import pursue_all, pursue_each
 from mercer.decomposition._separation.gaussianity import rate_sources
 from mercer.decomposition._separation.ica import make_refusal
@@ -100,6 +101,14 @@ class ProjectionPursuit(Unmixer, Estimator):
     }
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "mixing_": floats("columns, components"),
+        "index_": floats("components"),
+        "nongaussianity_": floats("components"),
+        "gaussian_pvalue_": floats("components"),
+    }
 
     def __init__(
         self,

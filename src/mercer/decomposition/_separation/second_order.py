@@ -18,6 +18,7 @@ from mercer._solver import Dense, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.decomposition._separation.diagonalisation import METHODS, certify_turn, off_diagonal, sweep_matrices
 from mercer.decomposition._separation.ica import make_refusal
@@ -122,6 +123,15 @@ class SecondOrderSeparation(Unmixer, Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the white rows are kept, forecast before they are taken: every lag reads them once",
         "row order": "rows are times: their order is what separates the sources",
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "mixing_": floats("columns, components"),
+        "whitening_": floats("components, columns"),
+        "lags_": integers("*", low=0),
+        "autocorrelations_": floats("components, *"),
+        "off_diagonal_": floats(),
     }
 
     def __init__(

@@ -1,7 +1,7 @@
 """What fitted separations share: sources from rows, rows from sources, and rows without some sources."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -12,6 +12,7 @@ from mercer._base import few_rows, open_new_rows
 from mercer._base.model_placement import check_placement
 from mercer._source import Block, open_place, open_source, place_of
 from mercer._source.namespace import namespace_of
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
@@ -49,6 +50,10 @@ class Unmixer(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     components_: Array
     mixing_: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "mean_": floats("columns"),
+    }
 
     def transform(self, X: Any) -> Array:
         """Return the sources of rows.

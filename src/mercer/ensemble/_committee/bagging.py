@@ -1,15 +1,15 @@
 """Bagging: members fitted to bootstrap samples, parts of the rows, or random subspaces, and their mean."""
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base.validation import check_labels
+from mercer._stored import Stored, floats, size
 from mercer.ensemble._committee.bagging_model import BaggingModel
 from mercer.ensemble._reweighting.weak_learner import predict_shares
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -98,6 +98,12 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
 
     _numeric_targets = False
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": size("classes"),
+        "oob_decision_function_": floats("rows, classes"),
+        "oob_score_": floats(),
+    }
+
     def _choose_base(self) -> Any:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
@@ -180,6 +186,8 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
         return (np.asarray(member.predict(rows, **params))[:, None] == indices).astype(np.float64)
 
     def _score_left_out(self, rows: Any, y: np.ndarray) -> dict[str, Any]:
+        from sklearn.metrics import accuracy_score
+
         total = np.zeros((len(y), self.n_classes_))
         for member, index, left_out in self._find_left_out(len(y)):
             total[left_out] += self._predict_shares(member, self._take_columns(rows[left_out], index), {})
@@ -234,6 +242,11 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
 
     _numeric_targets = True
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "oob_prediction_": floats("rows | rows, targets"),
+        "oob_score_": floats(),
+    }
+
     def _choose_base(self) -> Any:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
@@ -260,6 +273,8 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
         return _cast_as_rows(X, total / len(self.estimators_))
 
     def _score_left_out(self, rows: Any, y: np.ndarray) -> dict[str, Any]:
+        from sklearn.metrics import r2_score
+
         total, counts = np.zeros(y.shape), np.zeros(len(y))
         for member, index, left_out in self._find_left_out(len(y)):
             total[left_out] += member.predict(self._take_columns(rows[left_out], index))

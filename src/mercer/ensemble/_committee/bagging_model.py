@@ -16,6 +16,7 @@ from mercer._base.parameter import Boolean, HasFit, Integer, Nothing, Real, Rule
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, integers, members, part
 from mercer.ensemble._committee.bags import BATCH, Bagging, BagState, Draws, fit_member
 from mercer.ensemble._reweighting.weak_learner import (
     MemberList,
@@ -55,6 +56,11 @@ class BaggingModel(MemberList, Estimator):
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         f"check_sample_weight_equivalence_on_{kind}_data": "rows are drawn by their weights: equal in distribution only"
         for kind in ("dense", "sparse")
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_draws": part("Draws"),
+        "estimators_features_": members(integers("*", low=0, below="columns"), "members"),
     }
 
     def __init__(

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import joblib
 import numpy as np
@@ -18,6 +18,7 @@ from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._source.array import ArraySource
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, mapping, members, part, texts
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["KINDS", "FirstLayer", "GivenRows", "NamedMembers", "check_accepts_weights", "fit_in_parallel", "is_dropped"]
@@ -94,6 +95,11 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
 
     estimators: list[tuple[str, Any]]
     estimators_: list[Any]
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "estimators_": members(part("BaseEstimator")),
+        "named_estimators_": mapping(part("BaseEstimator") | texts()),
+    }
 
     @property
     def named_estimators(self) -> Bunch:

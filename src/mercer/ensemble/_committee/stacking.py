@@ -5,12 +5,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from mercer._base.parameter import Choice, Rule
+from mercer._base.validation import check_labels
 from mercer._source import Source
 from mercer.ensemble._committee.stacking_model import StackingModel, final_has
+from mercer.errors import ModelFileError
 from mercer.linear_model import LogisticRegression
 
 __all__ = ["StackingClassifier"]
@@ -116,7 +118,7 @@ class StackingClassifier(ClassifierMixin, StackingModel):
         return LogisticRegression() if self.final_estimator is None else self.final_estimator
 
     def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
-        check_classification_targets(y)
+        check_labels(y)
         if type_of_target(y) != "multilabel-indicator":
             classes, indices = np.unique(column_or_1d(y, warn=True), return_inverse=True)
             return indices, {"classes_": classes}
@@ -125,6 +127,15 @@ class StackingClassifier(ClassifierMixin, StackingModel):
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
         return _decode(source.y, given["classes_"])
+
+    def _check_structure(self) -> None:
+        codes = getattr(vars(self).get("final_estimator_"), "classes_", None)
+        classes = vars(self).get("classes_")
+        is_one_label = isinstance(codes, np.ndarray) and isinstance(classes, np.ndarray)
+        # The final estimator predicts indices into the classes.
+        if is_one_label and not np.array_equal(codes, np.arange(len(classes))):
+            message = f"StackingClassifier.final_estimator_ must predict {len(classes)} indices; the file's does not."
+            raise ModelFileError(message)
 
     @available_if(final_has("predict"))
     def predict(self, X: Any, **predict_params: Any) -> np.ndarray:

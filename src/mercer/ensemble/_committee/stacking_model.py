@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse
 import sklearn
 from sklearn.base import TransformerMixin, clone, is_classifier
-from sklearn.model_selection import cross_val_predict
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +19,7 @@ from mercer._base.wrapping import float_type
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
+from mercer._stored import Stored, integers, members, part, texts
 from mercer.ensemble._committee.named_members import (
     KINDS,
     FirstLayer,
@@ -94,6 +94,8 @@ class _StackedLayer(FirstLayer):
 
     def stack(self, index: int) -> tuple[Any, np.ndarray]:
         """Return a fitted member, and its predictions of each fold by a copy that was fitted to the others."""
+        from sklearn.model_selection import cross_val_predict
+
         name, member = self.members[index]
         method = self.methods[index]
         if self.folds is None:
@@ -130,6 +132,12 @@ class StackingModel(TransformerMixin, NamedMembers):
     # Which estimators may be members (None for any) and which the final one, see KINDS.
     _member_kind: ClassVar[str | None]
     _final_kind: ClassVar[str]
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "stack_method_": members(texts()),
+        "final_estimator_": part("BaseEstimator"),
+        "_widths": members(integers(low=0)),
+    }
 
     def _choose_final(self) -> Any:
         """Return the final estimator, not fitted."""

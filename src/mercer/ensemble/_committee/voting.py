@@ -4,7 +4,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._base.parameter import Boolean, Choice, Rule
 from mercer._base.wrapping import float_type
 from mercer._source import Source
+from mercer._stored import Stored, part
 from mercer.ensemble._committee.combination import combine_labels, combine_numbers
 from mercer.ensemble._committee.voting_model import VotingModel
 from mercer.ensemble._reweighting.weak_learner import predict_shares
@@ -89,6 +89,10 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         "flatten_transform": Boolean(),
     }
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "le_": part("LabelEncoder"),
+    }
+
     def __init__(
         self,
         estimators: list[tuple[str, Any]],
@@ -109,6 +113,8 @@ class VotingClassifier(ClassifierMixin, VotingModel):
         self.max_time = max_time
 
     def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        from sklearn.preprocessing import LabelEncoder
+
         encoder = LabelEncoder()
         indices = encoder.fit_transform(self._check_labels(y))
         return indices, {"le_": encoder, "classes_": encoder.classes_}

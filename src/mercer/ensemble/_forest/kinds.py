@@ -1,14 +1,14 @@
 """Forests of classification trees and of regression trees: their predictions, and their out-of-bag scores."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.multiclass import type_of_target
 
 from mercer._base.tree_problem import Problem
 from mercer._solver.tree.binary_tree import BinaryTree
+from mercer._stored import Stored, floats, integers, members
 from mercer._types import Array
 from mercer.ensemble._forest.growth import ForestGrowth, ForestState
 from mercer.ensemble._forest.model import ForestModel, average_unseen
@@ -22,6 +22,12 @@ class ForestClassifier(ClassifierMixin, ForestModel):
 
     classes_: Any
     n_classes_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": integers(" | outputs", low=0) | members(integers(low=0), "outputs"),
+        "oob_decision_function_": floats("rows, classes | rows, *, outputs"),
+        "oob_score_": floats(),
+    }
 
     def _make_member(self, tree: BinaryTree, seed: int, problem: Problem, growth: ForestGrowth) -> Any:
         member = super()._make_member(tree, seed, problem, growth)
@@ -122,6 +128,11 @@ class ForestClassifier(ClassifierMixin, ForestModel):
 class ForestRegressor(RegressorMixin, ForestModel):
     """A forest of regression trees."""
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "oob_prediction_": floats("rows | rows, outputs"),
+        "oob_score_": floats(),
+    }
+
     def predict(self, X: Any) -> Array:
         """Return the mean of the values of each row's leaves.
 
@@ -138,6 +149,8 @@ class ForestRegressor(RegressorMixin, ForestModel):
         return means[:, 0] if self.n_outputs_ == 1 else means
 
     def _score_oob(self, problem: Problem, sums: Array, counts: Array) -> float:
+        from sklearn.metrics import r2_score
+
         seen = counts > 0
         predicted, truth = sums[seen] / counts[seen, None], problem.labels[seen]
         if callable(self.oob_score):

@@ -17,6 +17,7 @@ from mercer._base.share import Share
 from mercer._base.tree_problem import Problem, open_problem, read_rules
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._source import open_source
+from mercer._stored import Stored, floats, integers, members, part, size
 from mercer._types import Array
 from mercer.ensemble._forest.growth import Bootstrap, ForestGrowth, ForestState
 from mercer.ensemble._forest.inspection import FittedForest
@@ -69,6 +70,21 @@ class ForestModel(MultiOutputMixin, FittedForest):
     _tree_class: ClassVar[type]
     _oob_sums: Any
     _oob_counts: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_categories": part("CategoryTable", "none"),
+        "_n_rows": size("rows"),
+        "_draw_weight": floats("rows | none"),
+        "_member_seeds": members(integers(low=0), "members"),
+        "estimators_": members(part("BaseEstimator"), "members"),
+        "estimator_": part("BaseEstimator"),
+        "_oob_counts": integers("*", low=0),
+        "n_outputs_": size("outputs"),
+        "_n_classes": integers("outputs", low=0),
+        "_max_features": integers(low=0),
+        "_oob_sums": floats("*, *"),
+        "_n_drawn": integers(" | none", low=0),
+    }
 
     @property
     def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
@@ -234,6 +250,8 @@ class ForestModel(MultiOutputMixin, FittedForest):
             _n_classes=problem.n_classes,
             _dtype=problem.X.dtype.name,
         )
+        if problem.categories is not None:
+            vars(member)["_category_names"] = problem.categories
         return member
 
     def _score_oob(self, problem: Problem, sums: Array, counts: Array) -> float:

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import logit
 from sklearn.base import ClassifierMixin
-from sklearn.dummy import DummyClassifier
 
 from mercer._base.parameter import Choice, Rule
+from mercer._stored import Stored, size
 from mercer._types import Array
 from mercer.ensemble._gradient.documentation import SHARED
 from mercer.ensemble._gradient.model import GRADIENT_PARAMETERS, GradientModel
@@ -79,6 +79,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
     _parameters: ClassVar[dict[str, Rule]] = {
         "loss": Choice("log_loss", "exponential"),
         **GRADIENT_PARAMETERS,
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": size("classes"),
     }
 
     def __init__(
@@ -152,6 +156,8 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
         return indices.astype(np.float64), {"classes_": classes, "n_classes_": len(classes)}
 
     def _fit_constant(self, X: Array, y: Array, weight: Array | None, baseline: Array) -> Any:
+        from sklearn.dummy import DummyClassifier
+
         return DummyClassifier(strategy="prior").fit(X, y, sample_weight=weight)
 
     def _link(self, predictions: Array, loss: BoostingLoss) -> Array:

@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.sparse import csc_array, issparse
 from sklearn.base import clone
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from mercer._base import fitting, seed_sequence
@@ -21,6 +20,7 @@ from mercer._base.tree_problem import open_problem, read_rules
 from mercer._solver.tree.columns import encode_columns
 from mercer._solver.tree.growth import Rules
 from mercer._source import open_source
+from mercer._stored import Stored, floats, integers, members, part, size, texts
 from mercer._types import Array
 from mercer.ensemble._forest.packed_forest import PackedForest
 from mercer.ensemble._forest.tree_ensemble import TreeEnsemble
@@ -89,6 +89,24 @@ class GradientModel(TreeEnsemble):
     _initial_method: ClassVar[str] = "predict"
     # All trees, one round's trees after the other.
     _members: list[Any]
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "max_features_": integers(low=1),
+        "init_": part("BaseEstimator") | texts(),
+        "_random_seed": integers(low=0),
+        "_held_losses": floats("*"),
+        "n_trees_per_iteration_": size("trees"),
+        "_baseline": floats("trees"),
+        "_loss_used": part("BoostingLoss"),
+        "_members": members(part("BaseEstimator")),
+        "train_score_": floats("rounds"),
+        "n_estimators_": size("rounds"),
+        "_oob_scores": floats("rounds"),
+        "_oob_gains": floats("rounds"),
+        "oob_scores_": floats("rounds"),
+        "oob_improvement_": floats("rounds"),
+        "oob_score_": floats(),
+    }
 
     def _encode_targets(self, y: Array) -> tuple[Array, dict[str, Any]]:
         """Return the targets as a loss takes them, and the fitted attributes that follow from them."""
@@ -230,6 +248,8 @@ class GradientModel(TreeEnsemble):
 
     def _split_rows(self, y: Array, seed: int) -> tuple[Array, Array | None]:
         """Return the indices of the training rows, and of the validation rows or None."""
+        from sklearn.model_selection import train_test_split
+
         if self.n_iter_no_change is None:
             return np.arange(len(y)), None
         labels = y if self._initial_method == "predict_proba" else None

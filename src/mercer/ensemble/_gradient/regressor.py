@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.dummy import DummyRegressor
 
 from mercer._base.parameter import Choice, Real, Rule
 from mercer._types import Array
@@ -134,6 +133,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
         return np.asarray(y, dtype=np.float64), {}
 
     def _fit_constant(self, X: Array, y: Array, weight: Array | None, baseline: Array) -> Any:
+        from sklearn.dummy import DummyRegressor
+
         return DummyRegressor(strategy="constant", constant=float(baseline[0])).fit(X, y)
 
     def _link(self, predictions: Array, loss: BoostingLoss) -> Array:

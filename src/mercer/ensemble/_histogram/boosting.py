@@ -29,6 +29,7 @@ from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.ensemble._histogram.rows import PreparedRows, RowSet, Targets, prepare_rows
 from mercer.ensemble._histogram.scores import Contributions, Predictions, Scores
 from mercer.ensemble._histogram.solver import Boosting, BoostingState
+from mercer.ensemble._histogram.stored import BOOSTING
 from mercer.ensemble._histogram.tree import pack_trees
 from mercer.ensemble._histogram.tree_builder import TreeLimits
 from mercer.ensemble._histogram.validation import EarlyStopping, make_state_scorer
@@ -80,6 +81,7 @@ class HistBoosting(Estimator):
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
     }
+    _stored = BOOSTING
 
     @fitting
     def fit(

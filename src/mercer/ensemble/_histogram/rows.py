@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
@@ -150,6 +149,8 @@ def prepare_rows(
     validation : Source or None
         Validation rows that the user gave.
     """
+    from sklearn.model_selection import train_test_split
+
     n, d, weight = len(targets.y), source.n_features, targets.weight
     training, held_out = np.arange(n), None
     if validation_size is not None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import check_scoring
 
 from mercer._native.boosting import boosting_forest
 from mercer._source.threads import run_numbered
@@ -108,6 +107,8 @@ def make_state_scorer(
     fitted : callable
         From a state to the other fitted attributes.
     """
+    from sklearn.metrics import check_scoring
+
     scorer = check_scoring(model, model.scoring)
     positions = np.arange(len(rows.training.y))
     if len(positions) > _SCORED_ROWS:

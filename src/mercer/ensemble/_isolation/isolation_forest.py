@@ -15,6 +15,7 @@ from mercer._base.share import Share
 from mercer._base.tree_problem import check_values
 from mercer._source import Block, Source
 from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, floats, integers, part, size
 from mercer._types import Array
 from mercer.ensemble._forest.model import DRAWN
 from mercer.ensemble._isolation.growth import IsolationGrowth, Sampling
@@ -133,6 +134,14 @@ class IsolationForest(Detector, Estimator):
     _n_rows: int
     _draw_weight: Any
     _seeds: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "max_samples_": integers(low=0),
+        "_n_rows": size("rows"),
+        "_draw_weight": floats("rows | none"),
+        "_seeds": integers("*, *", low=0),
+        "trees_": part("IsolationTrees"),
+    }
 
     def __init__(
         self,

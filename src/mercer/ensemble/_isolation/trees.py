@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -12,10 +12,13 @@ from mercer._base.validation import sum_is_finite
 from mercer._native.isolation import isolation_walk
 from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
+from mercer._solver.tree.soundness import check_tree_list, find_depths
 from mercer._source import Block
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, flags, floats, integers, numbers
 from mercer._types import Array, Rows
 from mercer.ensemble._forest.packed_forest import PackedForest
+from mercer.errors import ModelFileError
 
 __all__ = ["IsolationTrees", "PathScores", "average_path_length", "join_nodes", "make_no_trees"]
 
@@ -86,6 +89,24 @@ class IsolationTrees:
     counts: Array
     depths: Array
     columns: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "sizes": integers("trees", low=1),
+        "features": integers("nodes", low=-2, dtype="int32"),
+        "thresholds": floats("nodes"),
+        "rights": integers("nodes", low=LEAF, dtype="int32"),
+        "sides": flags("nodes"),
+        "counts": numbers("nodes"),
+        "depths": integers("nodes", low=0),
+        "columns": integers("trees, *", low=0),
+    }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError unless the nodes are trees that native code can walk."""
+        check_tree_list("IsolationTrees", self.sizes, self.rights, self.features, self.n_features)
+        if self.sides.max(initial=0) > 1 or not np.array_equal(self.depths, find_depths(self.sizes, self.rights)):
+            message = "IsolationTrees must have sides of 0 or 1 and the depths of its nodes; the file's has others."
+            raise ModelFileError(message)
 
     def __len__(self) -> int:
         return len(self.sizes)

@@ -16,6 +16,7 @@ from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Outcome
 from mercer._solver.tree.stump_search import sort_columns
 from mercer._source import Source
+from mercer._stored import Stored, floats, texts
 from mercer.ensemble._reweighting.boosted_votes import BoostedVotes, StumpVotes
 from mercer.ensemble._reweighting.boosting import BoostState, Rounds, Validation, compute_votes
 from mercer.ensemble._reweighting.weak_learner import (
@@ -24,9 +25,9 @@ from mercer.ensemble._reweighting.weak_learner import (
     check_member_rows,
     check_member_table,
     check_takes_weights,
-    is_stump,
+    find_stump_criterion,
     make_driver_source,
-    make_stump,
+    make_member,
 )
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.tree import DecisionStump
@@ -47,7 +48,8 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
     ----------
     estimator : an object with a method fit or None, default=None
         The estimator whose copies are the members. None means :class:`mercer.tree.DecisionStump`, which has a search
-        of its own here: columns are sorted once for all rounds.
+        of its own here: columns are sorted once for all rounds. ``DecisionTreeClassifier(max_depth=1)`` is a stump too
+        and takes the same search; among splits of equal gain the first column then wins, whatever its seed.
     n_estimators : an integer in [1, inf), default=50
         Most members.
     learning_rate : a number in (0, inf), default=1.0
@@ -136,6 +138,11 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
     # The C of the soft margins; see RegularizedAdaBoost.
     _softness: float | None = None
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "estimator_errors_": floats("members"),
+        "stopped_by_": texts(),
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -208,7 +215,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         outcome = self._drive(
             rounds.solve,
             source,
-            fitted=partial(self._list_attributes, base=base, classes=classes),
+            fitted=partial(self._list_attributes, base=base, classes=classes, dtype=source.host_dtype.name),
             max_steps=self.n_estimators,
             attributes=attributes,
         )
@@ -243,7 +250,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
 
     def _open_table(self, X: Any, y: Any, sample_weight: Any) -> tuple[Source, Any, np.ndarray]:
         """Return a source for the driver, and rows and labels in the form that members take."""
-        if is_stump(self.estimator) and not self.resample:
+        if self._boosts_stumps():
             source = open_table(self, X, y, sample_weight)
             return source, source.whole(), source.y
         # Any other estimator takes the rows as they were given, frames and text included.
@@ -258,9 +265,13 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
     ) -> StumpLearner | EstimatorLearner:
         """Return what learns the member of a round; `labels` are indices into `classes`."""
         name = type(self).__name__
-        if is_stump(self.estimator) and not self.resample:
+        criterion = find_stump_criterion(self.estimator)
+        if criterion is not None and self._boosts_stumps():
+            # No member is fitted by itself, so that nothing else would check its parameters.
+            base._check_parameters()
             columns = sort_columns(name, rows, source.weight, source.threads)
-            return StumpLearner(columns, labels.astype(np.int32), len(classes), base.criterion)
+            like_trees = not isinstance(base, DecisionStump)
+            return StumpLearner(columns, labels.astype(np.int32), len(classes), criterion, like_trees)
         if not self.resample:
             check_takes_weights(name, base, "Set resample=True, which draws rows by their weights instead.")
         seeds = seed_sequence(self.random_state)
@@ -288,17 +299,21 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
             raise DataError(message)
         return Validation(labels, np.ones(len(labels)), lambda member: learner.predict(member, rows))
 
-    def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray) -> dict[str, Any]:
+    def _boosts_stumps(self) -> bool:
+        """Return whether members are stumps, which have a search of their own."""
+        return not self.resample and find_stump_criterion(self.estimator) is not None
+
+    def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray, dtype: str) -> dict[str, Any]:
         """Return the fitted attributes that depend on the members of a state."""
         members = list(state.members)
         sizes = np.array(state.weights, dtype=np.float64)
         packed = None
-        if is_stump(self.estimator) and not self.resample:
+        if self._boosts_stumps():
             votes = [
                 compute_votes(stump.shares, size, self.algorithm) for stump, size in zip(members, sizes, strict=True)
             ]
             packed = StumpVotes.pack(members, votes)
-            members = [make_stump(stump, base.criterion, classes, self.n_features_in_) for stump in members]
+            members = [make_member(base, stump, classes, self.n_features_in_, dtype) for stump in members]
         return {
             "estimators_": members,
             "estimator_weights_": sizes,

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
-from mercer._base.validation import check_weight
+from mercer._base.validation import check_targets, check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
+from mercer._stored import Stored, floats
 from mercer.ensemble._reweighting.weak_learner import (
     WeightedMembers,
     check_member_rows,
@@ -177,6 +177,10 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, Estimator):
         "weights": "rows are drawn by their weights: equal to repetitions in distribution only",
     }
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "estimator_errors_": floats("members"),
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -218,7 +222,7 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, Estimator):
         check_wrapped_place(self, X, y)
         base = self._make_base()
         rows, y = check_member_table(self, base, X, y, numbers=True)
-        y = column_or_1d(y, warn=True)
+        y = check_targets(self, column_or_1d(y, warn=True), numbers=True)
         weight = check_weight(self, sample_weight, len(y))
         if not self.resample:
             check_takes_weights(type(self).__name__, base, "Set resample=True.")
@@ -283,6 +287,8 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, Estimator):
         ------
         float
         """
+        from sklearn.metrics import r2_score
+
         for predicted in self.staged_predict(X):
             yield r2_score(y, predicted, sample_weight=sample_weight)
 

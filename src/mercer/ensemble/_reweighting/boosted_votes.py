@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.tree_problem import read_table
 from mercer._native.tree import stump_search
 from mercer._plain import plain
+from mercer._solver.tree.stump_search import Stump
 from mercer._source import Block, open_source
-from mercer._stored import Stored, flags, floats, integers
+from mercer._stored import Stored, flags, floats, integers, part, size
 from mercer.ensemble._reweighting.boosting import compute_votes
 from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, WeightedMembers, check_member_rows
 from mercer.errors import ModelFileError
@@ -55,6 +55,11 @@ class StumpVotes:
         rows = np.ascontiguousarray(block.X[:, used].toarray())
         return StumpVotes(features.astype(np.int64), self.thresholds, self.missing_left, self.votes).sum_votes(rows)
 
+    def find_sides(self, number: int, rows: Any) -> np.ndarray:
+        """Return 0 for rows on the left of a stump, 1 for rows on its right."""
+        split = int(self.features[number]), float(self.thresholds[number]), bool(self.missing_left[number])
+        return Stump(*split, None, None).sides(rows)
+
     def sum_votes(self, rows: np.ndarray) -> np.ndarray:
         """Return the sum of all votes for each dense row (n, K)."""
         scores = np.zeros((rows.shape[0], self.votes.shape[2]))
@@ -69,6 +74,11 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
     classes_: Any
     n_classes_: int
     _packed: StumpVotes | None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_classes_": size("classes"),
+        "_packed": part("StumpVotes"),
+    }
 
     def _check_structure(self) -> None:
         packed = vars(self).get("_packed")
@@ -160,6 +170,8 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
         ------
         float
         """
+        from sklearn.metrics import accuracy_score
+
         for labels in self.staged_predict(X):
             yield accuracy_score(y, labels, sample_weight=sample_weight)
 
@@ -186,8 +198,8 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
             return
         rows = read_table(self, X)
         total = np.zeros((rows.shape[0], self.n_classes_))
-        for member, votes in zip(self.estimators_, self._packed.votes, strict=True):
-            total = total + votes[member._stump.sides(rows)]
+        for number in range(len(self.estimators_)):
+            total = total + self._packed.votes[number][self._packed.find_sides(number, rows)]
             yield total
 
     def _stage_votes(self, rows: Any) -> Iterator[np.ndarray]:
@@ -195,9 +207,9 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
         by_share = self.algorithm != "SAMME"
         reader = EstimatorLearner(self.estimator_, None, self.classes_[:0], self.classes_, None, False, by_share)
         total = 0.0
-        for member, size in zip(self.estimators_, self.estimator_weights_, strict=True):
+        for member, weight in zip(self.estimators_, self.estimator_weights_, strict=True):
             shares = reader.predict(member, rows)
-            total = total + compute_votes(shares.table, size, self.algorithm)[shares.index]
+            total = total + compute_votes(shares.table, weight, self.algorithm)[shares.index]
             yield total
 
     def _find_scale(self, n_rounds: int | None = None) -> float:

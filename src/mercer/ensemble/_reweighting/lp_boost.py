@@ -14,6 +14,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._solver.tree.stump_search import sort_columns
+from mercer._stored import Stored, floats
 from mercer.ensemble._reweighting.boosted_votes import BoostedVotes, StumpVotes
 from mercer.ensemble._reweighting.boosting import MemberShares, compute_votes
 from mercer.ensemble._reweighting.margin_program import solve_groups
@@ -252,6 +253,10 @@ class LPBoostClassifier(BoostedVotes, Estimator):
     }
 
     algorithm = "SAMME"
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "row_weight_": floats("rows"),
+    }
 
     def __init__(
         self,

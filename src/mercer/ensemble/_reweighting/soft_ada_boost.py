@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import Real, Rule
+from mercer._stored import Stored, floats
 from mercer.ensemble._reweighting.ada_boost import AdaBoostClassifier
 from mercer.ensemble._reweighting.boosting import BoostState
 
@@ -89,6 +90,11 @@ class RegularizedAdaBoost(AdaBoostClassifier):
 
     _parameters: ClassVar[dict[str, Rule]] = AdaBoostClassifier._parameters | {"C": Real(0)}
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "row_weights_": floats("rows"),
+        "influence_": floats("rows"),
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -122,10 +128,10 @@ class RegularizedAdaBoost(AdaBoostClassifier):
     def _softness(self) -> float | None:  # type: ignore[override]
         return float(self.C)
 
-    def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray) -> dict[str, Any]:
+    def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray, dtype: str) -> dict[str, Any]:
         # The influence is summed with the weights of rounds in the two-class form, alpha = size (K - 1) / K.
         total = sum(state.weights) * max(len(classes) - 1, 1) / len(classes)
-        return super()._list_attributes(state, base, classes) | {
+        return super()._list_attributes(state, base, classes, dtype) | {
             "row_weights_": state.row_weight,
             "influence_": state.influence / total if total > 0 else np.ones(len(state.row_weight)),
         }

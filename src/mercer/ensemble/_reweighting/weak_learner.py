@@ -1,8 +1,8 @@
 """Members of boosting and bagging: stumps, which have a search of their own, and any other estimator."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from mercer._solver.tree.stump_search import SortedColumns, Stump, describe_stump
 from mercer._source import Source, open_source
+from mercer._stored import Stored, floats, members, part
 from mercer.ensemble._reweighting.boosting import MemberShares
 from mercer.errors import DataError
-from mercer.tree import DecisionStump
+from mercer.tree import DecisionStump, DecisionTreeClassifier
 
 __all__ = [
     "EstimatorLearner",
@@ -24,29 +25,55 @@ __all__ = [
     "check_member_rows",
     "check_member_table",
     "check_takes_weights",
+    "find_stump_criterion",
     "fit_member",
     "has_text",
-    "is_stump",
     "make_driver_source",
+    "make_member",
     "make_stump",
     "predict_shares",
     "seed_member",
     "take_rows",
 ]
 
+# The criteria of stumps and of trees, as the search for stumps names them.
+_CRITERIA = {"gini": "gini", "entropy": "entropy", "log_loss": "entropy", "error": "error"}
+# The parameters that make a decision tree the best split of all columns.
+_STUMP_TREE = {
+    "max_depth": 1,
+    "splitter": "best",
+    "min_samples_split": 2,
+    "min_samples_leaf": 1,
+    "min_weight_fraction_leaf": 0.0,
+    "max_features": None,
+    "min_impurity_decrease": 0.0,
+    "class_weight": None,
+    "ccp_alpha": 0.0,
+    "monotonic_cst": None,
+    "categorical_features": None,
+    "max_time": None,
+}
+
 
 @dataclass(frozen=True, eq=False)
 class StumpLearner:
-    """Learns stumps from columns that were sorted once; members are records."""
+    """Learns stumps from columns that were sorted once; members are records.
+
+    With `like_trees` a value that is missing later, but nowhere in these rows, goes to the heavier side.
+    """
 
     columns: SortedColumns
     labels: np.ndarray
     n_classes: int
     criterion: str
+    like_trees: bool = False
 
     def learn(self, weight: np.ndarray, index: int) -> tuple[Stump, MemberShares]:
         """Return the best stump under these weights (n,), and its class shares of the training rows."""
         stump = self.columns.find_best_stump(self.labels, weight, self.n_classes, self.criterion)
+        if self.like_trees and self.columns.complete and stump.feature >= 0:
+            left, right = stump.weights.sum(axis=1)
+            stump = replace(stump, missing_left=bool(left > right))
         return stump, MemberShares(stump.shares, stump.sides(self.columns.X))
 
     @staticmethod
@@ -93,6 +120,11 @@ class MemberList:
 
     estimators_: list[Any]
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "estimator_": part("BaseEstimator"),
+        "estimators_": members(part("BaseEstimator"), "members"),
+    }
+
     def __len__(self) -> int:
         return len(self.estimators_)
 
@@ -107,6 +139,10 @@ class WeightedMembers(MemberList):
     """A boosted ensemble: its members have weights."""
 
     estimator_weights_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "estimator_weights_": floats("members"),
+    }
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -231,9 +267,52 @@ def make_driver_source(X: Any, y: Any, weight: Any, threads: int) -> Source:
     return open_source(X if issparse(X) else np.ascontiguousarray(X), y, weight, threads)
 
 
-def is_stump(estimator: Any) -> bool:
-    """Return whether an estimator stands for stumps, which have a search of their own."""
-    return estimator is None or type(estimator) is DecisionStump
+def find_stump_criterion(estimator: Any) -> str | None:
+    """Return by which criterion an estimator finds the one best split of all columns; None if it does anything else.
+
+    What counts is what it does, not its class: a decision tree of depth one is a stump, and so is a subclass that
+    changes nothing of how a tree learns and predicts.
+    """
+    if estimator is None:
+        return "gini"
+    for known, rest in ((DecisionStump, {}), (DecisionTreeClassifier, _STUMP_TREE)):
+        if isinstance(estimator, known) and all(
+            getattr(type(estimator), verb) is getattr(known, verb) for verb in ("fit", "predict", "predict_proba")
+        ):
+            same = all(_is_equal(getattr(estimator, name), value) for name, value in rest.items())
+            # A tree may also be held to two leaves or more: one split makes two.
+            return _CRITERIA.get(estimator.criterion) if same and _allows_two_leaves(estimator) else None
+    return None
+
+
+def _is_equal(value: Any, wanted: Any) -> bool:
+    """Return whether a parameter has a wanted value; arrays have none of those here."""
+    return value is None if wanted is None else isinstance(value, int | float | str) and value == wanted
+
+
+def _allows_two_leaves(estimator: Any) -> bool:
+    return getattr(estimator, "max_leaf_nodes", None) is None or estimator.max_leaf_nodes >= 2
+
+
+def make_member(base: Any, stump: Stump, classes: np.ndarray, n_features: int, dtype: str) -> Any:
+    """Return the record `stump` as a fitted estimator of the class of `base`."""
+    model = make_stump(stump, _CRITERIA[base.criterion], classes, n_features)
+    if isinstance(base, DecisionStump):
+        return model
+    tree = model.tree_
+    links = {name: getattr(tree, name).astype(np.int32) for name in ("children_left", "children_right", "feature")}
+    member = clone(base)
+    vars(member).update(
+        tree_=replace(tree, **links, categories=np.zeros(0, np.int64)),
+        classes_=classes,
+        n_classes_=len(classes),
+        n_outputs_=1,
+        n_features_in_=n_features,
+        max_features_=n_features,
+        _categories=None,
+        _dtype=dtype,
+    )
+    return member
 
 
 def make_stump(stump: Stump, criterion: str, classes: np.ndarray, n_features: int) -> DecisionStump:

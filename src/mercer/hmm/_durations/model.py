@@ -16,7 +16,7 @@ from mercer._solver.relay import return_at_once
 from mercer._solver.restarts import Restarts, keep_history_of
 from mercer._solver.step import Step
 from mercer._source import Source
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, flags, floats, integers, part
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._durations.distributions import KINDS, StateDurations, first_durations
@@ -131,6 +131,10 @@ class SemiMarkovHMM(DensityMixin, Estimator):
         "transmat_": floats("states, states"),
         "duration_means_": floats("states"),
         "duration_parameters_": floats("states, parameters"),
+        "duration_size_": integers(low=0),
+        "duration_is_cut_": flags(),
+        "emission_": part("BaseEstimator"),
+        "log_likelihood_": floats(),
     }
 
     def __init__(
@@ -303,11 +307,11 @@ class SemiMarkovHMM(DensityMixin, Estimator):
         """Return the segments of the best segmentation of all sequences, in order."""
         passes, sequences, _ = self._read(X, lengths)
         segments, offset = [], 0
-        for part in sequences:
-            path = passes.decode(part)[1]
+        for sequence in sequences:
+            path = passes.decode(sequence)[1]
             cuts = [0, *(np.flatnonzero(np.diff(path)) + 1).tolist(), len(path)]
             segments += [Segment(offset + a, offset + b, int(path[a])) for a, b in itertools.pairwise(cuts)]
-            offset += len(part)
+            offset += len(sequence)
         return segments
 
     def predict_proba(self, X: Any, lengths: Any = None) -> Array:

@@ -153,6 +153,7 @@ class LinearGaussianModel(StateSpaceInference):
         "start_covariance_": floats("states, states"),
         "control_": floats("states, controls"),
         "observation_control_": floats("columns, controls"),
+        "log_likelihood_": floats(),
     }
 
     def __init__(

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator
 from mercer._plain import plain
 from mercer._solver import Outcome
+from mercer._stored import Stored, part
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["Inference", "Inferring", "describe_estimates", "inference", "refuse_rank", "term_names"]
@@ -144,6 +145,10 @@ def inference(model: Any, X: Any, y: Any, sample_weight: Any = None, *, confiden
 
 class Inferring(Estimator):
     """A linear model that can tell the errors of its coefficients."""
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "inference_": part("Inference"),
+    }
 
     def infer(self, X: Any, y: Any, sample_weight: Any = None, *, confidence: float = 0.95) -> Inference:
         """Compute standard errors, intervals, tests and influence; keep them in ``inference_``; see :func:`inference`.

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 import sklearn
 from sklearn.exceptions import DataConversionWarning
-from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from mercer._base import fitting
@@ -16,6 +15,7 @@ from mercer._base.folds import FOLDS, splits
 from mercer._base.linear.prediction import LinearRegressor
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Source
+from mercer._stored import Stored, floats
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._lasso.descent_regressor import descent_seed, suits_gram
 from mercer.linear_model._lasso.elastic_net_path import alpha_grid, first_alpha
@@ -56,6 +56,11 @@ class DescentCV(LinearRegressor):
     positive: bool
     random_state: Any
     selection: str
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "alpha_": floats(),
+        "dual_gap_": floats(" | *"),
+    }
 
     @property
     def _mixings(self) -> np.ndarray:
@@ -150,6 +155,8 @@ class DescentCV(LinearRegressor):
         -------
         routing : MetadataRouter
         """
+        from sklearn.model_selection import check_cv
+
         mapping = MethodMapping().add(caller="fit", callee="split")
         return MetadataRouter(owner=self).add_self_request(self).add(splitter=check_cv(self.cv), method_mapping=mapping)
 

@@ -20,6 +20,7 @@ from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Moments, MomentSums
 from mercer._statistic.products import Residual
+from mercer._stored import Stored, floats
 from mercer.errors import DataError
 from mercer.linear_model._least_squares.least_squares import LinearRegression
 from mercer.linear_model._least_squares.ridge import Ridge
@@ -80,6 +81,10 @@ class DescentRegressor(LinearRegressor):
     positive: bool
     random_state: Any
     selection: str
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "dual_gap_": floats(" | *"),
+    }
 
     @property
     def _mixing(self) -> float:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import Array, Real, Rule
+from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
 from mercer.linear_model._lasso.descent_cv import DescentCV
 from mercer.linear_model._lasso.documentation import SHARED
@@ -69,6 +70,12 @@ class ElasticNetCV(DescentCV):
 
     __doc__ = (__doc__ or "") % SHARED
     _parameters: ClassVar[dict[str, Rule]] = DescentCV._shared_parameters | {"l1_ratio": Real(0, 1) | Array()}
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "alphas_": floats("* | *, *"),
+        "mse_path_": floats("*, * | *, *, *"),
+        "l1_ratio_": floats(),
+    }
 
     def __init__(
         self,

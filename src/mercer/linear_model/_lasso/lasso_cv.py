@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import Rule
+from mercer._stored import Stored, floats
 from mercer.linear_model._lasso.descent_cv import DescentCV
 from mercer.linear_model._lasso.documentation import SHARED
 
@@ -62,6 +63,11 @@ class LassoCV(DescentCV):
 
     __doc__ = (__doc__ or "") % SHARED
     _parameters: ClassVar[dict[str, Rule]] = DescentCV._shared_parameters
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "alphas_": floats("* | *, *"),
+        "mse_path_": floats("*, * | *, *, *"),
+    }
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._solver import Solver
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats, part
 from mercer.linear_model._single_target import open_single_target
 from mercer.linear_model._solvers.closed_form.evidence import Evidence, EvidenceState, Precisions, maximise_evidence
 from mercer.linear_model._solvers.closed_form.linear_spectrum import (
@@ -134,6 +135,16 @@ class BayesianRidge(LinearRegressor):
         "maximise_evidence": Boolean(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "alpha_": floats(),
+        "lambda_": floats(),
+        "sigma_": floats("columns, columns"),
+        "X_offset_": floats("columns"),
+        "X_scale_": floats("columns"),
+        "_evidence": part("EvidenceState"),
+        "scores_": floats("*"),
     }
 
     def __init__(

@@ -18,6 +18,7 @@ from mercer._solver.linear_state import gradient_certificate
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._statistic import MomentSums
+from mercer._stored import Stored, flags, floats, integers, part
 from mercer.errors import DataError
 from mercer.linear_model._solvers.closed_form.joint_moments import JointMoments
 
@@ -106,6 +107,15 @@ class GaussianConditionalRegressor(LinearRegressor):
         "tol": Real(0),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "location_": floats("joint"),
+        "covariance_": floats("joint, joint"),
+        "conditional_covariance_": floats("targets, targets"),
+        "rank_": integers(low=0),
+        "_seen": part("GaussianState"),
+        "_flat": flags(),
     }
 
     def __init__(

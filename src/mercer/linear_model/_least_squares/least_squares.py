@@ -18,6 +18,7 @@ from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Moments, MomentSums
+from mercer._stored import Stored, floats, integers, members
 from mercer.errors import DataError
 from mercer.linear_model._inference.inference import Inferring
 from mercer.linear_model._least_squares.running import RunningRegressor
@@ -126,6 +127,12 @@ class LinearRegression(Inferring, RunningRegressor):
         "n_jobs": Integer() | Nothing(),
         "positive": Boolean(),
         "max_time": Real(0) | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "residual_variance_": floats(" | *"),
+        "rank_": integers(" | *", low=0) | members(integers(low=0)),
+        "singular_": floats("*") | members(floats("*")),
     }
 
     def __init__(

@@ -15,6 +15,7 @@ from mercer._solver import Outcome, Solver
 from mercer._solver.linear_state import LinearState
 from mercer._source import Source
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, texts
 from mercer.errors import ParameterError
 from mercer.linear_model._inference.inference import Inferring
 from mercer.linear_model._least_squares.running import RunningRegressor
@@ -134,6 +135,10 @@ class Ridge(Inferring, RunningRegressor):
         "random_state": Seed(),
         "max_time": Real(0) | Nothing(),
         "n_jobs": Integer() | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "solver_": texts(),
     }
 
     @property

@@ -9,6 +9,7 @@ from mercer._base import Estimator, fitting
 from mercer._base.parameter import Choice, Instance, Nothing, Real, Rule
 from mercer._solver.linear_state import LinearState
 from mercer._source import Source
+from mercer._stored import Stored, texts
 from mercer.linear_model._least_squares.ridge import Ridge
 from mercer.linear_model._least_squares.ridge_selection import GivenScores, RidgeSelection
 from mercer.linear_model._solvers.closed_form.ridge_choice import RidgeChoice
@@ -90,6 +91,10 @@ class RidgeClassifier(SignedClassifier, Estimator):
     _parameters: ClassVar[dict[str, Rule]] = Ridge._parameters | {
         "alpha": Real(0),
         "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "solver_": texts(),
     }
 
     def __init__(

@@ -19,6 +19,7 @@ from mercer._solver.relay import answer_requests
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
 from mercer.linear_model._solvers.closed_form.dual_equations import dual_coefficients
 from mercer.linear_model._solvers.closed_form.linear_spectrum import (
@@ -61,6 +62,12 @@ class RidgeSelection(Estimator):
     gcv_mode: str | None = None
     alpha_per_target: bool = False
     _default_scorer = "r2"
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "alpha_": floats(" | *"),
+        "best_score_": floats(" | *"),
+        "cv_results_": floats("..."),
+    }
 
     def _make_model(self, coef: np.ndarray, intercept: np.ndarray, source: Source) -> Any:
         """Return a ridge model with coefficients (d, k), for a scorer; `source` gives the shape of the targets."""

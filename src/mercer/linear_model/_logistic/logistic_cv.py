@@ -13,6 +13,7 @@ from mercer._base.linear.class_labels import label_classes
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Rule, Text
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.newton import NewtonState
+from mercer._stored import Stored, anything, floats
 from mercer.linear_model._logistic.choices import Choices, read_choices
 from mercer.linear_model._logistic.logistic import LogisticRegression, read_parameters
 from mercer.linear_model._logistic.paths import Paths, Search, make_problem, worker_of
@@ -125,6 +126,15 @@ class LogisticRegressionCV(LogisticRegression):
         "scoring": Text() | Function() | Nothing(),
         "refit": Boolean(),
         "use_legacy_attributes": Boolean() | Choice("warn"),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "Cs_": floats("*"),
+        "l1_ratios_": anything("results of the search, which no prediction reads"),
+        "C_": floats(" | *"),
+        "l1_ratio_": anything("results of the search, which no prediction reads"),
+        "scores_": anything("results of the search, which no prediction reads"),
+        "coefs_paths_": anything("results of the search, which no prediction reads"),
     }
 
     def __init__(

@@ -1,7 +1,7 @@
 """Labels as targets of least squares: 1 for a row's own class and -1 for every other."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import column_or_1d
@@ -12,6 +12,7 @@ from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearDecision
 from mercer._source import Block, Source, place_of
 from mercer._source.namespace import namespace_of
+from mercer._stored import Stored, flags
 
 __all__ = ["SignedClassifier"]
 
@@ -44,6 +45,11 @@ class SignedClassifier(LinearDecision):
     classes_: Any
     _multilabel: bool
     _is_binary: bool
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_multilabel": flags(),
+        "_is_binary": flags(),
+    }
 
     def _open_signed(self, X: Any, y: Any, sample_weight: Any, accept_sparse: Any) -> tuple[Source, Any, np.ndarray]:
         """Open rows with signs for targets; return them, the labels as a scorer knows them, and the classes."""

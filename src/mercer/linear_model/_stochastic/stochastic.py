@@ -13,6 +13,7 @@ from mercer._base import Estimator, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Outcome
 from mercer._source import Source
+from mercer._stored import Stored, floats, part
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._solvers.stochastic.stochastic_gradient import (
     Descent,
@@ -93,6 +94,11 @@ class StochasticModel(Estimator):
     warm_start: bool
     coef_: Any
     intercept_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "t_": floats(),
+        "_state": part("StochasticState"),
+    }
 
     def _check_together(self, by_batches: bool = False) -> None:
         """Raise ParameterError where parameters do not go together."""

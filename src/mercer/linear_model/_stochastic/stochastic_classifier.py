@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._base import fitting
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier
+from mercer._base.validation import check_labels
 from mercer._objective import Logistic
 from mercer._solver import Outcome
 from mercer._source import Block, Labelling, Source
@@ -95,7 +95,7 @@ class StochasticClassifier(LinearClassifier, StochasticModel):
         classes = self._check_classes(classes, first)
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr", reset=first)
         if source.place == "memory":
-            check_classification_targets(source.y)
+            check_labels(source.y)
         source = source.relabel(_KnownLabels(classes, self._class_factors(classes)))
         descent = self._descent(True, source)
         if first:

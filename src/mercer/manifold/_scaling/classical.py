@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Function, Integer, Nothing, Rule, Text
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._embedding import EigenMap, EigenMapState, largest_eigenvectors, solve_at_once
@@ -95,6 +96,13 @@ class ClassicalMDS(EigenMap):
         "n_landmarks": Integer(2) | Nothing(),
     }
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "dissimilarity_matrix_": floats("rows, rows"),
+        "landmarks_": floats("rows, columns | none", finite=True),
+        "_square_means": floats("rows"),
+        "_directions": floats("rows, components"),
+    }
+
     def __init__(
         self,
         n_components: int = 2,
@@ -140,9 +148,8 @@ class ClassicalMDS(EigenMap):
             "dissimilarity_matrix_": D.astype(dtype, copy=False),
             "landmarks_": None if landmarks is None else landmarks.copy(),
         }
-        solve = solve_at_once(
-            partial(_decompose, D, self.n_components), lambda state: float(state.extra[-1]), STATEMENT
-        )
+        find = partial(_decompose, D, self.n_components)
+        solve = solve_at_once(find, lambda state: float(state.extra[-1]), STATEMENT, len(D))
         outcome = self._drive(solve, source, fitted=partial(self._describe, dtype=dtype), attributes=known)
         if landmarks is not None and len(landmarks) < rows.shape[0]:
             self.embedding_ = self._place(rows)

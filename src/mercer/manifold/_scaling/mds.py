@@ -15,6 +15,7 @@ from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, 
 from mercer._solver import Solution, Solver
 from mercer._solver.restarts import Restarts, keep_best_run, keep_history_of
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._scaling.classical import ClassicalMDS, Parameters
@@ -122,6 +123,13 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the dissimilarities of all pairs of rows are n^2 numbers, forecast before they are taken",
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "dissimilarity_matrix_": floats("rows, rows"),
+        "_X_fit": floats("rows, columns", finite=True),
+        "embedding_": floats("rows, components"),
+        "stress_": floats(),
     }
 
     def __init__(

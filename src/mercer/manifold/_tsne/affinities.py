@@ -14,6 +14,7 @@ from mercer._source.threads import n_threads, run_numbered
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.metrics import pairwise_distances
+from mercer.neighbors import NearestNeighbors
 
 __all__ = ["Affinities", "find_distances", "find_neighbours", "join_affinities", "match_perplexity", "weigh_neighbours"]
 
@@ -276,6 +277,9 @@ def find_affinities(
         distances, columns = nearest_rows(rows, rows, k, leave_out_self=True, threads=threads)
     elif isinstance(metric, str) and metric == "precomputed" and issparse(rows):
         distances, columns = find_stored(subject, rows, k)
+    elif isinstance(metric, str) and metric != "precomputed":
+        search = NearestNeighbors(n_neighbors=k, metric=metric, metric_params=metric_params, n_jobs=threads)
+        distances, columns = search.fit(rows).kneighbors()
     else:
         table = find_distances(subject, rows, None, metric, metric_params)
         distances, columns = find_neighbours(table, k, leave_out_self=True)

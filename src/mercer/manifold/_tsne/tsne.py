@@ -13,6 +13,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._solver.neighbours import nearest_rows
 from mercer._source.memory import require_memory
+from mercer._stored import Stored, floats, texts
 from mercer._types import Array
 from mercer.errors import UnsupportedError
 from mercer.manifold._tsne.affinities import (
@@ -177,6 +178,16 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     embedding_: Array
     training_rows_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "learning_rate_": floats(),
+        "method_used_": texts(),
+        "sigma_": floats("rows, *"),
+        "perplexity_error_": floats(),
+        "training_rows_": floats("rows, columns", sparse=True, finite=True),
+        "embedding_": floats("rows, components"),
+        "kl_divergence_": floats(),
+    }
 
     def __init__(
         self,

@@ -12,9 +12,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from mercer._base.validation import check_labels
 from mercer._source import Source, place_of
 from mercer._source.namespace import to_numpy
+from mercer._source.placement import is_on_device
+from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array, Rows
 from mercer.errors import DataError
-from mercer.neighbors._nearest.rows_model import RowsModel
+from mercer.neighbors._nearest.rows_model import RowsModel, precision_of
 from mercer.neighbors._nearest.votes import Neighbours, count_votes, weigh
 
 __all__ = ["ClassVotes"]
@@ -29,6 +31,12 @@ class ClassVotes(ClassifierMixin, RowsModel):
     outputs_2d_: bool
     _codes: Array
     _row_weight: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "outputs_2d_": flags(),
+        "_row_weight": floats("rows | none"),
+        "_codes": integers("rows, outputs", low=0, below="classes"),
+    }
 
     def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
         """Yield the neighbours of some queries, a part of the queries at a time."""
@@ -68,7 +76,7 @@ class ClassVotes(ClassifierMixin, RowsModel):
 
     @property
     def _classes_by_output(self) -> list[Array]:
-        return self.classes_ if self.outputs_2d_ else [self.classes_]
+        return self.classes_ if self.outputs_2d_ else [to_numpy(self.classes_)]
 
     def _votes(self, rows: Rows, threads: int) -> tuple[Array, ...]:
         """Return the share of each class in the votes, one table (m, n_classes) for each output."""
@@ -94,7 +102,7 @@ class ClassVotes(ClassifierMixin, RowsModel):
 
     def _share(self, rows: Rows, threads: int) -> Any:
         """Return the shares of the votes in the precision of the rows; a tuple for several outputs."""
-        dtype = (self._fit_X if rows is None else rows).dtype
+        dtype = precision_of(self._fit_X if rows is None else rows)
         shares = tuple(table.astype(dtype, copy=False) for table in self._votes(rows, threads))
         return shares if self.outputs_2d_ else shares[0]
 
@@ -142,6 +150,9 @@ class ClassVotes(ClassifierMixin, RowsModel):
         -------
         float
         """
+        if is_on_device(self._fit_X) and (X is None or is_on_device(X)):
+            hits = to_numpy(self.predict(X)) == to_numpy(y)
+            return float(np.average(hits, weights=None if sample_weight is None else to_numpy(sample_weight)))
         if X is None or place_of(X, y) == "memory":
             return super().score(X, y, sample_weight)
         source: Source = self._open(X, y, sample_weight, targets="labels", reset=False, accept_sparse="csr")

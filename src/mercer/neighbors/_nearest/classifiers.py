@@ -9,11 +9,12 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Rule, Text
+from mercer._stored import Stored, labels, members
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.class_votes import ClassVotes
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
-from mercer.neighbors._nearest.rows_model import rules_of
+from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY, rules_of
 from mercer.neighbors._nearest.votes import Neighbours
 
 __all__ = ["KNeighborsClassifier", "RadiusNeighborsClassifier"]
@@ -85,10 +86,12 @@ class KNeighborsClassifier(ClassVotes, NearestQueries):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", "weights")
+    _places: ClassVar[tuple[str, ...]] = ON_DEVICES
     _law_exceptions: ClassVar[dict[str, str]] = {
         "weights": "k counts rows: a row of weight two is one neighbour with two votes, not two neighbours"
     }
     _check_exceptions: ClassVar[dict[str, str]] = ClassVotes._check_exceptions | {
+        "check_array_api_input": TARGETS_STAY,
         "check_sample_weight_equivalence_on_dense_data": "k counts rows: a weight multiplies the vote of one neighbour",
         "check_sample_weight_equivalence_on_sparse_data": "k counts rows: a weight multiplies the vote of one "
         "neighbour",
@@ -199,6 +202,10 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
         "radius", "weights", outlier_label=Integer() | Text() | ArrayRule() | Nothing()
     )
     outlier_label_: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "outlier_label_": members(labels(" | none")) | labels("* | none"),
+    }
 
     def __init__(
         self,

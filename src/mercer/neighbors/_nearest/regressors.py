@@ -11,9 +11,12 @@ from sklearn.metrics import r2_score
 from mercer._base import fitting
 from mercer._base.parameter import Rule
 from mercer._source import place_of
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import is_on_device
+from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
-from mercer.neighbors._nearest.rows_model import RowsModel, rules_of
+from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY, RowsModel, precision_of, rules_of
 from mercer.neighbors._nearest.votes import Neighbours, average, weigh
 
 __all__ = ["KNeighborsRegressor", "RadiusNeighborsRegressor"]
@@ -25,6 +28,11 @@ class NeighbourMeans(RegressorMixin, RowsModel):
     weights: Any
     _targets: Array
     _row_weight: Array
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_targets": floats("rows | rows, targets"),
+        "_row_weight": floats("rows | none"),
+    }
 
     def _find(self, rows: Rows, threads: int) -> Iterator[Neighbours]:
         """Yield the neighbours of some queries, a part of the queries at a time."""
@@ -38,7 +46,7 @@ class NeighbourMeans(RegressorMixin, RowsModel):
 
     def _average(self, rows: Rows, threads: int) -> Array:
         """Return the mean of the targets of the neighbours, in the precision of the rows."""
-        dtype = (self._fit_X if rows is None else rows).dtype
+        dtype = precision_of(self._fit_X if rows is None else rows)
         targets = self._targets.reshape(len(self._targets), -1).astype(np.float64, copy=False)
         parts = []
         for neighbours in self._find(rows, threads):
@@ -76,6 +84,8 @@ class NeighbourMeans(RegressorMixin, RowsModel):
         -------
         float
         """
+        if is_on_device(self._fit_X) and X is None:
+            return float(r2_score(to_numpy(y), self._average(None, 1), sample_weight=sample_weight))
         if X is None or place_of(X, y) == "memory":
             return super().score(X, y, sample_weight)
         source = self._open(X, y, sample_weight, targets="numbers", reset=False, accept_sparse="csr")
@@ -141,10 +151,12 @@ class KNeighborsRegressor(NeighbourMeans, NearestQueries):
     """
 
     _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", "weights")
+    _places: ClassVar[tuple[str, ...]] = ON_DEVICES
     _law_exceptions: ClassVar[dict[str, str]] = {
         "weights": "k counts rows: a row of weight two is one neighbour of twice the weight, not two neighbours"
     }
     _check_exceptions: ClassVar[dict[str, str]] = NeighbourMeans._check_exceptions | {
+        "check_array_api_input": TARGETS_STAY,
         "check_sample_weight_equivalence_on_dense_data": "k counts rows: a weight multiplies that of one neighbour",
         "check_sample_weight_equivalence_on_sparse_data": "k counts rows: a weight multiplies that of one neighbour",
     }

@@ -15,21 +15,29 @@ from mercer._base.parameter import Choice, Function, Instance, Integer, MetricNa
 from mercer._base.preparation import prepare_once
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.neighbours.device_search import DeviceSearch
 from mercer._solver.neighbours.metric import Metric
 from mercer._solver.neighbours.metric_search import Search, open_search
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
+from mercer._source.namespace import namespace_of, to_numpy
+from mercer._source.placement import Placement, is_on_device
+from mercer._stored import Stored, anything, floats, mapping, numbers, size
 from mercer._types import Array, Rows
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, ModelFileError, ParameterError
 from mercer.neighbors._nearest.graph_search import GraphSearch, check_graph
 
-__all__ = ["RowsModel", "rules_of"]
+__all__ = ["ON_DEVICES", "TARGETS_STAY", "RowsModel", "precision_of", "rules_of"]
 
+# Where the rows may be of models by the k nearest rows.
+ON_DEVICES = ("memory", "file", "stream", "dask", "device")
+# Why the targets of models on devices are NumPy arrays.
+TARGETS_STAY = "targets stay in memory: the device finds neighbours, and their votes and means are counted here"
 # Queries for which counting the threads of the machine takes longer than the search.
 _FEW = 16
 STATEMENT = "Nothing is optimised: the rows are the model, and the neighbours that it finds are exact."
 # The methods that the names of scikit-learn's algorithms stand for.
-_METHODS = {"auto": "auto", "brute": "brute", "kd_tree": "tree", "ball_tree": "tree"}
+_METHODS = {"auto": "auto", "brute": "brute", "kd_tree": "tree", "ball_tree": "tree", "nn_descent": "auto"}
 
 
 class PairMetric(Rule):
@@ -52,6 +60,11 @@ _RULES: dict[str, Rule] = {
     "metric_params": Instance(dict) | Nothing(),
     "n_jobs": Integer() | Nothing(),
 }
+
+
+def precision_of(rows: Rows) -> np.dtype:
+    """Return the type of the numbers of rows as NumPy's, wherever they are."""
+    return np.dtype(str(rows.dtype).rpartition(".")[2]) if is_on_device(rows) else rows.dtype
 
 
 def rules_of(*names: str, **others: Rule) -> dict[str, Rule]:
@@ -93,9 +106,30 @@ class RowsModel(Estimator):
     n_samples_fit_: int
     _fit_X: Rows  # noqa: N815 (scikit-learn's name)
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "n_samples_fit_": size("rows"),
+        "effective_metric_": anything("the name of a metric"),
+        "effective_metric_params_": mapping(numbers(" | * | *, *")),
+        "_fit_X": floats("rows, columns", sparse=True),
+    }
+
+    def _check_structure(self) -> None:
+        metric = vars(self).get("effective_metric_", "euclidean")
+        if not callable(metric) and not MetricName().accepts(metric):
+            message = (
+                f"{type(self).__name__}.effective_metric_ must be the name of a metric; the file has {metric!r:.40}."
+            )
+            raise ModelFileError(message)
+
     @property
     def _is_precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @property
+    def _is_euclidean(self) -> bool:
+        power = (self.metric_params or {}).get("p", self.p)
+        name = "l2" if self.metric == "minkowski" and power == 2 else self.metric
+        return isinstance(name, str) and name in ("l2", "euclidean") and not set(self.metric_params or ()) - {"p"}
 
     @property
     def _allows_nan(self) -> bool:
@@ -124,23 +158,29 @@ class RowsModel(Estimator):
             options["ensure_all_finite"] = False
         return self._open(X, y, sample_weight, accept_sparse="csr", **options)
 
-    def _keep(self, source: Source, rows: Rows, attributes: dict[str, Any]) -> None:
-        """Drive the one step of the fit, and store the rows."""
+    def _keep(self, source: Source, rows: Rows, attributes: dict[str, Any], statement: str = STATEMENT) -> None:
+        """Drive the one step of the fit, and store the rows; `statement` is that of the certificate."""
+        _, given = self._describe_rows(rows)
+        outcome = self._drive(
+            lambda start: _keep_rows(rows.shape[0], statement), source, fitted=_list_nothing, max_steps=1,
+            attributes=given | attributes,
+        )  # fmt: skip
+        self._conclude(outcome)
+
+    def _describe_rows(self, rows: Rows) -> tuple[Metric, dict[str, Any]]:
+        """Return the metric in use, and the fitted attributes that every model with rows has."""
         metric = self._settle_metric(rows)
-        given = {
+        return metric, {
             "n_samples_fit_": rows.shape[0],
             "effective_metric_": self._name_metric(metric),
             "effective_metric_params_": dict(metric.arguments),
             "_fit_X": rows,
         }
-        outcome = self._drive(
-            lambda start: _keep_rows(rows.shape[0]), source, fitted=_list_nothing, max_steps=1,
-            attributes=given | attributes,
-        )  # fmt: skip
-        self._conclude(outcome)
 
     def _gather(self, source: Source) -> tuple[Rows, Array, Array]:
         """Return all rows with their targets and weights, read into memory where they are elsewhere."""
+        if source.place == "device":
+            return self._gather_on_device(source)
         if source.place == "memory":
             rows, y, weight = source.whole(), source.y, source.weight
         else:
@@ -164,6 +204,15 @@ class RowsModel(Estimator):
         elif issparse(rows):
             # A copy, so that what the user does to the matrix later does not change the model.
             rows = rows.copy()
+        return rows, y, weight
+
+    def _gather_on_device(self, source: Source) -> tuple[Rows, Array, Array]:
+        """Return the rows where they are, and their targets and weights in memory."""
+        rows, y, weight = source.whole(), source.y, source.weight
+        y, weight = None if y is None else to_numpy(y), None if weight is None else to_numpy(weight)
+        if weight is not None and not weight.all():
+            keep = np.flatnonzero(weight)
+            rows, weight, y = namespace_of(rows).take(rows, source.send(keep), axis=0), weight[keep], y[keep]
         return rows, y, weight
 
     def _check_metric(self) -> None:
@@ -224,12 +273,19 @@ class RowsModel(Estimator):
     def _search(self, threads: int) -> Search:
         """Return the search over the rows of the fit, made at the first query."""
         metric = Metric(self.effective_metric_, self.effective_metric_params_)
-        options: dict[str, Any] = {"method": _METHODS[self.algorithm], "threads": threads}
+        if self._is_precomputed:
+            return self._open_search(self._fit_X, metric, threads)
+        key = self._fit_X, threads, self.algorithm
+        return prepare_once(self, key, lambda: self._open_search(self._fit_X, metric, threads))
+
+    def _open_search(self, rows: Rows, metric: Metric, threads: int) -> Search:
+        """Return a search over some rows by a metric."""
         subject = type(self).__name__
         if self._is_precomputed:
             return GraphSearch(subject, threads)
-        key = self._fit_X, threads, self.algorithm
-        return prepare_once(self, key, lambda: open_search(self._fit_X, metric, subject=subject, **options))
+        if is_on_device(rows):
+            return DeviceSearch(rows, subject)
+        return open_search(rows, metric, subject=subject, method=_METHODS[self.algorithm], threads=threads)
 
     def _query(self, X: Any, answer: Any) -> Any:
         """Return the answers to queries in any place; for None, to the rows of the fit."""
@@ -237,9 +293,11 @@ class RowsModel(Estimator):
             return answer(rows, 1 if len(rows) <= _FEW else self._threads())
         check_is_fitted(self)
         if X is None:
-            return answer(None, self._threads())
+            return self._send(answer(None, self._threads()))
         options: dict[str, Any] = {"ensure_all_finite": False} if self._allows_nan else {}
         source = open_new_rows(self, X, accept_sparse="csr", **options)
+        if source.place == "device":
+            return self._send(answer(source.whole(), 1))
         if source.place != "memory":
             if getattr(answer, "needs_memory", False):
                 self._needs_memory(source, "a list of neighbours of any length", "ask for part of the rows at a time")
@@ -248,6 +306,13 @@ class RowsModel(Estimator):
         if self._is_precomputed:
             rows = check_graph(type(self).__name__, rows)
         return answer(rows, self._threads())
+
+    def _send(self, answers: Any) -> Any:
+        """Return answers where the rows of the model are."""
+        if not is_on_device(self._fit_X):
+            return answers
+        placement = Placement.of(self._fit_X)
+        return tuple(placement.put(part) for part in answers) if type(answers) is tuple else placement.put(answers)
 
     def _nearest(self, rows: Rows, k: int, threads: int) -> tuple[Array, Array]:
         """Return the k nearest rows for some queries; for None, for the rows of the fit, without themselves."""
@@ -273,11 +338,13 @@ class RowsModel(Estimator):
         tags.input_tags.pairwise = self._is_precomputed
         tags.input_tags.positive_only = self._is_precomputed
         tags.input_tags.allow_nan = self._allows_nan
+        if "device" in tags.places and not self._is_euclidean:
+            tags.places, tags.array_api_support = tuple(place for place in tags.places if place != "device"), False
         return tags
 
 
-def _keep_rows(n_rows: int) -> Solver:
-    state, certificate = KeptRows(n_rows), Certificate.none(STATEMENT)
+def _keep_rows(n_rows: int, statement: str) -> Solver:
+    state, certificate = KeptRows(n_rows), Certificate.none(statement)
     yield Step(0.0, state, certificate)
     return Solution(state, True, certificate)
 

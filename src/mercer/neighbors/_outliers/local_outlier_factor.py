@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, check_new_rows, fitting
+from mercer._base import fitting
 from mercer._base.outliers import CONTAMINATION, Detector, find_offset, label_scores
-from mercer._base.outliers.neighbours import NEIGHBOUR_PARAMETERS, NeighbourSearch
 from mercer._base.parameter import Boolean, Rule
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
-from mercer._types import Array
+from mercer._solver.neighbours.metric_search import Search
+from mercer._stored import Stored, floats, size
+from mercer._types import Array, Rows
 from mercer.errors import DataError
+from mercer.neighbors._nearest.queries import NearestQueries
+from mercer.neighbors._nearest.rows_model import rules_of
 
 __all__ = ["LocalOutlierFactor"]
 
@@ -71,7 +73,7 @@ def _require_training_rows(model: "LocalOutlierFactor") -> bool:
     return True
 
 
-class LocalOutlierFactor(Detector, Estimator):
+class LocalOutlierFactor(Detector, NearestQueries):
     r"""Local outlier factor: rows whose surroundings are emptier than those of their neighbours.
 
     With d(a, b) the distance, N(a) the k nearest rows of a, and :math:`d_k(b)` the distance of b to its k-th neighbour,
@@ -87,12 +89,12 @@ class LocalOutlierFactor(Detector, Estimator):
     n_neighbors : an integer in [1, inf), default=20
         k; at most n - 1 are taken.
     algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
-        How neighbours are searched in metrics other than the Euclidean one; changes no result.
+        As in :class:`NearestNeighbors`; changes no result.
     leaf_size : an integer in [1, inf), default=30
-        Rows in a leaf of these trees.
-    metric : a string or a callable, default='minkowski'
-        Any metric of scikit-learn; 'precomputed' takes distances in the place of rows.
-    p : a number in (0, inf), default=2
+        Taken for compatibility.
+    metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
+        As in :class:`NearestNeighbors`; 'precomputed' takes distances in the place of rows.
+    p : a number in (0, inf) or None, default=2
         The exponent of Minkowski's metric: 2 is the Euclidean one.
     metric_params : an instance of dict or None, default=None
         Parameters of the metric.
@@ -138,17 +140,18 @@ class LocalOutlierFactor(Detector, Estimator):
     [-0.98, -1.04, -73.37, -0.98]
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        **NEIGHBOUR_PARAMETERS,
-        "contamination": CONTAMINATION,
-        "novelty": Boolean(),
-    }
-    _objective_moves: ClassVar[str | None] = None
+    _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", contamination=CONTAMINATION, novelty=Boolean())
+    _places: ClassVar[tuple[str, ...]] = ("memory",)
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}
+    _stored: ClassVar[dict[str, Stored]] = {
+        "negative_outlier_factor_": floats("rows"),
+        "n_neighbors_": size("neighbours"),
+        "_densities": floats("rows"),
+        "_last_distances": floats("rows"),
+        "_smoothing": floats(""),
+    }
     negative_outlier_factor_: Any
     n_neighbors_: int
-    n_samples_fit_: int
-    _fit_X: Any  # noqa: N815
     _densities: Any
     _last_distances: Any
     _smoothing: float
@@ -160,7 +163,7 @@ class LocalOutlierFactor(Detector, Estimator):
         algorithm: str = "auto",
         leaf_size: int = 30,
         metric: Any = "minkowski",
-        p: float = 2,
+        p: float | None = 2,
         metric_params: dict[str, Any] | None = None,
         contamination: Any = "auto",
         novelty: bool = False,
@@ -191,10 +194,9 @@ class LocalOutlierFactor(Detector, Estimator):
         -------
         self
         """
-        source = self._open(X, accept_sparse="csr")
-        rows, search = source.whole(), NeighbourSearch.of(self, self._threads())
+        source = self._open_fit(X)
+        rows, _, _ = self._gather(source)
         n = rows.shape[0]
-        _check_square(self.metric, rows)
         if self.n_neighbors > n:
             message = (
                 f"LocalOutlierFactor: n_neighbors ({self.n_neighbors}) is greater than the total number of samples "
@@ -203,19 +205,14 @@ class LocalOutlierFactor(Detector, Estimator):
             warnings.warn(message, stacklevel=4)
         k = max(1, min(self.n_neighbors, n - 1))
         _check_count(k, n, n, own=True)
-        attributes = {
-            "_fit_X": rows,
-            "n_samples_fit_": n,
-            "n_neighbors_": k,
-            "effective_metric_": search.effective_metric,
-            "effective_metric_params_": search.effective_parameters,
-        }
+        metric, attributes = self._describe_rows(rows)
+        search = self._open_search(rows, metric, self._threads())
         outcome = self._drive(
             lambda start: _solve(search, rows, k),
             source,
             fitted=self._list_attributes,
             max_steps=1,
-            attributes=attributes,
+            attributes=attributes | {"n_neighbors_": k},
         )
         if self.negative_outlier_factor_.min() < -_HUGE_FACTOR and not self.novelty:
             message = (
@@ -268,11 +265,8 @@ class LocalOutlierFactor(Detector, Estimator):
         -------
         ndarray of shape (n_samples,)
         """
-        rows = check_new_rows(self, X, accept_sparse="csr")
-        distances, indices = self._search().find(rows, self._fit_X, self.n_neighbors_)
-        distances = distances.astype(rows.dtype, copy=False)
-        densities = _measure_densities(distances, self._last_distances[indices], self._smoothing)
-        return -np.mean(self._densities[indices] / densities[:, None], axis=1)
+        check_is_fitted(self)
+        return self._query(X, self._score)
 
     @available_if(_require_novelty("decision_function"))
     def decision_function(self, X: Any) -> Array:
@@ -323,47 +317,25 @@ class LocalOutlierFactor(Detector, Estimator):
         indices : ndarray of shape (n_samples, n_neighbors)
         """
         check_is_fitted(self)
-        rows = self._fit_X if X is None else check_new_rows(self, X, accept_sparse="csr")
-        k = self.n_neighbors_ if n_neighbors is None else n_neighbors
-        _check_count(k, self.n_samples_fit_, rows.shape[0], own=X is None)
-        distances, indices = self._search().find(rows, self._fit_X, k, leave_out_self=X is None)
-        return (distances.astype(self._fit_X.dtype, copy=False), indices) if return_distance else indices
+        found = super().kneighbors(X, self.n_neighbors_ if n_neighbors is None else n_neighbors, return_distance)
+        return (found[0].astype(self._fit_X.dtype, copy=False), found[1]) if return_distance else found
 
-    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> csr_array:
-        """Return a sparse matrix with an entry for each neighbour of each row.
+    def _nearest(self, rows: Rows, k: int, threads: int) -> tuple[Array, Array]:
+        _check_count(k, self.n_samples_fit_, self.n_samples_fit_ if rows is None else rows.shape[0], own=rows is None)
+        return super()._nearest(rows, k, threads)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or None, default=None
-            Rows; None means those of the fit; no row is its own neighbour then.
-        n_neighbors : int or None, default=None
-            The number of neighbours; None means ``n_neighbors_``.
-        mode : {'connectivity', 'distance'}, default='connectivity'
-            Whether entries are ones or distances.
-
-        Returns
-        -------
-        sparse array of shape (n_samples, n_samples_fit_)
-        """
-        distances, indices = self.kneighbors(X, n_neighbors)
-        n, k = indices.shape
-        values = np.ones(n * k) if mode == "connectivity" else distances.ravel()
-        return csr_array((values, indices.ravel(), np.arange(0, n * k + 1, k)), shape=(n, self.n_samples_fit_))
-
-    def _search(self) -> NeighbourSearch:
-        return NeighbourSearch.of(self, self._threads())
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
+    def _score(self, rows: Rows, threads: int) -> Array:
+        """Return minus the factors of checked rows."""
+        distances, indices = self._nearest(rows, self.n_neighbors_, threads)
+        distances = distances.astype(self._fit_X.dtype if self._is_precomputed else rows.dtype, copy=False)
+        densities = _measure_densities(distances, self._last_distances[indices], self._smoothing)
+        return -np.mean(self._densities[indices] / densities[:, None], axis=1)
 
 
-def _solve(search: NeighbourSearch, rows: Any, k: int) -> Solver:
+def _solve(search: Search, rows: Rows, k: int) -> Solver:
     """Find neighbours, densities, and factors."""
     heavy = rows.shape[0] > _MANY_ROWS
-    distances, indices = yield Dense(lambda: search.find(rows, rows, k, leave_out_self=True), heavy=heavy)
+    distances, indices = yield Dense(lambda: search.nearest(rows, k, leave_out_self=True), heavy=heavy)
     distances = distances.astype(rows.dtype, copy=False)
     last = np.ascontiguousarray(distances[:, -1])
     scale = float(last.mean(dtype=np.float64))
@@ -378,15 +350,6 @@ def _solve(search: NeighbourSearch, rows: Any, k: int) -> Solver:
 def _measure_densities(distances: Array, last_distances: Array, smoothing: float) -> Array:
     """Return the local reachability densities: one over the mean of max(d_k(b), d(a, b)) over the neighbours b."""
     return 1.0 / (np.mean(np.maximum(distances, last_distances), axis=1) + smoothing)
-
-
-def _check_square(metric: Any, rows: Any) -> None:
-    if metric == "precomputed" and rows.shape[0] != rows.shape[1]:
-        message = (
-            f"LocalOutlierFactor: precomputed distances must be a square matrix; got shape {rows.shape}. Give the "
-            f"distance of each row to each."
-        )
-        raise DataError(message)
 
 
 def _check_count(k: int, n_fit: int, n: int, own: bool) -> None:

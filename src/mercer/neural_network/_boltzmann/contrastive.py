@@ -17,6 +17,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
 from mercer._source.threads import one_blas_thread
 from mercer._types import Array
+from mercer.neural_network._boltzmann.native_contrast import NativeContrast
 
 __all__ = ["Contrast", "RestrictedState", "measure_pseudo_likelihood", "read_rows", "train_epochs"]
 
@@ -82,6 +83,11 @@ class Contrast:
     momentum: float
     weight_decay: float
     gaussian: bool
+
+    @property
+    def is_native(self) -> bool:
+        """Whether native code takes the steps: of binary units, without momentum."""
+        return not self.gaussian and self.momentum == 0.0
 
     @property
     def n_draws(self) -> int:
@@ -235,16 +241,18 @@ def _draw_normal(key: list[int], shape: tuple[int, ...], dtype: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """A request: rows from `start` on, at most `count`, dense and in memory, with their weights; None at the end."""
+    """A request: rows from `start` on, at most `count`, dense and in memory, with their weights and the number of
+    threads that may work on them; None at the end.
+    """
 
     start: int
     count: int
 
-    def answer(self, source: Source) -> tuple[Array, Array] | None:
+    def answer(self, source: Source) -> tuple[Array, Array, int] | None:
         available = source.available(self.start, self.count)
         if available == 0:
             return None
-        return source.on_rows(self.start, self.start + available, read_rows)
+        return *source.on_rows(self.start, self.start + available, read_rows), source.threads
 
 
 def read_rows(block: Block) -> tuple[Array, Array]:
@@ -258,13 +266,18 @@ def train_epochs(contrast: Contrast, state: RestrictedState, batch_size: int, n_
     if contrast.momentum and not state.velocity.size:
         state = replace(state, velocity=np.zeros(d * k + d + k, dtype=state.weights.dtype))
     size = batch_size * max(1, _PIECE // (batch_size * d))
+    native = NativeContrast(contrast, state, batch_size) if contrast.is_native else None
     while state.epoch < n_epochs:
-        current = state.copy()
+        current = state.copy() if native is None else state
+        if native is not None:
+            native.load(state)
         start, total, seen = 0, 0.0, 0
         while (piece := (yield _Piece(start, size))) is not None:
-            total += _learn_piece(contrast, current, piece, batch_size, start)
+            total += _learn_piece(contrast, current, piece, batch_size, start, native)
             seen += len(piece[0])
             start += len(piece[0])
+        if native is not None:
+            current = native.read(state)
         if not current.is_finite():
             return Solution(state, False, Certificate.none(_STATEMENT), "diverged")
         state = replace(current, epoch=state.epoch + 1)
@@ -273,21 +286,28 @@ def train_epochs(contrast: Contrast, state: RestrictedState, batch_size: int, n_
 
 
 def _learn_piece(
-    contrast: Contrast, state: RestrictedState, piece: tuple[Array, Array], batch_size: int, start: int
+    contrast: Contrast,
+    state: RestrictedState,
+    piece: tuple[Array, Array, int],
+    batch_size: int,
+    start: int,
+    native: NativeContrast | None,
 ) -> float:
     """Take a step for each batch of some rows; return the sum of what :meth:`Contrast.learn_batch` measures."""
-    rows, weight = piece
+    rows, weight, threads = piece
     n, d = rows.shape
     rows = rows.astype(state.weights.dtype, copy=False)
     random = np.random.default_rng(np.random.SeedSequence([*state.seed.tolist(), 1, state.epoch, start]))
-    keys = random.integers(2**32, size=(-(-n // batch_size), contrast.n_draws, 2), dtype=np.uint32).tolist()
+    keys = random.integers(2**32, size=(-(-n // batch_size), contrast.n_draws, 2), dtype=np.uint32)
     flips = random.integers(d, size=n)
-    total = 0.0
+    if native is not None:
+        return native.learn(rows, weight, keys, flips, threads)
+    total, words = 0.0, keys.tolist()
     with np.errstate(over="ignore", invalid="ignore"):
         for number, first in enumerate(range(0, n, batch_size)):
             batch = slice(first, min(first + batch_size, n))
             own = None if weight is None else weight[batch]
             if own is not None and not own.any():
                 continue
-            total += contrast.learn_batch(state, rows[batch], own, keys[number], flips[batch])
+            total += contrast.learn_batch(state, rows[batch], own, words[number], flips[batch])
     return total

@@ -14,6 +14,7 @@ from mercer._base.parameter import Choice, Integer, Real, Rule, Seed
 from mercer._solver import Solver
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats, numbers, texts
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neural_network._boltzmann.spins import decode_spins, find_coding, read_spins
@@ -164,6 +165,12 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
     }
     _law_exceptions: ClassVar[dict[str, str]] = {}
     _objective_moves: ClassVar[str | None] = None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "weights_": floats("columns, columns"),
+        "n_patterns_": numbers(),
+        "coding_": texts(),
+    }
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from mercer._base import Estimator, fitting, open_new_rows, seed_sequence
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed, check_parameters
 from mercer._solver import Solver
 from mercer._source import Block
+from mercer._stored import Stored, floats, texts
 from mercer._types import Array
 from mercer.energy import IsingModel
 from mercer.errors import DataError
@@ -132,6 +133,14 @@ class BoltzmannMachine(DensityMixin, Estimator):
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     # The sampled solver records how far the two means are apart, which chains blur.
     _objective_moves: ClassVar[str | None] = None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "weights_": floats("units, units"),
+        "biases_": floats("units"),
+        "coding_": texts(),
+        "log_partition_": floats(),
+        "log_partition_error_": floats(),
+    }
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._solver import Solver, Step
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, floats, members, numbers
 from mercer.errors import DataError
 from mercer.neural_network._boltzmann.contrastive import Contrast, RestrictedState, read_rows, train_epochs
 from mercer.neural_network._boltzmann.restricted_model import RestrictedModel
@@ -130,6 +131,14 @@ class BernoulliRBM(RestrictedModel, Estimator):
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     # A sampled gradient may lower the pseudo-likelihood.
     _objective_moves: ClassVar[str | None] = None
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "components_": floats("components, columns"),
+        "intercept_hidden_": floats("components"),
+        "intercept_visible_": floats("columns"),
+        "h_samples_": floats("*, components"),
+        "_chains_state": members(numbers("*, * | * | ")),
+    }
 
     def __init__(
         self,

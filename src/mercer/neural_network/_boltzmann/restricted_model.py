@@ -1,7 +1,7 @@
 """What a fitted restricted Boltzmann machine says: hidden probabilities, energies, likelihoods and samples."""
 
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -13,6 +13,7 @@ from mercer._base.validation import few_rows
 from mercer._native.machine import unit_draws
 from mercer._source import Block
 from mercer._source.threads import one_blas_thread
+from mercer._stored import Stored, integers
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neural_network._boltzmann.contrastive import Contrast, RestrictedState, measure_pseudo_likelihood
@@ -32,6 +33,10 @@ class RestrictedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     intercept_visible_: Array
     _chains_state: tuple[Array, Array, Array, int]
     _n_gibbs_calls: int
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_n_gibbs_calls": integers(low=0),
+    }
 
     def _contrast(self) -> Contrast:
         raise NotImplementedError  # the estimator knows the settings

@@ -32,21 +32,31 @@ class OutputLoss:
 
     def evaluate(self, scores: Array, y: Array, weight: Array | None = None) -> tuple[float, Array]:
         """Return the mean loss, weighted where `weight` is given, and its derivative by the scores."""
+        value, residual = self.differentiate(scores, y, weight)
+        return float(value), residual
+
+    def differentiate(
+        self, scores: Array, y: Array, weight: Array | None = None, total: float | None = None
+    ) -> tuple[Array, Array]:
+        """Return what :meth:`evaluate` does; the mean loss is an array of no axes, which stays where the scores are.
+
+        `total` is the sum of the weights of the outputs, if it is known: then nothing waits for a device.
+        """
         xp = namespace_of(scores)
         values, residual, rows = self._compare(scores, y, xp)
         if weight is None:
-            total, share = float(rows), None
+            total = float(rows)
         else:
             share = xp.reshape(weight, (-1,))
             if share.shape[0] != rows:
                 # One weight for a sequence counts for all of its steps.
                 share = xp.reshape(xp.broadcast_to(share[:, None], (share.shape[0], rows // share.shape[0])), (-1,))
-            total = float(xp.sum(share))
+            total = float(xp.sum(share)) if total is None else total
             values, residual = values * share, residual * share[:, None]
         if not total > 0.0:
             message = "the weights of a batch must have a positive sum; got 0. Drop rows of weight zero."
             raise DataError(message)
-        return float(xp.sum(values)) / total, xp.reshape(residual / total, scores.shape)
+        return xp.sum(values) / total, xp.reshape(residual / total, scores.shape)
 
     def _compare(self, scores: Array, y: Array, xp: Any) -> tuple[Array, Array, int]:
         """Return the loss (m,) and its residual (m, k) at every output, m rows or steps."""

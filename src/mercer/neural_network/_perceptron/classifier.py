@@ -9,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
 from mercer._source import Source
+from mercer._stored import Stored, flags, floats
 from mercer.errors import DataError, ParameterError
 from mercer.neural_network._layers.losses import OutputLoss, read_loss
 from mercer.neural_network._perceptron.class_predictions import ClassPredictions
@@ -89,6 +90,11 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
     _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
         "loss": Choice("log_loss") | Instance(Loss),
         "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "temperature_": floats(),
+        "_several_labels": flags(),
     }
 
     def __init__(

@@ -8,7 +8,14 @@ import numpy as np
 from mercer._source import Block, Source
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._types import Array
-from mercer.neural_network._perceptron.passes import DensePasses, LayerPasses, move_named, open_passes, place_like
+from mercer.neural_network._perceptron.passes import (
+    DensePasses,
+    LayerPasses,
+    Passes,
+    move_named,
+    open_passes,
+    place_like,
+)
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.neural_network._perceptron.state import PerceptronState
 
@@ -21,9 +28,9 @@ class Workshop:
 
     plan: Plan
     training: np.ndarray | None = None
-    passes: DensePasses | LayerPasses | None = None
+    passes: Passes | None = None
 
-    def open(self, source: Source, batch: int) -> DensePasses | LayerPasses:
+    def open(self, source: Source, batch: int) -> Passes:
         """Return the passes over all rows of a source in memory or on a device."""
         if self.passes is None:
             self.passes = open_passes(self.plan, source.whole(), source.y, source.weight, source.threads, batch)
@@ -88,7 +95,7 @@ class _Walk:
         finally:
             passes.close()
 
-    def visit(self, passes: DensePasses | LayerPasses, rows: np.ndarray, key: tuple[int, ...]) -> None:
+    def visit(self, passes: Passes, rows: np.ndarray, key: tuple[int, ...]) -> None:
         """Visit some rows, in an order drawn from the seed and a key."""
         if len(rows) == 0:
             return
@@ -97,15 +104,14 @@ class _Walk:
             random = np.random.default_rng(np.random.SeedSequence(self.state.seed, spawn_key=key))
             order = random.permutation(rows)
         order = np.ascontiguousarray(order, dtype=np.intp)
-        if isinstance(passes, DensePasses) and self.plan.native_method:
-            passes.load(self.theta, self.carried)
-            sums = passes.run(order, self.state.rate, self.steps)
-            self.steps = int(sums[2])
-            self.theta = passes.theta.copy()
-            self.carried = tuple(array.copy() for array in passes.carried[: self.plan.n_carried])
-            self.sums += sums
-        else:
+        if isinstance(passes, LayerPasses) or (isinstance(passes, DensePasses) and not passes.takes_steps):
             self._step_through(passes, order)
+            return
+        passes.load(self.theta, self.carried)
+        sums = passes.run(order, self.state.rate, self.steps)
+        self.steps = int(sums[2])
+        self.theta, self.carried = passes.read()
+        self.sums += sums
 
     def _step_through(self, passes: DensePasses | LayerPasses, order: np.ndarray) -> None:
         """Take a step for each batch in array operations."""
@@ -116,6 +122,9 @@ class _Walk:
             self.carried = tuple(carried)
             passes.statistics, passes.seed = plan.network.place(self.statistics, self.theta), self.state.seed
         xp = namespace_of(self.theta)
+        # Sums of losses and penalties: arrays of no axes, which are fetched from a device once, at the end.
+        losses: Any = 0.0
+        penalties: Any = 0.0
         for first in range(0, len(order), plan.batch_size):
             rows = order[first : first + plan.batch_size]
             if plan.batch_norm and len(rows) < 2 and len(order) > 1:
@@ -126,8 +135,15 @@ class _Walk:
                 continue
             penalty, slope = plan.penalty(place, xp) if plan.alpha > 0 else (0.0, 0.0)
             self._move(gradient + slope / total if plan.alpha > 0 else gradient, xp)
-            self.sums[:2] += value * total, total
-            self.sums[3:] += penalty / total * len(rows), len(rows)
+            if xp is np:
+                # On the host sums are taken in double, whatever the precision of the rows.
+                value, penalty = float(value), float(penalty)
+            losses = losses + value * total
+            penalties = penalties + penalty * (len(rows) / total)
+            self.sums[1] += total
+            self.sums[4] += len(rows)
+        self.sums[0] += float(losses)
+        self.sums[3] += float(penalties)
         if isinstance(passes, LayerPasses):
             self.statistics = {
                 name: {key: to_numpy(value) for key, value in kept.items()} for name, kept in passes.statistics.items()
@@ -140,9 +156,9 @@ class _Walk:
         plan = self.plan
         self.steps += 1
         if plan.clip_norm is not None:
-            norm = float(xp.sqrt(xp.sum(gradient * gradient)))
-            # The direction stays; a norm that is not finite leaves the gradient as it is, and the fit ends.
-            gradient = gradient * (plan.clip_norm / norm) if norm > plan.clip_norm else gradient
+            norm = xp.sqrt(xp.sum(gradient * gradient))
+            # The direction stays; a norm that is not a number leaves the gradient as it is, and the fit ends.
+            gradient = gradient * xp.where(norm > plan.clip_norm, plan.clip_norm / norm, xp.ones_like(norm))
         share = min(1.0, self.steps / plan.warm_up) if plan.warm_up else 1.0
         if isinstance(plan.method, str):
             rate = share * self.state.rate

@@ -2,19 +2,20 @@
 
 from contextlib import ExitStack
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from scipy.sparse import issparse
 
 from mercer._native.network import dense_steps
-from mercer._source.namespace import namespace_of
+from mercer._source.namespace import namespace_of, to_numpy
 from mercer._source.threads import run_alongside
 from mercer._types import Array
 from mercer.neural_network._layers.layer import as_like
 from mercer.neural_network._perceptron.plan import Plan
+from mercer.neural_network._perceptron.torch_passes import TorchPasses, suits_torch
 
-__all__ = ["DensePasses", "LayerPasses", "open_passes"]
+__all__ = ["DensePasses", "LayerPasses", "Passes", "open_passes"]
 
 # Rows in an item of native work: fewer would pack the weights anew too often, more would leave threads idle.
 _CHUNK = 64
@@ -24,15 +25,19 @@ _PIECE = 2**15
 _CALL = 2e9
 # Floating-point operations of a batch for each thread: below this a second thread costs more than it saves.
 _SHARE = 4e6
+# Rows whose gradient over all rows is computed at a time, layer by layer.
+_TILE = 2048
 _NONE = np.empty(0, dtype=np.intp)
 _NO_WEIGHT = np.empty(0)
 
 
-def open_passes(plan: Plan, X: Any, y: Any, weight: Any, threads: int, batch: int) -> "DensePasses | LayerPasses":
-    """Return the passes for these rows: the plan's own, or native ones where the network is a plain chain in NumPy."""
+def open_passes(plan: Plan, X: Any, y: Any, weight: Any, threads: int, batch: int) -> "Passes":
+    """Return the passes for these rows: the plan's own, written out for torch, or native for plain chains in NumPy."""
     own = getattr(plan, "make_passes", None)
     if own is not None:
         return own(X, y, weight)
+    if suits_torch(plan, X):
+        return TorchPasses(plan, X, y, weight, batch)
     if plan.native_kinds is not None and (isinstance(X, np.ndarray) or issparse(X)):
         return DensePasses(plan, X, y, weight, threads, batch)
     return LayerPasses(plan, X, y, weight)
@@ -55,7 +60,7 @@ class DensePasses:
 
     def __init__(self, plan: Plan, X: Any, y: Array, weight: Array | None, threads: int, batch: int) -> None:
         self.plan, self.n = plan, X.shape[0]
-        self.batch = batch = min(batch, self.n)
+        self.batch = self.most_rows = batch = min(batch, self.n)
         self.dtype = dtype = X.dtype
         layout, size = _lay_out(plan, batch)
         work = plan.count_work() * batch
@@ -73,6 +78,8 @@ class DensePasses:
         self.tasks = dense_steps.NetworkTasks(
             dtype == np.float64, layout, pieces, sparse, weight, kinds, self.rules, tables, control
         )
+        # Whether steps are native too, or only the gradient.
+        self.takes_steps = plan.native_method != 0
         n_weights = plan.network.n_weights
         self.theta, self.gradient = np.empty(n_weights, dtype), np.empty(n_weights, dtype)
         self.carried = tuple(np.zeros(n_weights, dtype) for _ in range(2))
@@ -102,6 +109,10 @@ class DensePasses:
         for own, given in zip(self.carried, carried, strict=False):
             own[:] = given
 
+    def read(self) -> tuple[Array, tuple[Array, ...]]:
+        """Return copies of the weights and of what their steps carry along."""
+        return self.theta.copy(), tuple(array.copy() for array in self.carried[: self.plan.n_carried])
+
     def run(self, order: np.ndarray, rate: float, steps: int) -> np.ndarray:
         """Take a native step for each batch; return the sums that :meth:`NetworkTasks.run` describes."""
         self.rules[:] = (rate, *self.plan.rules, self.plan.alpha)
@@ -121,15 +132,20 @@ class DensePasses:
         self.tasks.run(rows, 0, len(rows), self.batch, sums)
         if sums[1] == 0.0:
             return 0.0, np.zeros_like(self.gradient), 0.0
-        return sums[0] / sums[1], self.gradient, sums[1]
+        # Python's numbers: NumPy's own float64 would turn gradients in float32, divided by the weight, into float64.
+        return float(sums[0] / sums[1]), self.gradient, float(sums[1])
 
 
 class LayerPasses:
     """Passes by the layers' own methods, in any array library; parameters are those of DensePasses."""
 
+    takes_steps: ClassVar[bool] = False
+
     def __init__(self, plan: Plan, X: Any, y: Array, weight: Array | None) -> None:
         self.plan, self.X, self.n = plan, X, X.shape[0]
-        self.y, self.weight = y, weight
+        self.y, self.weight, self.most_rows = y, weight, _TILE
+        # The weights of batches are summed on the host, so that nobody waits for a device.
+        self.host_weight = None if weight is None else to_numpy(weight)
         self.statistics: dict[str, Any] = {}
         self.seed: tuple[int, ...] = (0,)
 
@@ -149,27 +165,25 @@ class LayerPasses:
             return xp.take(self.X, rows, axis=0), xp.take(self.y, rows, axis=0), weight
         return X, self.y[rows], None if self.weight is None else self.weight[rows].astype(X.dtype)
 
-    def differentiate(self, theta: Array, rows: np.ndarray, step: int = 0) -> tuple[float, Array, float]:
-        """Return the mean loss of some rows, its gradient, without penalty, and their weight."""
-        X, y, weight = self.take(rows)
-        total = float(len(rows)) if weight is None else float(namespace_of(weight).sum(weight))
+    def differentiate(self, theta: Array, rows: np.ndarray, step: int = 0) -> tuple[Array, Array, float]:
+        """Return the mean loss of some rows, its gradient, without penalty, and their weight.
+
+        The loss is an array of no axes: on a device nobody waits for it before the epoch ends.
+        """
+        total = float(len(rows)) if self.host_weight is None else float(self.host_weight[rows].sum())
         if total == 0.0:
             return 0.0, 0.0 * theta, 0.0
+        X, y, weight = self.take(rows)
         if weight is not None:
             weight = namespace_of(X).astype(weight, X.dtype, copy=False)
-        value, gradient, trace = self.plan.network.evaluate(
-            theta,
-            X,
-            y,
-            loss=self.plan.loss,
-            weight=weight,
-            statistics=self.statistics,
-            training=True,
-            seed=self.seed,
-            step=step,
-        )
+        network = self.plan.network
+        trace = network.forward(theta, X, self.statistics, training=True, seed=self.seed, step=step)
+        value, by_output = self.plan.loss.differentiate(trace.output, y, weight, total)
         self.statistics = trace.statistics
-        return value, gradient, total
+        return value, network.backward(trace, by_output)[0], total
+
+
+Passes: TypeAlias = DensePasses | LayerPasses | TorchPasses
 
 
 def move_named(plan: Plan, theta: Array, gradient: Array, carried: tuple[Array, ...], rate: float, t: int) -> Any:

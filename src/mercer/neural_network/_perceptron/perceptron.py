@@ -2,13 +2,13 @@
 
 import math
 import warnings
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import column_or_1d
 
 from mercer._base import Estimator, few_rows, open_new_rows, seed_sequence
@@ -17,17 +17,18 @@ from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, 
 from mercer._solver import Outcome
 from mercer._source import Block, Source, open_source
 from mercer._types import Array
-from mercer.errors import DataError, ParameterError, UnsupportedError
+from mercer.errors import ParameterError, UnsupportedError
 from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.dense import TableEmbedding
 from mercer.neural_network._layers.initialisers import INITIALISERS
 from mercer.neural_network._layers.losses import OutputLoss
 from mercer.neural_network._perceptron.column_coding import ColumnCoding, learn_coding
 from mercer.neural_network._perceptron.epoch import Workshop
+from mercer.neural_network._perceptron.held_out import draw_held_out
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.neural_network._perceptron.scores import Outputs, ValidationScore, find_outputs, place_weights
 from mercer.neural_network._perceptron.solver import Rules, descend_in_epochs, descend_on_all_rows
-from mercer.neural_network._perceptron.state import PerceptronState
+from mercer.neural_network._perceptron.state import PERCEPTRON, PerceptronState, check_chain
 from mercer.optim import (
     LBFGS,
     Adam,
@@ -94,6 +95,15 @@ class PerceptronModel(Estimator):
         "weights": _VISITED,
         "row order": "each step starts from where the last one ended, so the answer depends on the order of the rows",
     }
+    _stored, _check_structure = PERCEPTRON, check_chain
+
+    @property
+    def _check_exceptions(self) -> dict[str, str]:  # type: ignore[override]
+        if not self.dropout and not self.batch_norm:
+            return Estimator._check_exceptions
+        reason = "dropout draws for each row of a batch, and batch norm counts rows: repeated rows are other batches"
+        names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+        return Estimator._check_exceptions | dict.fromkeys(names, reason)
 
     def _check_together(self) -> None:
         """Raise ParameterError where parameters do not go together."""
@@ -226,7 +236,8 @@ class PerceptronModel(Estimator):
             rows = None
             if validation is None:
                 self._needs_device_or_memory(source)
-                workshop.training, rows = self._draw_held_out(source)
+                stratified = hasattr(self, "class_weight")
+                workshop.training, rows = draw_held_out(self, source, stratified)
 
             def judge(state: PerceptronState) -> ValidationScore:
                 theta = state.theta
@@ -255,30 +266,6 @@ class PerceptronModel(Estimator):
         if source.place != "device":
             self._needs_memory(source, "early_stopping=True", "give X_val and y_val")
 
-    def _draw_held_out(self, source: Source) -> tuple[np.ndarray, np.ndarray]:
-        """Draw the rows to learn from and the rows to judge by, stratified by class."""
-        from mercer._source.namespace import to_numpy
-
-        seed = self.random_state
-        if isinstance(seed, np.random.Generator):
-            seed = int(seed.integers(2**31))
-        y = to_numpy(source.y)
-        stratified = hasattr(self, "class_weight") and y.ndim == 1
-        kind = StratifiedShuffleSplit if stratified else ShuffleSplit
-        split = kind(test_size=self.validation_fraction, random_state=seed)
-        try:
-            training, held_out = next(split.split(np.zeros((source.n_rows, 1)), y))
-        except ValueError as error:
-            message = f"{type(self).__name__}: early_stopping cannot split the rows: {error}"
-            raise DataError(message) from error
-        if len(held_out) < 2:
-            message = (
-                f"{type(self).__name__}: The validation set is too small. Increase 'validation_fraction' or the size "
-                f"of your dataset; it has {len(held_out)} rows, and at least 2 are needed."
-            )
-            raise DataError(message)
-        return np.sort(training), np.sort(held_out)
-
     def _learn(
         self,
         plan: Plan,
@@ -301,7 +288,8 @@ class PerceptronModel(Estimator):
         else:
 
             def solve(state: PerceptronState | None) -> Any:
-                return descend_in_epochs(workshop, start if state is None else state, last_epoch, rules)
+                epochs = (start.epochs, last_epoch)
+                return descend_in_epochs(workshop, start if state is None else state, epochs, rules)
 
         try:
             outcome = self._drive(
@@ -313,7 +301,8 @@ class PerceptronModel(Estimator):
             )
         finally:
             workshop.close()
-        self._state = outcome.state
+        # What a method over all rows remembers serves checkpoints; models do not carry it along.
+        self._state = replace(outcome.state, inner=None, evaluations=0)
         if outcome.reason == "diverged":
             message = (
                 f"{type(self).__name__}: the loss grew without end at epoch {outcome.n_steps + 1}, and the weights of "
@@ -373,6 +362,8 @@ class PerceptronModel(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        if self._takes_all_rows():
+            tags.array_api_support = False
         tags.input_tags.sparse = self.categorical_features is None
         tags.input_tags.allow_nan = self.categorical_features is not None
         return tags

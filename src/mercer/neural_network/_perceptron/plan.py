@@ -82,7 +82,10 @@ class Plan:
         """The layers."""
         layers: list[Layer] = [] if self.embedding is None else [self.embedding]
         for width in self.hidden:
-            layers.append(Dense(width, initialiser=self.initialiser, activation=self.activation))
+            # Batch norm takes away any bias before it. Its gradient would be rounding alone, which Adam enlarges to
+            # whole steps, and the running means would follow them too late.
+            bias = not self.batch_norm
+            layers.append(Dense(width, bias=bias, initialiser=self.initialiser, activation=self.activation))
             if self.batch_norm:
                 layers.append(BatchNorm())
             layers.append(Activation(self.activation))
@@ -133,18 +136,28 @@ class Plan:
             return 2 if self.method == "adam" else 1
         return -1
 
-    def penalty(self, theta: Array, xp: Any) -> tuple[float, Array]:
-        """Return alpha |w|^power / power over the weights, and its derivative."""
-        marks = xp.asarray(self.is_weight, dtype=theta.dtype, **({} if xp is np else {"device": theta.device}))
-        w = theta * marks
+    @cached_property
+    def _marks(self) -> dict[Any, Array]:
+        """Ones for weights and zeros for the others, by library, precision and device."""
+        return {}
+
+    def _mark_weights(self, theta: Array, xp: Any) -> Array:
+        place = (xp, theta.dtype, theta.device)
+        if place not in self._marks:
+            self._marks[place] = xp.asarray(self.is_weight, dtype=theta.dtype, device=theta.device)
+        return self._marks[place]
+
+    def penalty(self, theta: Array, xp: Any) -> tuple[Array, Array]:
+        """Return alpha |w|^power / power over the weights, as an array of no axes, and its derivative."""
+        w = theta * self._mark_weights(theta, xp)
         size = xp.abs(w)
         if self.power == 2.0:
-            return 0.5 * self.alpha * float(xp.sum(w * w)), self.alpha * w
+            return 0.5 * self.alpha * xp.sum(w * w), self.alpha * w
         if self.power == 1.0:
-            return self.alpha * float(xp.sum(size)), self.alpha * xp.sign(w)
+            return self.alpha * xp.sum(size), self.alpha * xp.sign(w)
         # For powers below one the derivative is infinite at zero: it is bounded there.
         slope = xp.sign(w) * xp.maximum(size, 1e-8 + 0.0 * size) ** (self.power - 1.0)
-        return self.alpha / self.power * float(xp.sum(size**self.power)), self.alpha * slope
+        return self.alpha / self.power * xp.sum(size**self.power), self.alpha * slope
 
     def count_work(self) -> float:
         """Return the floating-point operations of a row's passes."""
@@ -156,7 +169,7 @@ class Plan:
         for node, own in zip(self.network.nodes, self.network.split(theta).values(), strict=True):
             if isinstance(node.layer, Dense):
                 coefs.append(own["W"].copy())
-                intercepts.append(own["b"].copy())
+                intercepts.append(own["b"].copy() if "b" in own else np.zeros(own["W"].shape[1], own["W"].dtype))
             elif isinstance(node.layer, BatchNorm):
                 kept = statistics[node.name]
                 factor = own["scale"] / np.sqrt(kept["variance"] + node.layer.epsilon)

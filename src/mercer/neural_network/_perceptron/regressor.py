@@ -10,6 +10,7 @@ from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Rule
 from mercer._source import place_of
 from mercer._source.namespace import namespace_of
+from mercer._stored import Stored, flags
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.neural_network._layers.losses import read_loss
@@ -73,6 +74,10 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
     __doc__ = (__doc__ or "") % SHARED
     _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
         "loss": Choice("squared_error", "poisson", "absolute_error", "huber") | Instance(Loss)
+    }
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "_flat": flags(),
     }
 
     def __init__(

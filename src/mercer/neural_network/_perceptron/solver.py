@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from mercer._solver.step import Certificate, Solution, Step
 from mercer._source import Source
 from mercer._types import Array
 from mercer.neural_network._perceptron.epoch import Epoch, Workshop
+from mercer.neural_network._perceptron.passes import DensePasses, LayerPasses
 from mercer.neural_network._perceptron.state import PerceptronState
 
 __all__ = ["Rules", "descend_in_epochs", "descend_on_all_rows"]
@@ -26,6 +27,9 @@ _BLOCK = 2048
 _SMALL = 2.2e-9
 # The default tolerance, to which the decrease above belongs; a smaller tolerance asks for a smaller decrease.
 _USUAL = 1e-4
+# Epochs of a fit from which on its last weights are certified: the pass over all rows that this takes is then at most
+# a twentieth of the work.
+_CERTIFIED = 20
 _NOISE = "Gradients of batches are noisy, and a network's objective has many minima: no bound on the distance is known."
 _STATIONARY = "Largest entry of the gradient over all rows: zero where the objective is stationary."
 
@@ -63,10 +67,10 @@ class Rules:
         return {"validation_score": score}
 
 
-def descend_in_epochs(workshop: Workshop, state: PerceptronState, last_epoch: int, rules: Rules) -> Solver:
-    """Run epochs up to the one of that number, or until the loss or the validation score no longer improves."""
+def descend_in_epochs(workshop: Workshop, state: PerceptronState, epochs: tuple[int, int], rules: Rules) -> Solver:
+    """Run epochs from one number to another, or until the loss or the validation score no longer improves."""
     certificate = Certificate.none(_NOISE)
-    first = math.nan
+    first, (begun, last_epoch) = math.nan, epochs
     while state.epochs < last_epoch:
         before = state
         with np.errstate(all="ignore"):
@@ -81,8 +85,33 @@ def descend_in_epochs(workshop: Workshop, state: PerceptronState, last_epoch: in
             extra |= rules.describe(float(score))
         yield Step(loss, state, certificate, extra)
         if ended:
-            return Solution(state, True, certificate)
-    return Solution(state, False, certificate)
+            return Solution(state, True, (yield _FullGradient(workshop, state, begun, rules.tol)))
+    return Solution(state, False, (yield _FullGradient(workshop, state, begun, rules.tol)))
+
+
+@dataclass(frozen=True, eq=False)
+class _FullGradient:
+    """A request: the certificate of the weights that a fit in epochs returns.
+
+    It is the largest entry of the gradient, over all training rows, of the objective whose gradient the batches
+    estimate: the mean loss, and the penalty divided by the mean weight of a batch. There is none where the pass costs
+    more than a twentieth of the epochs, where rows are read from elsewhere, and where dropout or batch norm change the
+    objective from step to step.
+    """
+
+    workshop: Workshop
+    state: PerceptronState
+    begun: int
+    tol: float
+
+    def answer(self, source: Source) -> Certificate:
+        plan = self.workshop.plan
+        few = self.state.epochs - self.begun < _CERTIFIED
+        if few or source.place != "memory" or plan.dropout > 0 or plan.batch_norm:
+            return Certificate.none(_NOISE)
+        objective = _Objective(self.workshop, source, [0])
+        gradient = objective.evaluate(self.state.choose_model()[0], plan.batch_size).gradient
+        return Certificate.of("gradient norm", float(np.max(np.abs(gradient))), self.tol, _STATIONARY)
 
 
 def _is_sound(state: PerceptronState, loss: float, first: float) -> bool:
@@ -161,20 +190,23 @@ class _Objective:
     def value(self, theta: Array) -> float:
         return self.evaluate(theta).objective
 
-    def evaluate(self, theta: Array) -> _Point:
-        """Return the objective and its gradient in double precision."""
+    def evaluate(self, theta: Array, batch_size: int | None = None) -> _Point:
+        """Return the objective and its gradient in double precision; the penalty as in batches of that size, if any."""
         workshop, source = self.workshop, self.source
-        passes = workshop.open(source, _BLOCK)
+        # The rows are in memory: there are no tensors.
+        passes = cast("DensePasses | LayerPasses", workshop.open(source, _BLOCK))
         rows = np.ascontiguousarray(workshop.list_rows(source.n_rows, source.weight), dtype=np.intp)
         loss, gradient, weight = 0.0, np.zeros(theta.shape), 0.0
         with np.errstate(all="ignore"):
-            for first in range(0, len(rows), _BLOCK):
-                value, part, total = passes.differentiate(theta, rows[first : first + _BLOCK])
-                loss, weight = loss + total * value, weight + total
+            for first in range(0, len(rows), passes.most_rows):
+                value, part, total = passes.differentiate(theta, rows[first : first + passes.most_rows])
+                loss, weight = loss + total * float(value), weight + total
                 gradient += total * part
             penalty, slope = workshop.plan.penalty(theta, np)
+        n_batches = 1 if batch_size is None else -(-len(rows) // batch_size)
+        penalty, slope = n_batches * penalty, n_batches * slope
         self.counter[0] += 1
-        objective = (loss + penalty) / weight
+        objective = (loss + float(penalty)) / weight
         gradient = (gradient + slope) / weight
         if workshop.plan.mask is not None:
             gradient = gradient * workshop.plan.mask
@@ -186,9 +218,11 @@ def descend_on_all_rows(
 ) -> Generator[Any, Any, Solution]:
     """Minimise by a method of ``mercer.optim`` with the gradient over all rows; `limits`: steps, evaluations, tol."""
     max_iter, max_fun, tol = limits
-    counter = [0]
-    inner = method.solve(state.theta.astype(np.float64))
-    certificate, answer, last = Certificate.none(_NOISE), None, math.inf
+    counter = [state.evaluations]
+    # A fit that goes on from a checkpoint has what the method remembers; its bits are then those of one fit.
+    inner = method.solve(state.theta.astype(np.float64) if state.inner is None else state.inner)
+    certificate, answer = Certificate.none(_NOISE), None
+    last = math.inf if state.inner is None else state.inner.value
     while True:
         try:
             item = inner.send(answer)
@@ -211,6 +245,8 @@ def descend_on_all_rows(
             steps=state.steps + 1,
             losses=(*state.losses, reached.value),
             best_loss=min(state.best_loss, reached.value),
+            inner=reached,
+            evaluations=counter[0],
         )
         yield Step(reached.value, state, certificate, {"gradient_norm": certificate.value})
         # Like SciPy's L-BFGS-B, a step that changes the objective by little more than its rounding ends the fit.

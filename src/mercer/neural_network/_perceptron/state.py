@@ -1,13 +1,35 @@
 """The state of a fit of a perceptron after an epoch: enough to go on with the same bits, and to predict."""
 
+import itertools
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from mercer._plain import plain
+from mercer._stored import Stored, floats, integers, members, part, texts
+from mercer.errors import ModelFileError
 
-__all__ = ["PerceptronState"]
+__all__ = ["PERCEPTRON", "PerceptronState", "check_chain"]
+
+# What a fitted perceptron stores.
+PERCEPTRON: dict[str, Stored] = {
+    "n_layers_": integers(low=0),
+    "n_outputs_": integers(low=1),
+    "out_activation_": texts(),
+    "input_coding_": part("ColumnCoding", "none"),
+    "coefs_": members(floats("*, *"), "layers"),
+    "embeddings_": members(floats("*, *")),
+    "categorical_columns_": integers("*", low=0, below="columns"),
+    "intercepts_": members(floats("*"), "layers"),
+    "t_": integers(low=0),
+    "loss_curve_": members(floats()),
+    "loss_": floats(" | none"),
+    "best_loss_": floats(" | none"),
+    "validation_scores_": members(floats()) | floats("* | none"),
+    "best_validation_score_": floats(" | none"),
+    "_state": part("PerceptronState"),
+}
 
 
 @plain
@@ -18,8 +40,8 @@ class PerceptronState:
     ``theta`` are the weights, ``carried`` what the method carries along, ``statistics`` what batch norm keeps,
     ``average`` the mean of the weights over ``n_averaged`` epochs. ``rate`` is the learning rate, ``best`` the best
     loss (or minus the best validation score), ``best_theta`` and ``best_statistics`` the weights that had it,
-    ``stale`` the
-    epochs since. ``losses`` and ``scores`` are those of all epochs.
+    ``stale`` the epochs since. ``losses`` and ``scores`` are those of all epochs. ``inner`` is the state of a method
+    that takes all rows in each step, and ``evaluations`` counts its passes.
     """
 
     theta: np.ndarray
@@ -39,6 +61,8 @@ class PerceptronState:
     best_statistics: dict[str, Any] = field(default_factory=dict)
     losses: tuple[float, ...] = ()
     scores: tuple[float, ...] = ()
+    inner: Any = None
+    evaluations: int = 0
 
     def choose_model(self) -> tuple[np.ndarray, dict[str, Any]]:
         """Return the weights to predict with: the average, those of the best validation score, or the last ones."""
@@ -63,3 +87,22 @@ class PerceptronState:
             n_averaged=0,
             best=self.best if keep_scores else float("inf"),
         )
+
+
+def check_chain(model: Any) -> None:
+    """Raise ModelFileError unless each layer of a loaded perceptron takes what the one before it gives."""
+    coefs, intercepts = vars(model).get("coefs_"), vars(model).get("intercepts_")
+    if coefs is None or intercepts is None:
+        return
+    # Codes of categories and embeddings make other inputs of the columns.
+    is_plain = "embeddings_" not in vars(model) and vars(model).get("input_coding_") is None
+    widths = [model.n_features_in_ if is_plain or not coefs else coefs[0].shape[0], *(W.shape[1] for W in coefs)]
+    is_chain = [W.shape for W in coefs] == list(itertools.pairwise(widths)) and [len(b) for b in intercepts] == widths[
+        1:
+    ]
+    if not is_chain or widths[-1] != model.n_outputs_ or len(widths) != model.n_layers_:
+        message = (
+            f"{type(model).__name__}: coefs_ and intercepts_ must fit together layer by layer, from {widths[0]} inputs "
+            f"to {model.n_outputs_} outputs; the file's do not."
+        )
+        raise ModelFileError(message)

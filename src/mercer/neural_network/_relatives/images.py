@@ -14,6 +14,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
 from mercer._source import Source
 from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, integers, members
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.neural_network._layers.activations import ACTIVATIONS, Activation
@@ -120,6 +121,8 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         **NetworkModel._law_exceptions,
         "three dimensions": "an array of three dimensions holds images",
     }
+
+    _stored: ClassVar[dict[str, Stored]] = {"image_shape_": members(integers(low=0))}
 
     def __init__(
         self,

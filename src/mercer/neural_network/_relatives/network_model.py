@@ -14,6 +14,7 @@ from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, 
 from mercer._solver import Outcome
 from mercer._source import Block, Source
 from mercer._source.namespace import namespace_of
+from mercer._stored import Stored, floats, mapping, part
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.neural_network._layers.layer import Layer
@@ -87,6 +88,12 @@ class NetworkModel(Estimator):
     weights_: Array
     _statistics: dict[str, Any]
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "weights_": floats("weights"),
+        "_statistics": mapping(mapping(floats("*"))),
+        "_state": part("PerceptronState"),
+    }
+
     def _takes_all_rows(self) -> bool:
         return isinstance(self.solver, _BY_ALL_ROWS)
 
@@ -153,7 +160,7 @@ class NetworkModel(Estimator):
         def solve(state: PerceptronState | None) -> Any:
             first = start if state is None else state
             if not self._takes_all_rows():
-                return descend_in_epochs(workshop, first, last_epoch, rules)
+                return descend_in_epochs(workshop, first, (start.epochs, last_epoch), rules)
             self._needs_memory(source, f"solver={self.solver!r}", "use solver='adam'")
             return descend_on_all_rows(workshop, self.solver, first, (last_epoch, _TRIALS * self.max_iter, self.tol))
 

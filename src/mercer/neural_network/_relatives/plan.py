@@ -60,6 +60,11 @@ class TaskPlan:
         return 0.9, 0.999, 1e-8
 
     @property
+    def dropout(self) -> float:
+        """1 where noise or dropout change the objective from step to step, and 0 otherwise."""
+        return float(self.network.is_random)
+
+    @property
     def batch_norm(self) -> bool:
         """Whether a batch needs two rows."""
         return self.network.is_normalised

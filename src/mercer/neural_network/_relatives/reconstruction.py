@@ -26,6 +26,7 @@ class Penalties(Protocol):
     noise_kind: str
     sparsity: float
     contraction: float
+    dropout: float
     alpha: float
 
 
@@ -62,6 +63,11 @@ class Reconstruction:
     @property
     def is_normalised(self) -> bool:
         return False
+
+    @property
+    def is_random(self) -> bool:
+        model = self.model
+        return bool(model.noise or model.contraction or model.dropout)
 
     @cached_property
     def penalised(self) -> np.ndarray:

@@ -13,6 +13,7 @@ from mercer._base.validation import check_rows_and_targets, check_weight
 from mercer._source import Block, Source, open_place, open_source, place_of
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._source.placement import is_on_device
+from mercer._stored import Stored, flags, integers
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neural_network._layers.dense import Dense
@@ -90,6 +91,12 @@ class RecurrentModel(NetworkModel):
     n_steps_features_: int
     by_step_: bool
     _n_outputs: int
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "by_step_": flags(),
+        "n_steps_features_": integers(low=1),
+        "_n_outputs": integers(low=1),
+    }
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from sklearn.metrics import r2_score
 from mercer._base import fitting
 from mercer._source import Block, Source
 from mercer._source.namespace import namespace_of, to_numpy
+from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.neural_network._layers.losses import read_loss
 from mercer.neural_network._relatives.recurrent_model import GivenSequences, RecurrentModel, take_targets
@@ -38,6 +39,8 @@ class RecurrentRegressor(RegressorMixin, RecurrentModel):
     >>> bool(model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.9)
     True""",
     )
+
+    _stored: ClassVar[dict[str, Stored]] = {"y_mean_": floats(" | *"), "y_scale_": floats(" | *")}
 
     @fitting
     def fit(

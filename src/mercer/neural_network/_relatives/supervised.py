@@ -12,7 +12,7 @@ from mercer._types import Array
 from mercer.neural_network._layers.layer import as_like
 from mercer.neural_network._layers.losses import OutputLoss
 from mercer.neural_network._layers.network import Network
-from mercer.neural_network._layers.normalisation import BatchNorm
+from mercer.neural_network._layers.normalisation import BatchNorm, Dropout
 from mercer.neural_network._relatives.network_penalty import mark_weights, penalise
 from mercer.neural_network._relatives.task import Batch, Moment
 
@@ -51,6 +51,10 @@ class Supervised:
     @cached_property
     def is_normalised(self) -> bool:
         return any(isinstance(node.layer, BatchNorm) for node in self.network.nodes)
+
+    @cached_property
+    def is_random(self) -> bool:
+        return any(isinstance(node.layer, Dropout) for node in self.network.nodes)
 
     @cached_property
     def penalised(self) -> np.ndarray:

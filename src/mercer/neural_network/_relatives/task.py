@@ -36,6 +36,10 @@ class Task(Protocol):
     def is_normalised(self) -> bool:
         """Return whether batch norm takes part, which needs two rows in a batch."""
 
+    @property
+    def is_random(self) -> bool:
+        """Return whether noise or dropout change the objective from step to step."""
+
     def initialise(self, random_state: Any, dtype: Any) -> tuple[np.ndarray, dict[str, Any]]:
         """Draw the first weights; return them, and the statistics that layers keep beside them."""
 

@@ -7,6 +7,12 @@ import numpy as np
 
 from mercer._base.candidate import Candidate as Offer
 from mercer.app.options import Options
+from mercer.app.study.choice.intervals import (
+    describe_method,
+    find_score_interval,
+    find_trial_interval,
+    pool_choices,
+)
 from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import Metric
@@ -23,12 +29,6 @@ __all__ = [
     "read_interval",
 ]
 
-_METHOD = (
-    "The score is the mean over {splits} outer splits. Each split is scored on rows that were used neither for fitting "
-    "nor for choosing. The interval is the corrected t interval of Nadeau and Bengio, which allows for the training "
-    "rows that the splits share. It holds for new rows from the same source as these."
-)
-
 
 def read_interval(interval: ScoreInterval, metric: Metric) -> tuple[float, float, float]:
     """Return mean and ends of an interval in the sign and range of the metric: scikit-learn negates losses."""
@@ -41,8 +41,7 @@ def read_interval(interval: ScoreInterval, metric: Metric) -> tuple[float, float
 
 def find_interval(trial: Trial, selection: Selection, level: float) -> tuple[float, float, float]:
     """Return the score of one trial and the ends of its interval."""
-    interval = score_interval(trial.scores, test_share=selection.plan.test_share, level=level)
-    return read_interval(interval, selection.metric)
+    return read_interval(find_trial_interval(selection, trial, level), selection.metric)
 
 
 def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
@@ -150,7 +149,8 @@ def make_complexity_curve(listed: list[Candidate], metric: Metric) -> Curve | No
 def measure_sureness(selection: Selection, material: Material, options: Options) -> Sureness:
     """Return the score to expect of the chosen model on new rows, and the interval around it."""
     result, metric = selection.result, selection.metric
-    mean, low, high = read_interval(result.interval, metric)
+    interval = find_score_interval(selection, pool_choices(selection), result.scores, options.level)
+    mean, low, high = read_interval(interval, metric)
     if metric.most == 1.0 and metric.least == 0.0 and low == high == 1.0:
         # No error in n rows: with probability `level` the true error rate is below -log(1 - level) / n.
         low = 1 - float(-np.log(1 - options.level)) / len(material)
@@ -162,7 +162,7 @@ def measure_sureness(selection: Selection, material: Material, options: Options)
         low,
         high,
         options.level,
-        _METHOD.format(splits=len(result.scores)),
+        describe_method(selection),
         baseline,
         constant.name,
         float(bias),

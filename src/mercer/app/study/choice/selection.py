@@ -15,7 +15,7 @@ from mercer.app.study.choice.splits import draw_plan
 from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import Metric, find_metric
-from mercer.app.study.recipe import choose_costs, describe_shape, make_contender, make_encoder
+from mercer.app.study.recipe import choose_costs, describe_shape, make_balanced_costs, make_contender, make_encoder
 from mercer.errors import MercerError, ParameterError
 from mercer.model_selection import Contender, NestedResult, Trial, candidates
 from mercer.model_selection.trials import OutOfTimeError, Plan, conclude
@@ -50,6 +50,9 @@ class Selection:
     conclusion: NestedResult | None = None
     seconds: dict[str, float] = field(default_factory=dict)  # wall time of one fit, by candidate
     calibrated: bool = False
+    groups: np.ndarray | None = None  # rows of one group depend on each other
+    timed: bool = False  # whether the splits go forward in time
+    costs: np.ndarray | None = None  # by which classes are predicted from probabilities; None takes the most probable
 
     def threads(self, n_jobs: int | None) -> int:
         """Return the number of threads for fits of the winner.
@@ -73,7 +76,15 @@ class Selection:
 def open_selection(material: Material, options: Options) -> Selection:
     """Return the folds and the candidates of a comparison that has not begun."""
     metric = find_metric(options.metric, material.task)
-    return Selection(draw_plan(material, metric, options), metric, _list_offers(material.task, options.candidates))
+    costs = choose_costs(material, metric.scorer, options.threshold)
+    return Selection(
+        draw_plan(material, metric, options),
+        metric,
+        _list_offers(material.task, options.candidates),
+        groups=material.groups,
+        timed=material.time is not None,
+        costs=make_balanced_costs(material.y, material.classes) if isinstance(costs, str) else costs,
+    )
 
 
 def select(material: Material, options: Options, clock: Clock) -> Selection:

@@ -18,6 +18,11 @@ __all__ = ["Epoch", "EpochSums"]
 # Values read in one native call: some milliseconds of work, after which Ctrl-C is noticed and threads meet.
 _CHUNK = 2**20
 _NOTHING = np.zeros(0)
+# What is read of each score's native record after an epoch.
+_NUMBERS = (
+    *("scale", "step", "mass", "intercept", "average_intercept"),
+    *("due", "weight", "losses", "losses_at_zero", "updates"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,27 +125,26 @@ class _Walk:
         with np.errstate(all="ignore"):
             if self.owed.shape[1]:
                 self._pay()
-            scale, step = self._read("scale"), self._read("step")
+            # One table for all numbers: an epoch over few rows takes no longer than ten small arrays.
+            table = np.array([[getattr(score, name) for score in self.scores] for name in _NUMBERS])
+            scale, step, mass, intercept, average, due, weight, losses, at_zero, updates = table
             count = self._count_averaged(step)
-            total = self._read("mass")[:, None] * self.v - self.lag if self.lag.shape[1] else self.lag
+            total = mass[:, None] * self.v - self.lag if self.lag.shape[1] else self.lag
             state = replace(
                 self.state,
                 coef=scale[:, None] * self.v,
-                intercept=self._read("intercept"),
+                intercept=intercept,
                 average_coef=np.where(count > 0, 1.0 / np.maximum(count, 1.0), 0.0)[:, None] * total,
-                average_intercept=self._read("average_intercept"),
+                average_intercept=average,
                 # Native code keeps the account of the penalty in units of v = w / scale; the next epoch begins with
                 # scale one.
                 owed=scale[:, None] * self.owed,
-                due=scale * self._read("due"),
+                due=scale * due,
                 t=step,
                 epochs=self.state.epochs + 1,
             )
-            weight = self._read("weight")
             weight = np.where(weight > 0, weight, 1.0)
-            sums = EpochSums(
-                self._read("losses") / weight, self._read("losses_at_zero") / weight, self._read("updates")
-            )
+            sums = EpochSums(losses / weight, at_zero / weight, updates)
         return state, sums
 
     def _read(self, name: str) -> Array:

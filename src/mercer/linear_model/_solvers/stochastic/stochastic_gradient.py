@@ -160,7 +160,8 @@ class Descent:
     def penalties(self, coef: Array) -> Array:
         """Return the penalty of each score's coefficients."""
         with np.errstate(all="ignore"):
-            return self.l1 * np.abs(coef).sum(axis=1) + 0.5 * self.l2 * np.square(coef).sum(axis=1)
+            smooth = 0.5 * self.l2 * np.square(coef).sum(axis=1)
+            return self.l1 * np.abs(coef).sum(axis=1) + smooth if self.l1 > 0 else smooth
 
 
 def stochastic_gradient(descent: Descent, state: StochasticState, last_epoch: int, subject: str) -> Solver:
@@ -189,12 +190,15 @@ def _update_rules(
     active = before.active
     # The losses were met on the way, at parameters that changed; the penalty is that of the last ones. An exact
     # objective would take another pass.
-    objective = np.where(active, sums.loss + descent.penalties(state.coef), before.last)
+    objective = sums.loss + descent.penalties(state.coef)
+    all_active = bool(active.all())
+    objective = objective if all_active else np.where(active, objective, before.last)
     watched = objective if score is None else -score
     # NaN compares as false, so that it never counts as no progress; divergence is detected elsewhere.
     stuck = np.zeros(len(active), dtype=bool) if descent.tol is None else watched > before.best - descent.tol
-    stale = np.where(active, np.where(stuck, before.stale + 1, 0), before.stale)
-    best = np.where(active, np.minimum(before.best, watched), before.best)
+    stale, best = (before.stale + 1) * stuck, np.minimum(before.best, watched)
+    if not all_active:
+        stale, best = np.where(active, stale, before.stale), np.where(active, best, before.best)
     ended = active & (stale >= descent.n_iter_no_change)
     rate = state.rate
     if descent.adaptive:
@@ -216,6 +220,10 @@ def _is_lost(descent: Descent, before: StochasticState, state: StochasticState, 
 
 
 def _is_finite(state: StochasticState, sums: EpochSums) -> bool:
+    # A finite sum has finite terms; only a sum that is not, by overflow too, asks for a look at each.
+    with np.errstate(all="ignore"):
+        if math.isfinite(state.coef.sum() + state.intercept.sum()) and not math.isnan(sums.loss.sum()):
+            return True
     return bool(np.isfinite(state.coef).all() and np.isfinite(state.intercept).all() and not np.isnan(sums.loss).any())
 
 

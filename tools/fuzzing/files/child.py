@@ -7,8 +7,8 @@ import warnings
 from pathlib import Path
 
 from tests.laws.subjects import subjects
-from tools.fuzzing.forgery import Original, forge
-from tools.fuzzing.outcome import try_file
+from tools.fuzzing.files.forgery import Original, forge
+from tools.fuzzing.files.outcome import try_file
 
 # Rows of the fit, and of the questions.
 _ROWS = 60

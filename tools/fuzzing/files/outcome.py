@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 
 import mercer
 from mercer.errors import MercerError, ModelFileError
@@ -37,7 +38,7 @@ def _ask(model: Any, name: str, X: np.ndarray) -> str:
         answer = getattr(model, name)(X)
         if name == "staged_predict":
             list(answer)
-    except MercerError:
+    except (MercerError, NotFittedError):
         return "sentence"
     except Exception as error:
         return f"raw: {name}: {type(error).__name__}: {str(error)[:120]}"

@@ -1,0 +1,8 @@
+"""Guards against hostile inputs: raw errors become sentences, answers are finite, and a fit warns once."""
+
+from mercer._base.guard.answers import guard_answers
+from mercer._base.guard.arguments import clean_arguments
+from mercer._base.guard.extremes import NOTED, are_ordinary, note_extreme
+from mercer._base.guard.fits import FitGuard
+
+__all__ = ["NOTED", "FitGuard", "are_ordinary", "clean_arguments", "guard_answers", "note_extreme"]

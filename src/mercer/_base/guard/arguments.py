@@ -1,0 +1,28 @@
+"""Make what a user gives readable for native code: this machine's byte order, and sparse matrices that are whole."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._base.guard.sparse_rows import check_sparse_rows
+
+__all__ = ["clean_arguments"]
+
+
+def clean_arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a fit or a prediction; plain arrays cost a tenth of a microsecond each."""
+    if any(map(_needs_care, args)) or any(map(_needs_care, kwargs.values())):
+        args = tuple(_clean(name, value) for value in args)
+        kwargs = {key: _clean(name, value) for key, value in kwargs.items()}
+    return args, kwargs
+
+
+def _needs_care(value: Any) -> bool:
+    return not value.dtype.isnative if type(value) is np.ndarray else value is not None and issparse(value)
+
+
+def _clean(name: str, value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
+    return check_sparse_rows(name, value) if issparse(value) else value

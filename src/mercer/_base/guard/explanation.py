@@ -1,0 +1,153 @@
+"""Explain errors of NumPy, SciPy and the interpreter by the input that caused them: its name, the rule, the cure.
+
+Nothing here runs unless a fit or a prediction has failed.
+"""
+
+import re
+from numbers import Real
+from typing import Any, cast
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mercer._base.guard.extremes import describe_extremes
+from mercer.errors import DataError, DataTypeError, MercerError
+
+__all__ = ["explain_error"]
+
+# Conversions that scikit-learn leaves to NumPy: its own sentences have a subject and a cure, these have not.
+_CONVERSION = re.compile(r"could not convert|Cannot cast|setting an array element|argument must be a|not implemented")
+# What odd inputs raise: wrong types, arithmetic (also numpy.linalg.LinAlgError, a ValueError), sizes beyond memory.
+_EXPLAINED = (
+    *(ValueError, TypeError, AttributeError, ArithmeticError, IndexError, KeyError, MemoryError, NotImplementedError),
+)
+
+
+def explain_error(name: str, error: Exception, X: Any, y: Any = None, weight: Any = None) -> Exception | None:
+    """Return an error that names the input at fault, or None where the error speaks for itself or no input is odd."""
+    if isinstance(error, MercerError) or not isinstance(error, _EXPLAINED):
+        return None
+    if _find_origin(error) == "sklearn" and not _CONVERSION.search(str(error)):
+        return None
+    sentence = (
+        _find_bad_rows(X)
+        or (None if y is None else _find_bad_targets(y))
+        or (None if weight is None else _find_bad_weights(weight))
+    )
+    if sentence is None:
+        phrases = describe_extremes(X=X, y=y, sample_weight=weight)
+        if not phrases:
+            return None
+        sentence = f"the computation overflows or divides by zero: {' and '.join(phrases)}. {_cure(phrases)}"
+    kind = DataTypeError if isinstance(error, TypeError) else DataError
+    return kind(f"{name}: {sentence}")
+
+
+def _find_origin(error: Exception) -> str:
+    """Return the name of the library in which the error was raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _cure(phrases: list[str]) -> str:
+    if phrases[0].startswith("X "):
+        return "Scale the columns, for example with StandardScaler, or drop the rows that hold these values."
+    if phrases[0].startswith("y "):
+        return "Divide y by its largest size, and multiply the predictions by it."
+    return "Divide the weights by their mean."
+
+
+def _find_bad_rows(X: Any) -> str | None:
+    """Return what is wrong with rows as a table of numbers."""
+    if isinstance(X, memoryview):
+        return "X must be an array or a table; got a memoryview. Give np.asarray(X)."
+    if issparse(X):
+        return None
+    if hasattr(X, "columns"):
+        X = np.asarray(X)
+    dtype = getattr(X, "dtype", None)
+    if dtype is not None and dtype.names is not None:
+        return (
+            f"X must be a matrix of numbers; got a structured array with the fields {', '.join(dtype.names)}. Give "
+            f"np.column_stack of its fields, or a DataFrame."
+        )
+    lengths = _list_lengths(X)
+    if lengths is not None and len(set(lengths)) > 1:
+        other = next(row for row, length in enumerate(lengths) if length != lengths[0])
+        return (
+            f"X must have rows of equal length; row 0 has {lengths[0]} values, row {other} has {lengths[other]}. Fill "
+            f"missing values with NaN, or drop the row."
+        )
+    return _find_odd_value("X", X, "Encode texts and dates as numbers, for example with TableEncoder.")
+
+
+def _list_lengths(X: Any) -> list[int] | None:
+    if isinstance(X, list | tuple) and X and all(hasattr(row, "__len__") for row in X):
+        return [len(row) for row in X]
+    return None
+
+
+def _find_bad_targets(y: Any) -> str | None:
+    """Return what is wrong with targets: numbers for regression, labels of one kind for classes."""
+    if issparse(y):
+        return f"y must be dense; got a sparse matrix of shape {y.shape}. Give y.toarray()."
+    lengths = _list_lengths(y)
+    if lengths is not None and not isinstance(y[0], str) and len(set(lengths)) > 1:
+        return "y must have one target, or one row of targets, for each row; got rows of different lengths."
+    if isinstance(y, list | tuple) and y and isinstance(y[0], set | frozenset | dict):
+        return f"y must hold numbers or labels; got a {type(y[0]).__name__} in place 0. Give one label for each row."
+    try:
+        values = np.asarray(y)
+    except ValueError:
+        return "y must be a vector or a matrix; it cannot be made an array. Give one target for each row."
+    if values.dtype.kind == "O":
+        kinds = sorted({type(value).__name__ for value in values.ravel()})
+        if len(kinds) > 1:
+            return f"y must hold targets of one kind; got {', '.join(kinds)}. Convert them all to numbers or to texts."
+    return _find_odd_value("y", values, "Give numbers, or use a classifier for labels.")
+
+
+def _find_bad_weights(weight: Any) -> str | None:
+    return _find_odd_value("sample_weight", weight, "Give one non-negative number for each row.")
+
+
+def _find_odd_value(name: str, given: Any, cure: str) -> str | None:
+    """Return a sentence about the first value that is no number; None if all are."""
+    try:
+        values = np.asarray(given)
+    except ValueError:
+        return f"{name} must be an array of numbers; it cannot be made one. {cure}"
+    kind = values.dtype.kind
+    if kind in "biuf":
+        return None
+    if kind in "Mm":
+        what = "dates" if kind == "M" else "durations"
+        return f"{name} must hold numbers; got {what} ({values.dtype}). Subtract a start and divide by a unit first."
+    if kind == "c":
+        return f"{name} must hold real numbers; got {values.dtype}: complex data not supported. Give its real part."
+    for place, value in enumerate(values.ravel()):
+        if not _reads_as_number(value):
+            where = _name_place(place, values.shape)
+            return (
+                f"{name} must hold numbers; {where} holds {str(value)[:40]!r}, a {type(value).__name__}: every "
+                f"argument must be a number, or a string that reads as a number. {cure}"
+            )
+    return None
+
+
+def _reads_as_number(value: Any) -> bool:
+    if isinstance(value, Real):
+        return True
+    try:
+        float(cast(Any, value))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _name_place(place: int, shape: tuple[int, ...]) -> str:
+    if len(shape) == 2:
+        return f"row {place // shape[1]}, column {place % shape[1]}"
+    return f"place {place}"

@@ -1,0 +1,113 @@
+"""Run a fit: explain its raw errors, and make one warning of all that its arithmetic has to say."""
+
+import inspect
+import warnings
+from collections import Counter
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from mercer._base.guard.explanation import explain_error
+from mercer._base.guard.extremes import NOTED, describe_extremes
+from mercer._base.guard.probe import find_infinite_answer
+from mercer.errors import DataError
+
+__all__ = ["FitGuard", "is_inside_fit"]
+
+# Counts of what the arithmetic of the outermost fit met: overflow, invalid value, division by zero. Threads share it.
+_MET: ContextVar[Counter[str] | None] = ContextVar("mercer_arithmetic", default=None)
+# Attributes in which infinity is as wrong as NaN; others, such as thresholds of bins, may hold it.
+_NUMBERS = ("coef_", "intercept_", "dual_coef_", "cluster_centers_", "means_", "mean_", "components_", "inertia_")
+
+
+def is_inside_fit() -> bool:
+    """Return whether this thread works for a fit."""
+    return _MET.get() is not None
+
+
+class FitGuard:
+    """Watches one call of a fit: ``with FitGuard(estimator, fit, args, kwargs): fit(estimator, *args, **kwargs)``.
+
+    NumPy warns at every operation that overflows, 1800 times in some fits. Here they are counted, and the outermost fit
+    gives one warning. An error of NumPy or the interpreter becomes one that names the input at fault, and the fitted
+    numbers are checked where an input was extreme. The call stays in the caller's frame, so that the stack levels of
+    warnings inside the fit point at the user's line.
+    """
+
+    __slots__ = ("_call", "_errstate", "_met", "_token")
+
+    def __init__(self, estimator: Any, fit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._call = estimator, fit, args, kwargs
+
+    def __enter__(self) -> None:
+        self._token = None
+        if _MET.get() is None:
+            self._met: Counter[str] = Counter()
+            self._token = _MET.set(self._met)
+            NOTED.extreme = False
+            self._errstate = np.errstate(over="call", divide="call", invalid="call", call=self._count)
+            self._errstate.__enter__()
+
+    def _count(self, kind: str, flag: int) -> None:
+        self._met[kind] += 1
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        estimator, fit, args, kwargs = self._call
+        name, extreme = type(estimator).__name__, NOTED.extreme
+        if self._token is not None:
+            self._errstate.__exit__(None, None, None)
+            _MET.reset(self._token)
+            NOTED.extreme = False
+        if isinstance(error, Exception):
+            explained = explain_error(name, error, *_find_inputs(fit, estimator, args, kwargs))
+            if explained is not None:
+                raise explained from error
+        elif error is None:
+            if extreme:
+                _check_fitted(estimator, *_find_inputs(fit, estimator, args, kwargs))
+            if self._token is not None and self._met:
+                kinds = " and ".join(sorted(self._met))
+                message = (
+                    f"{name}: the arithmetic of the fit met {kinds}, {self._met.total()} times in all. Check the "
+                    f"result, or scale the columns of X, for example with StandardScaler."
+                )
+                warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+def _find_inputs(fit: Any, estimator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Return the rows, targets and weights among the arguments of a fit."""
+    try:
+        given = inspect.signature(fit).bind_partial(estimator, *args, **kwargs).arguments
+    except TypeError:
+        return None, None, None
+    return given.get("X"), given.get("y", given.get("Y")), given.get("sample_weight")
+
+
+def _check_fitted(estimator: Any, X: Any, y: Any, weight: Any) -> None:
+    """Raise if extreme inputs have made fitted numbers NaN, or answers about ordinary rows infinite."""
+    broken = _find_infinite_number(estimator)
+    if broken is None and (method := find_infinite_answer(estimator)) is not None:
+        broken = f"{method} of ordinary rows"
+    if broken is not None:
+        phrases = describe_extremes(X=X, y=y, sample_weight=weight)
+        because = f": {' and '.join(phrases)}" if phrases else ""
+        message = (
+            f"{type(estimator).__name__}: the fit overflowed, and {broken} is not finite{because}. Scale the columns "
+            f"of X, for example with StandardScaler, and divide y and sample_weight by their largest values."
+        )
+        raise DataError(message)
+
+
+def _find_infinite_number(estimator: Any) -> str | None:
+    """Return the name of a fitted attribute that is NaN, or infinite where that is wrong; None if there is none."""
+    for name, value in vars(estimator).items():
+        if not name.endswith("_") or name.startswith("_"):
+            continue
+        numbers = value if isinstance(value, np.ndarray | float) else None
+        if numbers is None or np.asarray(numbers).dtype.kind != "f":
+            continue
+        fine = np.isfinite(numbers).all() if name in _NUMBERS else not np.isnan(numbers).any()
+        if not fine:
+            return name
+    return None

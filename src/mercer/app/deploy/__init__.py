@@ -1,0 +1,1 @@
+"""What is done with a model after its study: predictions with intervals, export, a service, a watch over new rows."""

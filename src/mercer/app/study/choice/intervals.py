@@ -1,0 +1,87 @@
+"""Intervals of scores: from the pooled predictions of unseen rows, or from the scores of the folds."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer.app.study.choice.selection import Selection
+from mercer.model_selection import POOLED_SCORES, ScoreInterval, Trial, pool_interval, score_interval
+
+__all__ = ["describe_method", "find_score_interval", "find_trial_interval", "pool_choices"]
+
+# Rows, and groups of rows, from which on the pooled variance is used. With fewer it is known no better than that of
+# the folds.
+_FEWEST_UNITS = 20
+_SCORE = (
+    "The score is the mean over {splits} outer splits. Each split is scored on rows that were used neither for fitting "
+    "nor for choosing. "
+)
+_POOLED = (
+    "The interval comes from the predictions of all unseen rows together: it is the standard error of their mean "
+    "{unit}, with a factor that allows for the training rows, which are random too. "
+)
+_FOLDS = (
+    "The interval is the corrected t interval of Nadeau and Bengio, from the scores of the splits. It allows for the "
+    "training rows that the splits share, and is wide because the splits are few. "
+)
+_SOURCE = "It holds for new rows from the same source as these."
+
+
+def pool_choices(selection: Selection) -> np.ndarray:
+    """Return the prediction of each row by the model that the inner folds of its split chose; NaN for rows without."""
+    result, plan = selection.result, selection.plan
+    pooled = np.full_like(selection.winner.predictions, np.nan)
+    for (_, test), name in zip(plan.outer[: plan.folds], result.choices):
+        pooled[test] = result.trial(name).predictions[test]
+    return pooled
+
+
+def _is_pooled(selection: Selection, predictions: np.ndarray, scorer: str) -> bool:
+    """Return whether the interval comes from pooled predictions.
+
+    Rows in time order are not exchangeable: there the spread of the folds is the only one that counts.
+    """
+    if scorer not in POOLED_SCORES or selection.timed or predictions.dtype == object:
+        return False
+    units = len(predictions) if selection.groups is None else len(np.unique(selection.groups))
+    known = np.isfinite(predictions).all()
+    needs_shares = scorer in ("neg_log_loss", "roc_auc_ovr", "neg_brier_score") and predictions.ndim == 1
+    return bool(units >= _FEWEST_UNITS and known and not needs_shares)
+
+
+def find_score_interval(
+    selection: Selection, predictions: np.ndarray, scores: Any, level: float, scorer: str | None = None
+) -> ScoreInterval:
+    """Return the interval of a score with the mean of `scores`, which folds have given, in the scorer's sign."""
+    scorer = selection.metric.scorer if scorer is None else scorer
+    if not _is_pooled(selection, predictions, scorer):
+        return score_interval(scores, test_share=selection.plan.test_share, level=level)
+    rows, labels = selection.plan.rows, None
+    if selection.plan.classes is not None and predictions.ndim == 2:
+        costs = selection.costs
+        best = predictions.argmax(axis=1) if costs is None else (predictions @ costs.T).argmin(axis=1)
+        labels = np.asarray(selection.plan.classes)[best]
+    return pool_interval(
+        rows.y,
+        predictions,
+        scoring=scorer,
+        score=float(np.mean(scores)),
+        labels=labels,
+        groups=selection.groups,
+        sample_weight=rows.weight,
+        level=level,
+    )
+
+
+def find_trial_interval(selection: Selection, trial: Trial, level: float) -> ScoreInterval:
+    """Return the interval of the score of one candidate."""
+    return find_score_interval(selection, trial.predictions, trial.scores, level)
+
+
+def describe_method(selection: Selection) -> str:
+    """Return how the interval of the reported score was made, in sentences."""
+    how = _FOLDS
+    if _is_pooled(selection, pool_choices(selection), selection.metric.scorer):
+        unit = "score" if selection.groups is None else "score, each group of rows counted as one"
+        how = _POOLED.format(unit=unit)
+    return _SCORE.format(splits=len(selection.result.scores)) + how + _SOURCE

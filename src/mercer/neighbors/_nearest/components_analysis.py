@@ -1,0 +1,275 @@
+"""Neighbourhood components analysis: a linear map in which rows of a class are each other's neighbours."""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.linear_map import LinearMap
+from mercer._base.parameter import Array as ArrayLike
+from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.validation import check_labels
+from mercer._source.namespace import namespace_of
+from mercer._stored import Stored, floats
+from mercer._types import Array
+from mercer.errors import DataError, ParameterError
+from mercer.neighbors._nearest.class_neighbours import ClassNeighbours, ComponentsState, maximise_accuracy
+
+__all__ = ["NeighborhoodComponentsAnalysis"]
+
+
+class NeighborhoodComponentsAnalysis(LinearMap, Estimator):
+    r"""Neighbourhood components analysis: the linear map that makes neighbours of rows of the same class.
+
+    With :math:`z_i = A x_i`, row i picks row j as its neighbour with probability
+
+    .. math:: p_{ij} = \frac{e^{-|z_i - z_j|^2}}{\sum_{l \neq i} e^{-|z_i - z_l|^2}}, \qquad p_{ii} = 0.
+
+    The matrix A (``components_``) maximises the expected share of rows that pick a row of their own class,
+
+    .. math:: f(A) = \frac1n \sum_i \sum_{j : y_j = y_i} p_{ij},
+
+    which is the leave-one-out accuracy of a random neighbour. The distance :math:`|A (x - x')|` is a metric learnt for
+    :class:`KNeighborsClassifier`; with few components the map also shows the classes in a picture.
+
+    Parameters
+    ----------
+    n_components : an integer in [1, inf) or None, default=None
+        k, the rows of A; None means all columns.
+    init : one of 'auto', 'pca', 'lda', 'identity', 'random' or an array-like, default='auto'
+        Where the search starts: principal components, discriminant directions, the first rows of the identity, normal
+        random numbers, or a matrix of shape (n_components, n_features). ``'auto'`` takes ``'lda'`` where there are
+        fewer components than classes, else ``'pca'`` where there are fewer than columns and rows, else ``'identity'``.
+    warm_start : a boolean, default=False
+        Whether a fit starts from the ``components_`` of the last one.
+    max_iter : an integer in [1, inf), default=50
+        The most steps of L-BFGS.
+    tol : a number in [0, inf), default=1e-05
+        The largest entry of the gradient of f at which the fit ends.
+    callback : a callable or None, default=None
+        Called after each step with A as one vector and the number of the step.
+    verbose : an integer in [0, inf), default=0
+        Whether a line about each step is printed.
+    random_state : an integer, a Generator, a RandomState or None, default=None
+        The seed of ``init='random'``.
+    max_time : a number in [0, inf) or None, default=None
+        Seconds after which the fit ends with what it has.
+    n_jobs : an integer in (-inf, inf) or None, default=None
+        Threads; None means all cores. Changes no result.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The matrix A.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    history_, converged_, n_iter_, certificate_ :
+        How the fit went; the objective is -f(A), and the certificate is the ``"gradient norm"``.
+    n_features_in_, feature_names_in_ :
+        As in scikit-learn.
+
+    Notes
+    -----
+    A step takes O(n^2 k) operations and O(n (d + k)) numbers of memory: probabilities are computed for a block of rows
+    at a time and dropped, where scikit-learn holds several tables of all pairs. The problem is not concave, so the
+    start matters; scale columns of different units first. A sample weight w counts as w equal rows, which are each
+    other's neighbours; one below 1 counts as a share of a row without equals. Rows must be in memory.
+
+    References
+    ----------
+    J. Goldberger, S. Roweis, G. Hinton and R. Salakhutdinov, Neighbourhood components analysis, 2004.
+
+    Examples
+    --------
+    >>> from mercer.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NeighborhoodComponentsAnalysis(n_components=2, random_state=0).fit(X, y)
+    >>> round(-model.history_["objective"][-1], 2)  # the expected accuracy
+    0.99
+    >>> Z = model.transform(X)
+    >>> round(KNeighborsClassifier(n_neighbors=3).fit(Z, y).score(None, y), 2)
+    0.99
+    """
+
+    _parameters: ClassVar[dict[str, Rule]] = {
+        "n_components": Integer(1) | Nothing(),
+        "init": Choice("auto", "pca", "lda", "identity", "random") | ArrayLike(),
+        "warm_start": Boolean(),
+        "max_iter": Integer(1),
+        "tol": Real(0, math.inf, "left"),
+        "callback": Function() | Nothing(),
+        "verbose": Integer(0) | Boolean(),
+        "random_state": Seed(),
+        "max_time": Real(0) | Nothing(),
+        "n_jobs": Integer() | Nothing(),
+    }
+    _law_exceptions: ClassVar[dict[str, str]] = {
+        "memory": "a copy of the rows in the order of classes, and the probabilities of a block of rows",
+        "weights": "where the accuracy rises towards a limit at infinite A, rounding decides how far a tight fit goes",
+    }
+    _maps_sparse = False
+    _stored: ClassVar[dict[str, Stored]] = {"components_": floats("components, columns")}
+    components_: Any
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        init: Any = "auto",
+        warm_start: bool = False,
+        max_iter: int = 50,
+        tol: float = 1e-5,
+        callback: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.callback = callback
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NeighborhoodComponentsAnalysis":
+        """Learn the map.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            A row of weight w counts as w equal rows.
+
+        Returns
+        -------
+        self
+        """
+        source = self._open(X, y, sample_weight, targets="labels", ensure_min_samples=2)
+        rows, labels, weight = _keep_weighted(source.whole(), np.asarray(source.y), source.weight)
+        check_labels(labels)
+        classes, codes = np.unique(labels, return_inverse=True)
+        given = self._check_start(rows.shape[1])
+        first = self._choose_start(rows, codes, len(classes), weight) if given is None else given
+        problem = ClassNeighbours(rows, codes.ravel(), weight, self._threads())
+        outcome = self._drive(
+            lambda state: maximise_accuracy(
+                problem,
+                ComponentsState(first, (), (), 0) if state is None else state,
+                float(self.tol),
+                self.max_iter,
+                self.callback,
+            ),
+            source,
+            fitted=lambda state: {"components_": state.components.astype(source.host_dtype)},
+            max_steps=self.max_iter,
+            attributes={"classes_": classes},
+        )
+        self._conclude(outcome)
+        return self
+
+    def _check_start(self, d: int) -> Array:
+        """Return the matrix that the user gives or the last fit left, or None; raise if it does not suit."""
+        name, k = type(self).__name__, self.n_components
+        if k is not None and k > d:
+            message = (
+                f"{name}: The preferred dimensionality of the projected space `n_components` ({k}) cannot be greater "
+                f"than the given data dimensionality ({d})! Lower n_components."
+            )
+            raise ParameterError(message)
+        if self.warm_start and hasattr(self, "components_"):
+            if self.components_.shape[1] != d:
+                message = (
+                    f"{name}: The new inputs dimensionality ({d}) does not match the input dimensionality of the "
+                    f"previously learned transformation ({self.components_.shape[1]}). Set warm_start=False."
+                )
+                raise DataError(message)
+            return np.asarray(self.components_, np.float64)
+        if isinstance(self.init, str):
+            return None
+        init = np.asarray(self.init, np.float64)
+        wrong = None
+        if init.ndim != 2 or not np.isfinite(init).all():
+            wrong = f"`init` must be a matrix of finite numbers; got shape {init.shape}. Give n_components rows."
+        elif init.shape[1] != d:
+            wrong = (
+                f"The input dimensionality ({init.shape[1]}) of the given linear transformation `init` must match the "
+                f"dimensionality of the given inputs `X` ({d}). Give one column for each column of X."
+            )
+        elif init.shape[0] > d:
+            wrong = (
+                f"The output dimensionality ({init.shape[0]}) of the given linear transformation `init` cannot be "
+                f"greater than its input dimensionality ({d}). Give fewer rows."
+            )
+        elif k is not None and k != init.shape[0]:
+            wrong = (
+                f"The preferred dimensionality of the projected space `n_components` ({k}) does not match the output "
+                f"dimensionality of the given linear transformation `init` ({init.shape[0]})! Give {k} rows."
+            )
+        if wrong is not None:
+            message = f"{name}: {wrong}"
+            raise ParameterError(message)
+        return init
+
+    def _choose_start(self, rows: Array, codes: Array, n_classes: int, weight: Array) -> Array:
+        """Return the first matrix by its name."""
+        n, d = rows.shape
+        k, init = self.n_components or d, self.init
+        if init == "auto":
+            init = "lda" if k <= min(d, n_classes - 1) else "pca" if k < min(d, n) else "identity"
+        if init == "random":
+            return np.random.default_rng(seed_sequence(self.random_state)).standard_normal((k, d))
+        if init == "identity":
+            return np.eye(k, d)
+        found = _find_discriminants(rows, codes, k, weight) if init == "lda" else _find_axes(rows, k, weight)
+        # There are fewer directions than components asked for where classes or rows are few.
+        return np.asarray(found, np.float64)
+
+    def _restore(self, scores: Array) -> Array:
+        """Return the shortest rows that have these scores, by the pseudoinverse of A."""
+        back = np.linalg.pinv(np.asarray(self.components_, np.float64)).T
+        space = namespace_of(scores)
+        return space.matmul(scores, space.asarray(back, dtype=scores.dtype))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _keep_weighted(rows: Array, labels: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """Return rows, labels and weights without those of weight zero."""
+    if weight is None or weight.all():
+        return rows, labels, weight
+    keep = np.flatnonzero(weight)
+    if len(keep) < 2:
+        message = (
+            f"NeighborhoodComponentsAnalysis: sample_weight must be positive for 2 rows at least; got {len(keep)}. "
+            f"Give more rows of positive weight."
+        )
+        raise DataError(message)
+    return rows[keep], labels[keep], weight[keep]
+
+
+def _find_discriminants(rows: Array, codes: Array, k: int, weight: Array) -> Array:
+    """Return the discriminant directions, at most one less than there are classes, as rows."""
+    from mercer.discriminant_analysis import LinearDiscriminantAnalysis
+
+    return LinearDiscriminantAnalysis(n_components=None).fit(rows, codes, sample_weight=weight).scalings_.T[:k]
+
+
+def _find_axes(rows: Array, k: int, weight: Array) -> Array:
+    """Return the principal axes, at most as many as there are rows."""
+    from mercer.decomposition import PCA
+
+    return PCA(n_components=min(k, *rows.shape)).fit(rows, sample_weight=weight).components_

@@ -1,0 +1,129 @@
+"""Guards against hostile inputs: each kind of raw error is a sentence, answers are finite, and a fit warns once."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_array
+
+from mercer._base.guard.extremes import NOTED, are_ordinary
+from mercer.cluster import KMeans
+from mercer.errors import DataError, DataTypeError
+from mercer.linear_model import BayesianRidge, Ridge
+from mercer.naive_bayes import GaussianNB
+from mercer.tree import DecisionTreeRegressor
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+y = X @ [1.0, 2.0, 3.0]
+
+
+def _broken(part: str, place: int, value: int) -> csr_array:
+    matrix = csr_array(X)
+    getattr(matrix, part)[place] = value
+    return matrix
+
+
+@pytest.mark.parametrize(
+    ("rows", "targets", "words"),
+    [
+        (np.full(X.shape, "ash"), y, r"X must hold numbers; row 0, column 0 holds 'ash'"),
+        ([[1.0, 2.0], [3.0]] * 15, y, r"rows of equal length; row 0 has 2 values, row 1 has 1"),
+        (np.zeros(30, [("a", float), ("b", float)]), y, r"structured array with the fields a, b"),
+        (X, np.full(30, "ash"), r"y must hold numbers; place 0 holds 'ash'"),
+        (X, np.arange(30).astype("datetime64[D]"), r"y must hold numbers; got dates"),
+        (X, np.arange(30).astype("timedelta64[s]"), r"y must hold numbers; got durations"),
+        (X, y.astype(complex), "(?i)complex data not supported"),
+        (X, csr_array(y[:, None]), r"y must be dense; got a sparse matrix|for y is not supported; give y.toarray"),
+        (X, [{value} for value in y], r"y must hold numbers or labels; got a set"),
+        (_broken("indices", -1, 1000), y, "sparse matrix has places outside"),
+        (_broken("indices", -1, -3), y, "sparse matrix has places outside"),
+        (_broken("indptr", -1, 10**6), y, "sparse matrix has places outside"),
+        (_broken("indptr", 15, 0), y, "sparse matrix has places outside"),
+    ],
+)
+@pytest.mark.parametrize("model", [Ridge(), DecisionTreeRegressor()], ids=["Ridge", "tree"])
+def test_raw_errors_become_sentences(model, rows, targets, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        model.fit(rows, targets)
+
+
+def test_type_errors_stay_type_errors():
+    rows = X.astype(object)
+    rows[0, 0] = {"a": 1}
+    with pytest.raises(DataTypeError, match="row 0, column 0 holds"):
+        Ridge().fit(rows, y)
+
+
+def test_labels_of_different_types_are_named():
+    labels = np.array(["ash", None, 3.0] * 10, dtype=object)
+    with pytest.raises(DataError, match="targets of one kind; got NoneType, float, str"):
+        GaussianNB().fit(X, labels)
+
+
+def test_coordinates_outside_a_sparse_matrix():
+    rows = coo_array(X)
+    rows.coords[1][0] = 77
+    with pytest.raises(DataError, match="place 77 in an axis of 3"):
+        Ridge().fit(rows, y)
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4"])
+def test_the_other_byte_order_is_converted_everywhere(dtype):
+    native = X.astype(dtype[1:])
+    plain = Ridge().fit(native, y)
+    other = Ridge().fit(X.astype(dtype), y.astype(">f8"), sample_weight=np.ones(30, ">f8"))
+    np.testing.assert_array_equal(other.coef_, plain.coef_)
+    np.testing.assert_array_equal(plain.predict(X.astype(dtype)), plain.predict(native))
+
+
+def test_values_stored_twice_are_added():
+    matrix = csr_array(X)
+    doubled = csr_array((np.repeat(matrix.data / 2, 2), np.repeat(matrix.indices, 2), matrix.indptr * 2), shape=X.shape)
+    np.testing.assert_allclose(Ridge().fit(doubled, y).coef_, Ridge().fit(matrix, y).coef_)
+    assert doubled.nnz == 2 * matrix.nnz
+
+
+def test_a_fit_warns_once():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        BayesianRidge().fit(X, y * 1e150)
+    arithmetic = [warning for warning in caught if issubclass(warning.category, RuntimeWarning)]
+    assert len(arithmetic) <= 1
+    assert all("BayesianRidge" in str(warning.message) for warning in arithmetic)
+
+
+def test_fits_and_answers_that_overflow_are_refused():
+    with pytest.raises(DataError, match=r"KMeans: .*overflow"):
+        KMeans(n_clusters=2, random_state=0).fit(X * 1e160)
+    model = Ridge().fit(X, y)
+    with pytest.raises(DataError, match=r"Ridge: predict overflows: X holds values as large as 1e\+308"):
+        model.predict(np.full((1, 3), 1e308))
+    assert np.isfinite(model.predict(X)).all()
+    assert not NOTED.extreme
+
+
+def test_the_model_before_a_failed_fit_is_kept():
+    model = Ridge().fit(X, y)
+    before = model.coef_.copy()
+    with pytest.raises(DataError):
+        model.fit(X, np.full(30, "ash"))
+    np.testing.assert_array_equal(model.coef_, before)
+
+
+@pytest.mark.parametrize(
+    ("value", "ordinary"),
+    [(1.0, True), (np.nan, False), (np.inf, False), (1e155, False), (1e-160, False), (1e30, True)],
+)
+def test_extremes_are_noticed(value, ordinary):
+    values = np.zeros((4, 2))
+    values[1, 1] = value
+    assert are_ordinary(values) == ordinary
+
+
+def test_a_bug_of_the_library_stays_visible():
+    class Broken(Ridge):
+        def predict(self, X):
+            return X.no_such_attribute
+
+    with pytest.raises(AttributeError, match="no_such_attribute"):
+        Broken().fit(X, y).predict(X)

@@ -1,0 +1,165 @@
+"""Who wrote a model file, and what it may hold: signatures, sizes, declared attributes, and places to write to."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import mercer
+from mercer._base.model_file import save_plain
+from mercer._base.model_file.container import write_container
+from mercer._base.model_file.description import describe_file
+from mercer.cluster import KMeans
+from mercer.discriminant_analysis import QuadraticDiscriminantAnalysis
+from mercer.errors import CheckpointError, ModelFileError, ParameterError
+from mercer.linear_model import LogisticRegression, Ridge
+from mercer.watch import Checkpoint
+from tools.fuzzing.files.forgery import Original
+
+KEY = bytes(range(32))
+X = np.arange(12.0).reshape(6, 2) ** 1.5
+Y = np.array([0, 1, 0, 1, 1, 0])
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.mercer"
+
+
+def forge_header(model, change, path):
+    """Write the file of a model whose header `change` has changed in place."""
+    original = Original(model)
+    header = copy.deepcopy(original.header)
+    change(header["model"])
+    write_container(path, header, original.arrays)
+
+
+# Signatures
+
+
+def test_a_signed_model_loads_with_its_key_and_without_one(path):
+    mercer.save(Ridge().fit(X, Y), path, key=KEY)
+    assert (mercer.load(path, key=KEY).coef_ == mercer.load(path).coef_).all()
+
+
+def test_a_key_may_be_a_file(path, tmp_path):
+    (tmp_path / "key").write_bytes(KEY)
+    mercer.save(Ridge().fit(X, Y), path, key=tmp_path / "key")
+    mercer.load(path, key=str(tmp_path / "key"))
+    mercer.load(path, key=KEY)
+
+
+def test_another_key_is_refused_with_both_ids(path):
+    mercer.save(Ridge(), path, key=KEY)
+    with pytest.raises(
+        ModelFileError, match=r"the signature is not that of this key \(id [0-9a-f]{16}; the file names"
+    ):
+        mercer.load(path, key=KEY[::-1])
+
+
+def test_a_changed_file_with_right_checksums_has_a_wrong_signature(path):
+    model = Ridge().fit(X, Y)
+    mercer.save(model, path, key=KEY)
+    signed = path.read_bytes()
+    signature = signed[signed.index(b"hmac-sha256 ") :][:93]
+    model.coef_ = model.coef_ + 1.0
+    mercer.save(model, path, key=KEY[::-1])
+    forged = path.read_bytes()
+    path.write_bytes(forged.replace(forged[forged.index(b"hmac-sha256 ") :][:93], signature))
+    mercer.load(path)
+    with pytest.raises(ModelFileError, match="The file was changed, or signed with another key"):
+        mercer.load(path, key=KEY)
+
+
+def test_a_file_without_signature_is_refused_if_a_key_is_given(path):
+    mercer.save(Ridge(), path)
+    with pytest.raises(ModelFileError, match="the file is not signed. Save it with save"):
+        mercer.load(path, key=KEY)
+
+
+@pytest.mark.parametrize("key", [b"short", b"", 17], ids=str)
+def test_keys_that_could_be_guessed_are_refused(key, path):
+    with pytest.raises(ParameterError, match=r"save: key must be bytes.* Make one with secrets.token_bytes\(32\)"):
+        mercer.save(Ridge(), path, key=key)
+
+
+# Sizes
+
+
+def test_a_file_larger_than_allowed_is_not_read(path):
+    mercer.save(Ridge().fit(X, Y), path)
+    size = path.stat().st_size
+    mercer.load(path, max_bytes=size)
+    with pytest.raises(ModelFileError, match=rf"may have max_bytes = {size - 1} bytes; it has {size}. Raise"):
+        mercer.load(path, max_bytes=size - 1)
+    with pytest.raises(ParameterError, match="max_bytes must be None or an integer"):
+        mercer.load(path, max_bytes=1.5)
+
+
+def test_a_description_says_what_a_file_contains(path):
+    mercer.save(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y), path, key=KEY)
+    description = describe_file(path, key=KEY)
+    assert description.model == "sklearn.pipeline.Pipeline"
+    assert description.objects["mercer.linear_model.LogisticRegression"] == 1
+    assert description.size == path.stat().st_size
+    assert description.is_signature_checked
+    assert describe_file(path).key_id == description.key_id
+
+
+# Declared attributes
+
+
+def test_attributes_that_the_class_does_not_declare_are_refused_by_name(path):
+    forge_header(Ridge().fit(X, Y), lambda node: node["state"].update(payload_="<script>"), path)
+    with pytest.raises(ModelFileError, match="Ridge stores only what it declares; the file also has payload_"):
+        mercer.load(path)
+
+
+@pytest.mark.parametrize("model", [Ridge(), StandardScaler()], ids=["mercer", "scikit-learn"])
+@pytest.mark.parametrize("name", ["_doc_link_module", "_doc_link_template", "_repr_html_inner", "predict", "transform"])
+def test_files_cannot_hide_what_a_notebook_shows_or_calls(model, name, path):
+    if name in ("predict", "transform") and not hasattr(type(model), name):
+        pytest.skip("the class has no such method")
+    forge_header(model, lambda node: node["state"].update({name: "<script>"}), path)
+    with pytest.raises(ModelFileError, match="an attribute may not hide a method or property"):
+        mercer.load(path)
+
+
+def test_a_model_that_lacks_an_attribute_says_so(path):
+    forge_header(Ridge().fit(X, Y), lambda node: node["state"].pop("coef_"), path)
+    model = mercer.load(path)
+    assert not hasattr(model, "coef_")
+    with pytest.raises(AttributeError, match="Ridge: coef_ is not there: .* Fit it, or save it again"):
+        model.predict(X)
+
+
+def test_names_that_older_versions_stored_are_dropped(path):
+    forge_header(Ridge().fit(X, Y), lambda node: node["state"].update(_flat=True), path)
+    assert "_flat" not in vars(mercer.load(path))
+
+
+def test_attributes_of_rare_settings_are_declared(path):
+    mercer.save(QuadraticDiscriminantAnalysis(store_covariance=True).fit(np.vstack([X, -X]), [*Y, *Y]), path)
+    assert len(mercer.load(path).covariance_) == 2
+
+
+# Places to write to
+
+
+@pytest.mark.parametrize("key", ["memory", "pipeline__memory"])
+def test_a_search_from_a_file_cannot_name_a_folder_to_write_to(key, path):
+    search = GridSearchCV(make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [1.0]})
+    grid = {"type": "dict", "items": [[key, ["/tmp/elsewhere"]]]}
+    forge_header(search, lambda node: node["params"].update(param_grid=grid), path)
+    with pytest.raises(ModelFileError, match="param_grid may not set `memory`"):
+        mercer.load(path)
+
+
+@pytest.mark.parametrize("content", [{"state": 1}, [1, 2], "text"], ids=str)
+def test_a_checkpoint_of_other_content_gives_a_sentence(content, path):
+    save_plain(content, path)
+    with pytest.raises(CheckpointError, match="must hold the state of a fit; it holds other content"):
+        KMeans(2, random_state=0).set_callbacks(Checkpoint(path)).fit(X)

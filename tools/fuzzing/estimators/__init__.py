@@ -1,0 +1,1 @@
+"""Attacks on estimators: hostile rows, targets and weights given to ``fit`` and to fitted models."""

@@ -1,0 +1,1 @@
+"""Attacks on model files: structure-aware forgeries whose checksums are right."""

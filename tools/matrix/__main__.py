@@ -1,0 +1,45 @@
+"""``python -m tools.matrix``: run the tests in every environment that this machine offers; exit with 1 if one fails."""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tools.matrix.environments import Environment, list_environments
+from tools.matrix.running import run_environment
+
+WORDS = {True: "passed", False: "FAILED", None: "not run"}
+
+
+def main() -> int:
+    """Run the chosen environments one after another and print a line for each."""
+    parser = argparse.ArgumentParser(prog="python -m tools.matrix", description=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="names of environments; all others are left out")
+    parser.add_argument("--python", nargs="+", default=[], metavar="PATH", help="further interpreters")
+    parser.add_argument("--list", action="store_true", help="print the names of the environments and stop")
+    arguments = parser.parse_args()
+    environments = list_environments(arguments.python)
+    if arguments.list:
+        sys.stdout.write("".join(f"{environment.name}: {environment.python}\n" for environment in environments))
+        return 0
+    chosen = [environment for environment in environments if environment.name in (arguments.only or [environment.name])]
+    with tempfile.TemporaryDirectory(prefix="mercer-matrix-wheels-") as store:
+        failures = [_run(environment, Path(store)) for environment in chosen]
+    return int(any(failures))
+
+
+def _run(environment: Environment, store: Path) -> bool:
+    """Run one environment, print a line, and return whether it failed."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mercer-matrix-") as folder:
+        # A user without root must be able to enter the folder.
+        Path(folder).chmod(0o755)
+        outcome = run_environment(environment, Path(folder), store)
+    sys.stdout.write(f"{outcome.name:22} {WORDS[outcome.passed]:8} {time.monotonic() - began:6.0f} s  {outcome.text}\n")
+    sys.stdout.flush()
+    return outcome.passed is False
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,130 @@
+"""Build a wheel for an environment, install it in a fresh virtual environment, and run the tests there."""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.matrix.environments import ROOT, Environment
+
+__all__ = ["Outcome", "run_environment"]
+
+# Packages of the tests besides mercer's own dependencies; tests that need torch, Dask or Polars are left out.
+PACKAGES = ("pytest>=8", "hypothesis", "mpmath", "cython>=3.3,<3.4", "array-api-strict", "array-api-compat", "pandas")
+# The numeric id of the user `nobody` on Linux and macOS.
+NOBODY = 65534
+# Conditions that only root can make, by giving the run to another user.
+NEED_ANOTHER_USER = frozenset({"user without root", "read-only checkout"})
+# Seconds that one run of the tests may take.
+LIMIT = 3600
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: `passed` is None where this machine cannot make the environment; `text` is the last line."""
+
+    name: str
+    passed: bool | None
+    text: str
+
+
+def run_environment(environment: Environment, folder: Path, store: Path) -> Outcome:
+    """Run the tests of one environment inside `folder`, which belongs to it alone; `store` keeps wheels for others."""
+    if reason := _find_obstacle(environment):
+        return Outcome(environment.name, None, reason)
+    try:
+        python = _install(environment, folder, store / Path(environment.python).name)
+    except subprocess.CalledProcessError as error:
+        return Outcome(environment.name, False, f"could not be built: {error.stderr.strip().splitlines()[-1][:200]}")
+    checkout = _copy_checkout(environment, folder)
+    command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--no-header", "-W", "ignore"]
+    ignored = [f"--ignore={test}" for test in _list_tests_with_extras(checkout)]
+    with _conditions(environment, checkout) as options:
+        ran = subprocess.run(
+            [*command, *ignored, *environment.tests],
+            cwd=checkout,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            check=False,
+            **options,
+        )
+    (folder / "output.txt").write_text(ran.stdout + ran.stderr)
+    lines = ran.stdout.strip().splitlines() or ["no output"]
+    return Outcome(environment.name, ran.returncode == 0, lines[-1])
+
+
+def _find_obstacle(environment: Environment) -> str | None:
+    """Return why this machine cannot make an environment, or None if it can."""
+    if not environment.conditions & NEED_ANOTHER_USER:
+        return None
+    if os.geteuid() != 0:
+        return "needs root, to run the tests as another user"
+    real = Path(environment.python).resolve()
+    closed = [str(parent) for parent in real.parents if not parent.stat().st_mode & 0o001]
+    return f"the interpreter lies in {closed[0]}, which other users may not enter" if closed else None
+
+
+def _install(environment: Environment, folder: Path, wheels: Path) -> Path:
+    """Return the interpreter of a fresh virtual environment with a wheel that was built for it."""
+    venv = folder / ("virtual environment" if "space in path" in environment.conditions else "venv")
+    _call(environment.python, "-m", "venv", str(venv))
+    python = venv / "bin" / "python"
+    if not wheels.exists():
+        options = ["--no-deps", "--config-settings=setup-args=-Dlevels=host", "--wheel-dir", str(wheels)]
+        _call(str(python), "-m", "pip", "wheel", "--quiet", *options, str(ROOT))
+    (wheel,) = wheels.glob("mercer-*.whl")
+    _call(str(python), "-m", "pip", "install", "--quiet", str(wheel), *environment.pins, *PACKAGES)
+    return python
+
+
+def _call(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True, text=True)
+
+
+def _copy_checkout(environment: Environment, folder: Path) -> Path:
+    """Return a copy of the tests and what they read; the library itself is the installed one."""
+    checkout = folder / ("check out" if "space in path" in environment.conditions else "checkout")
+    for name in ("tests", "tools", "benchmarks", "docs", "pyproject.toml", "CHANGELOG.md", "README.md"):
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, checkout / name, ignore=shutil.ignore_patterns("__pycache__", "_build"))
+        else:
+            shutil.copy(source, checkout / name)
+    return checkout
+
+
+def _list_tests_with_extras(checkout: Path) -> list[str]:
+    """Return the test files that import a package which only an extra installs."""
+    extras = ("import dask", "from dask", "import torch", "import polars", "import pyarrow", "from distributed")
+    return [str(path) for path in checkout.rglob("test_*.py") if any(line in path.read_text() for line in extras)]
+
+
+@contextmanager
+def _conditions(environment: Environment, checkout: Path) -> Iterator[dict]:
+    """Yield the arguments of the process that make the conditions, and undo what they changed."""
+    conditions, options = environment.conditions, {}
+    variables = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    if "no home" in conditions:
+        variables.pop("HOME", None)
+    if conditions & NEED_ANOTHER_USER:
+        scratch = checkout.parent / "scratch"
+        scratch.mkdir(mode=0o777)
+        scratch.chmod(0o777)
+        variables |= {"TMPDIR": str(scratch), "HOME": str(scratch)}
+        options |= {"user": NOBODY, "group": NOBODY}
+    if "user without root" in conditions:
+        for path in (checkout, *checkout.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+    before = signal.getsignal(signal.SIGINT)
+    if "sigint ignored" in conditions:
+        # A child inherits a signal that is ignored, as from a script that runs in the background.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield options | {"env": variables}
+    finally:
+        signal.signal(signal.SIGINT, before)
