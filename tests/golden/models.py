@@ -314,6 +314,33 @@ def associative_memory() -> Model:
     return Hopfield().fit(X), X
 
 
+def autoencoder() -> Model:
+    """An autoencoder, which can go on learning after it is loaded."""
+    from mercer.neural_network import Autoencoder
+
+    X, _ = _table()
+    return Autoencoder(2, hidden_layer_sizes=(4,), max_iter=3, batch_size=6, random_state=0).fit(X), X
+
+
+def image_classifier() -> Model:
+    """A convolutional network with batch norm."""
+    from mercer.neural_network import ConvClassifier
+
+    X, y = _table()
+    images = np.tile(X, (1, 4))
+    network = ConvClassifier((3, 4), filters=(2,), hidden_layer_sizes=(3,), batch_norm=True, max_iter=2, random_state=0)
+    return network.fit(images, y), images
+
+
+def sequence_classifier() -> Model:
+    """A recurrent network of LSTM cells with words as classes."""
+    from mercer.neural_network import RecurrentClassifier
+
+    X, y = _table()
+    network = RecurrentClassifier(3, cell="lstm", max_iter=2, batch_size=6, random_state=0)
+    return network.fit(X, np.where(y == 1, "high", "low")), X
+
+
 THEIRS = (scaled_classifier, mixed_columns, searched_regression, calibrated_classifier, spline_features)
 OURS = (
     clusters,
@@ -342,6 +369,9 @@ OURS = (
     perceptron_regressor,
     restricted_machine,
     associative_memory,
+    autoencoder,
+    image_classifier,
+    sequence_classifier,
 )
 MODELS: dict[str, Callable[[], Model]] = {factory.__name__: factory for factory in (*THEIRS, *OURS)}
 

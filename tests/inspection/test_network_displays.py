@@ -5,13 +5,26 @@ import pytest
 
 from mercer.errors import DataError
 from mercer.inspection import (
+    FilterDisplay,
     LayeredNetworkDisplay,
     LayerHealthDisplay,
     LearningRatePilotDisplay,
     LossSurfaceDisplay,
     PreActivationDisplay,
 )
-from mercer.neural_network import Activation, Dense, Network, examine_layers
+from mercer.neural_network import (
+    Activation,
+    Autoencoder,
+    ConvClassifier,
+    Dense,
+    MLPClassifier,
+    MLPRegressor,
+    Network,
+    RecurrentClassifier,
+    RecurrentRegressor,
+    examine_layers,
+    unfold_estimator,
+)
 from mercer.optim import pilot_learning_rates
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -83,3 +96,60 @@ def test_drawings_of_nothing_are_refused():
         LayeredNetworkDisplay([2, 3], dropped=[[0]])
     with pytest.raises(DataError, match="must have a Dense layer"):
         LayeredNetworkDisplay.from_network(Network([Activation("relu")], (2,)))
+
+
+def make_estimators():
+    """Fitted networks of each kind, with rows, targets and the predictions that the unfolded network must give."""
+    signs = np.where(Y > 0, "up", "down")
+    images = np.concatenate([X, X, X, X], axis=1)
+    short = {"max_iter": 2, "random_state": 0}
+    return {
+        "classes": (MLPClassifier((4,), batch_norm=True, **short).fit(X, signs), X, signs),
+        "numbers": (MLPRegressor(hidden_layer_sizes=(4, 3), **short).fit(X, Y), X, Y),
+        "codes": (Autoencoder(1, hidden_layer_sizes=(3,), **short).fit(X), X, None),
+        "images": (ConvClassifier((2, 4), filters=(3,), **short).fit(images, signs), images, signs),
+        "labels of sequences": (RecurrentClassifier(3, cell="lstm", **short).fit(images, signs), images, signs),
+        "numbers of sequences": (RecurrentRegressor(3, **short).fit(images, Y), images, Y),
+    }
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_estimators_of_every_kind_are_unfolded_and_drawn():
+    for name, (model, rows, y) in make_estimators().items():
+        case = unfold_estimator(model, rows, y)
+        output = case.network.forward(case.theta, case.X, case.statistics).output
+        if hasattr(model, "predict_proba"):
+            shares = np.exp(output) / np.exp(output).sum(axis=1, keepdims=True)
+            own = 1 / (1 + np.exp(-output[:, 0])) if output.shape[1] == 1 else shares[:, 1]
+            np.testing.assert_allclose(own, model.predict_proba(rows)[:, 1], rtol=1e-9, err_msg=name)
+        elif name == "codes":
+            np.testing.assert_allclose(output, model.inverse_transform(model.transform(rows)), rtol=1e-9)
+        else:
+            scale, mean = getattr(model, "y_scale_", 1.0), getattr(model, "y_mean_", 0.0)
+            np.testing.assert_allclose(output[:, 0] * scale + mean, model.predict(rows), rtol=1e-9)
+        health = LayerHealthDisplay.from_estimator(model, rows, y)
+        assert all(norm > 0 for norm in health.gradient_norms_.values()), name
+        surface = LossSurfaceDisplay.from_estimator(model, rows, y, steps=[-0.5, 0.0, 0.5]).surface
+        assert surface.losses[1, 1] == pytest.approx(case.measure(case.theta))
+        if "sequences" not in name:
+            assert PreActivationDisplay.from_estimator(model, rows, y).counts_
+            assert LayeredNetworkDisplay.from_estimator(model).sizes[-1] == case.network.output_shape[0]
+    pilot = LearningRatePilotDisplay.from_estimator(model, rows, y, n_steps=3, learning_rates=[1e-3, 1e-1]).pilot
+    assert pilot.best in (1e-3, 1e-1)
+    with pytest.raises(DataError, match="model must be a perceptron, an Autoencoder"):
+        LayerHealthDisplay.from_estimator(object(), X, Y)
+    with pytest.raises(DataError, match="y must hold labels of the fit"):
+        unfold_estimator(make_estimators()["classes"][0], X, np.full(20, "left"))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_filters_are_drawn_as_images():
+    model = make_estimators()["images"][0]
+    display = FilterDisplay.from_estimator(model)
+    assert display.filters.shape == (3, 3, 3)
+    W = model.network_.split(model.weights_)["0 Conv2d"]["W"]
+    np.testing.assert_allclose(display.filters[1].ravel(), W[:, 1])
+    with pytest.raises(DataError, match="layer must be below the number of convolutions, 1; got 1"):
+        FilterDisplay.from_estimator(model, layer=1)
+    with pytest.raises(DataError, match="must have the shape"):
+        FilterDisplay(np.zeros(3))

@@ -23,6 +23,8 @@ ROWS = rows_per_block(5)
 N = 2 * ROWS + 1000
 # What takes rows in an order of its own takes them as from a stream: block by block.
 BY_BLOCKS = {"MLPClassifier", "MLPRegressor", "MiniBatchKMeans", "Perceptron", "SGDClassifier", "SGDRegressor"}
+# Networks of other shapes shuffle within blocks too.
+BY_BLOCKS |= {"Autoencoder", "ConvClassifier", "RecurrentClassifier", "RecurrentRegressor"}
 # Labels are kept of rows at hand alone.
 LEFT_OUT = {"labels_", "outliers_", "feature_names_in_"}
 

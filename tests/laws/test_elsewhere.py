@@ -93,6 +93,7 @@ ONCE = {
 }
 # Estimators that visit rows in random order: where rows are read front to back, only within their blocks.
 SHUFFLED = ("MLPClassifier", "MLPRegressor", "Perceptron", "SGDClassifier", "SGDRegressor")
+SHUFFLED += ("Autoencoder", "ConvClassifier", "RecurrentClassifier", "RecurrentRegressor")
 # Which solver is content with one pass over five columns; others iterate, or look again at what rounding left.
 SOLVERS_OF_ONE_PASS = {
     "BoltzmannMachine": ("auto",),

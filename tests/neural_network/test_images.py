@@ -75,5 +75,7 @@ def test_images_of_another_size_are_answered_by_sentences():
         ConvClassifier((7, 9)).fit(X.reshape(30, -1), y)
     with pytest.raises(DataError, match=r"images must have the shape \(4, 16, 1\) that image_shape gives"):
         ConvClassifier((4, 16)).fit(X, y)
+    with pytest.raises(ParameterError, match=r"batch_norm=True needs batches of at least 2 images; got batch_size=1"):
+        ConvClassifier(batch_norm=True, batch_size=1).fit(X, y)
     with pytest.raises(DataError, match="at least one image"):
         model.predict(X[:0])

@@ -5,34 +5,38 @@ import pytest
 
 import mercer
 from mercer.errors import DataError
-from mercer.neural_network import Network, RecurrentClassifier, RecurrentRegressor, SimpleRecurrent
+from mercer.neural_network import (
+    LSTM,
+    Network,
+    RecurrentClassifier,
+    RecurrentRegressor,
+    SimpleRecurrent,
+    Variable,
+    differentiate_by,
+)
 from mercer.neural_network._layers.losses import read_loss
-from mercer.neural_network._relatives.network_model import find_penalised
 from mercer.neural_network._relatives.sequences import pad_sequences
 from mercer.neural_network._relatives.supervised import Supervised
-from mercer.neural_network._relatives.training import TrainingState
+from mercer.neural_network._relatives.task import Batch, Moment
 
 
 @pytest.mark.catalogue("NN-19")
-@pytest.mark.parametrize("cell", ["simple", "gated"])
+@pytest.mark.parametrize("cell", ["simple", "gru", "lstm"])
 @pytest.mark.parametrize("by_step", [False, True])
 def test_gradients_through_time_are_those_of_finite_differences(cell, by_step):
     random = np.random.default_rng(0)
     sequences = pad_sequences("test", random.normal(size=(9, 2)), [4, 2, 3])
-    network = RecurrentRegressor(3, cell=cell, n_layers=2)._build(sequences, 1, by_step)
+    network = RecurrentRegressor(3, cell=cell, n_layers=2)._build(sequences.layout, 1, by_step)
     theta, _ = network.initialise(0)
     theta = theta + 0.1 * random.normal(size=theta.shape)
     targets = random.normal(size=(3, 4) if by_step else 3)
-    weight = sequences.mask if by_step else None
-    inputs = sequences.name_inputs()
-    loss = read_loss("squared_error", 1)
-    task = Supervised(network, inputs, targets, weight, loss, 0.1, find_penalised(network))
-    rows = np.arange(3)
-    _, gradient, _ = task.learn(TrainingState.begin(theta, {}, (0,)), rows)
+    task = Supervised(network, sequences.layout, read_loss("squared_error", 1), 0.1, by_step)
+    batch, moment = Batch(sequences.flatten(), targets, None), Moment({}, (0,), 0)
+    _, gradient, _ = task.learn(theta, batch, moment)
     for index in range(0, len(theta), 3):
         step = np.zeros(len(theta))
         step[index] = 1e-5
-        values = [task.learn(TrainingState.begin(theta + sign * step, {}, (0,)), rows)[0] for sign in (1, -1)]
+        values = [task.learn(theta + sign * step, batch, moment)[0] for sign in (1, -1)]
         assert gradient[index] == pytest.approx((values[0] - values[1]) / 2e-5, abs=1e-7)
 
 
@@ -47,6 +51,7 @@ def test_a_delayed_copy_is_learnt_step_by_step():
     assert model.by_step_
     assert model.predict(X[80:]).shape == (40, 8)
     assert (model.predict(X[80:]) == y[80:]).mean() > 0.97
+    assert model.score(X[80:], y[80:]) == (model.predict(X[80:]) == y[80:]).mean()
     # A network without memory could at best guess.
     lengths = np.full(40, 8)
     stacked = model.predict(X[80:].reshape(-1, 1), lengths)
@@ -104,6 +109,33 @@ def test_bad_sequences_are_answered_by_sentences():
         model.fit(rows, np.ones(3), lengths=[6, 4])
     with pytest.raises(DataError, match=r"one number for each of 5 sequences, at most 2; got 5 numbers up to 3"):
         model.fit(rows.reshape(5, 2, 2), np.ones(5), lengths=[1, 2, 3, 1, 1])
+    with pytest.raises(DataError, match=r"at least one step and one column; got shape \(5, 0, 2\). Drop"):
+        model.fit(np.zeros((5, 0, 2)), np.ones(5))
+    with pytest.raises(DataError, match=r"requires y to be passed, but the target y is None. Give a target"):
+        model.fit(rows.reshape(5, 2, 2))
     model.fit(rows, [1.0, 2.0], lengths=[6, 4])
     with pytest.raises(ValueError, match=r"X has 1 features, but RecurrentRegressor is expecting 2"):
         model.predict(rows[:, :1], lengths=[10])
+
+
+@pytest.mark.catalogue("NN-19")
+def test_long_short_term_memory_is_its_formulas_and_its_gradient_that_of_the_tape():
+    random = np.random.default_rng(0)
+    k, d, x = 3, 2, random.normal(size=(4, 5, 2))
+    network = Network([LSTM(k)], (5, d))
+    theta, _ = network.initialise(0)
+    # The forget gate starts open.
+    np.testing.assert_array_equal(network.split(theta)["0 LSTM"]["b"], [0.0] * 3 + [1.0] * 3 + [0.0] * 6)
+    theta = theta + 0.3 * random.normal(size=theta.shape)
+    tape = Variable(theta)
+    W, U, b = tape[: 4 * k * d].reshape(d, 4 * k), tape[4 * k * d : -4 * k].reshape(k, 4 * k), tape[-4 * k :]
+    h, cell = Variable(np.zeros((4, k))), Variable(np.zeros((4, k)))
+    for t in range(5):
+        z = x[:, t] @ W + h @ U + b
+        i, f, o = (1.0 / (1.0 + (-z[:, gate * k : (gate + 1) * k]).exp()) for gate in range(3))
+        cell = f * cell + i * z[:, 3 * k :].tanh()
+        h = o * cell.tanh()
+    trace = network.forward(theta, x)
+    np.testing.assert_allclose(trace.output, h.value, rtol=1e-12)
+    gradient, _ = network.backward(trace, 2.0 * trace.output)
+    np.testing.assert_allclose(gradient, differentiate_by((h**2.0).sum(), tape), rtol=1e-9)

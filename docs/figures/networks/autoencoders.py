@@ -7,6 +7,7 @@ from sklearn.datasets import load_digits
 
 from mercer.decomposition import PCA
 from mercer.neural_network import Autoencoder
+from mercer.optim import LBFGS
 
 
 def draw() -> Figure:
@@ -22,7 +23,7 @@ def _draw_curve(ax: plt.Axes) -> None:
     t = np.sort(random.uniform(-2, 2, 200))
     X = np.column_stack([t, t**2 - 1.3]) + 0.1 * random.normal(size=(200, 2))
     pca = PCA(1).fit(X)
-    model = Autoencoder(1, hidden_layer_sizes=(16,), learning_rate_init=0.01, random_state=0).fit(X)
+    model = Autoencoder(1, hidden_layer_sizes=(16,), solver=LBFGS(), max_iter=500, random_state=0).fit(X)
     ax.scatter(*X.T, s=4, color="0.7", label="rows")
     ax.plot(*pca.inverse_transform(pca.transform(X)).T, color="C1", label="one principal component")
     codes = np.linspace(*np.quantile(model.transform(X), (0, 1)), 200)[:, None]

@@ -1,4 +1,4 @@
-"""Maps of a convolution, a delayed copy learnt by two recurrences, and gradients through time."""
+"""Maps of a convolution, a delayed copy learnt by three recurrences, and gradients through time."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,7 +38,7 @@ def _draw_memory(ax: plt.Axes) -> None:
     bits = np.random.default_rng(0).integers(0, 2, (200, 12))
     y = np.zeros_like(bits)
     y[:, 3:] = bits[:, :-3]
-    for cell in ("simple", "gated"):
+    for cell in ("simple", "gru", "lstm"):
         model = RecurrentClassifier(12, cell=cell, learning_rate_init=0.02, max_iter=40, tol=0.0, random_state=0).fit(
             2.0 * bits[:, :, None] - 1.0, y
         )

@@ -34,6 +34,7 @@ from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, Shrinkag
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._network import NetworkDisplay
 from mercer.inspection._networks.drawing import LayeredNetworkDisplay
+from mercer.inspection._networks.filters import FilterDisplay
 from mercer.inspection._networks.layers import LayerHealthDisplay, PreActivationDisplay
 from mercer.inspection._networks.surfaces import LearningRatePilotDisplay, LossSurfaceDisplay
 from mercer.inspection._parameter_posterior import ParameterPosteriorDisplay
@@ -79,6 +80,7 @@ __all__ = [
     "EpochCurveDisplay",
     "EvidenceDisplay",
     "FeatureLiftDisplay",
+    "FilterDisplay",
     "FittedCurvesDisplay",
     "FoldsDisplay",
     "GaussianContourDisplay",

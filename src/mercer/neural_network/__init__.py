@@ -6,12 +6,13 @@ from mercer.neural_network._boltzmann.restricted import BernoulliRBM
 from mercer.neural_network._examination.approximation import UnitSum, approximate_by_cosines, approximate_by_units
 from mercer.neural_network._examination.layers import LayerReport, examine_layers
 from mercer.neural_network._examination.surface import LossSurface, draw_direction, map_loss
+from mercer.neural_network._examination.unfolding import NetworkCase, unfold_estimator
 from mercer.neural_network._layers.activations import Activation
 from mercer.neural_network._layers.dense import Dense, Embedding, TableEmbedding
 from mercer.neural_network._layers.layer import Layer
 from mercer.neural_network._layers.network import Network, Trace
 from mercer.neural_network._layers.normalisation import BatchNorm, Dropout, LayerNorm
-from mercer.neural_network._layers.recurrence import GatedRecurrent, SimpleRecurrent
+from mercer.neural_network._layers.recurrence import LSTM, GatedRecurrent, SimpleRecurrent
 from mercer.neural_network._layers.residual import Residual
 from mercer.neural_network._layers.shaping import Add, Concatenate, Flatten, Reshape
 from mercer.neural_network._layers.windows import AveragePool, Conv1d, Conv2d, MaxPool
@@ -20,10 +21,12 @@ from mercer.neural_network._perceptron.pruning import estimate_saliency, prune_w
 from mercer.neural_network._perceptron.regressor import MLPRegressor
 from mercer.neural_network._relatives.autoencoder import Autoencoder
 from mercer.neural_network._relatives.images import ConvClassifier
-from mercer.neural_network._relatives.recurrent import RecurrentClassifier, RecurrentRegressor
+from mercer.neural_network._relatives.recurrent import RecurrentClassifier
+from mercer.neural_network._relatives.recurrent_regressor import RecurrentRegressor
 from mercer.neural_network._tape.tape import Variable, differentiate_by
 
 __all__ = [
+    "LSTM",
     "Activation",
     "Add",
     "Autoencoder",
@@ -49,6 +52,7 @@ __all__ = [
     "MLPRegressor",
     "MaxPool",
     "Network",
+    "NetworkCase",
     "Recall",
     "RecurrentClassifier",
     "RecurrentRegressor",
@@ -69,4 +73,5 @@ __all__ = [
     "hopfield_flip_probability",
     "map_loss",
     "prune_weights",
+    "unfold_estimator",
 ]

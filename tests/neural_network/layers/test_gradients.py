@@ -5,6 +5,7 @@ import pytest
 
 from mercer.errors import DataError, ParameterError
 from mercer.neural_network import (
+    LSTM,
     Activation,
     Add,
     AveragePool,
@@ -46,6 +47,8 @@ CHAINS = {
     "simple recurrence to sequences": ([SimpleRecurrent(4, return_sequences=True, activation="logistic")], (5, 3)),
     "gated recurrence": ([GatedRecurrent(4), Dense(2)], (5, 3)),
     "gated recurrence to sequences": ([GatedRecurrent(4, return_sequences=True)], (5, 3)),
+    "long short-term memory": ([LSTM(4), Dense(2)], (5, 3)),
+    "long short-term memory to sequences": ([LSTM(4, return_sequences=True)], (5, 3)),
     "reshape": ([Reshape((3, 2)), Dense(2), Flatten()], (6,)),
     "residual": ([Dense(4), Residual((Dense(5), Activation("tanh"), Dense(4))), Dense(2)], (3,)),
 }
@@ -56,6 +59,7 @@ GRAPHS = {
     ),
     "concatenate": ({"a": (Dense(3), "input"), "b": (Concatenate(), "a", "input"), "c": (Dense(2), "b")}, (3,)),
     "masked recurrence": ({"r": (GatedRecurrent(3), "x", "mask")}, {"x": (4, 2), "mask": (4,)}),
+    "masked long short-term memory": ({"r": (LSTM(3), "x", "mask")}, {"x": (4, 2), "mask": (4,)}),
 }
 
 

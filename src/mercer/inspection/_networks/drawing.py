@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
+from mercer.neural_network import unfold_estimator
 
 __all__ = ["LayeredNetworkDisplay"]
 
@@ -107,6 +108,25 @@ class LayeredNetworkDisplay:
             parts = network.split(np.asarray(theta))
             weights = [parts[node.name]["W"] for node in dense]
         return cls(sizes, weights=weights, **options).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, ax: Any = None, **options: Any) -> "LayeredNetworkDisplay":
+        """Draw the dense layers of a fitted network with their weights.
+
+        Parameters
+        ----------
+        model : MLPClassifier, MLPRegressor, Autoencoder or ConvClassifier
+            A fitted estimator.
+        ax : matplotlib axes or None, default=None
+        **options : dict
+            What the class takes.
+
+        Returns
+        -------
+        LayeredNetworkDisplay
+        """
+        case = unfold_estimator(model)
+        return cls.from_network(case.network, case.theta, ax=ax, **options)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "LayeredNetworkDisplay":
         """Draw the display.

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.errors import DataError
 from mercer.inspection._axes import make_axes
-from mercer.neural_network import LayerReport, Network, examine_layers
+from mercer.neural_network import LayerReport, Network, examine_layers, unfold_estimator
 
 __all__ = ["LayerHealthDisplay", "PreActivationDisplay"]
 
@@ -65,6 +65,27 @@ class LayerHealthDisplay:
         """Draw a batch; takes what :meth:`compute` takes, and two axes."""
         return cls.compute(network, theta, X, y, **options).plot(axes=axes)
 
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any, y: Any = None, *, axes: Any = None) -> "LayerHealthDisplay":
+        """Draw what rows show of the layers of a fitted network.
+
+        Parameters
+        ----------
+        model : MLPClassifier, MLPRegressor, Autoencoder, ConvClassifier, RecurrentClassifier or RecurrentRegressor
+        X, y : array-like
+            Rows and targets, as its ``fit`` takes them; an autoencoder needs no y.
+        axes : matplotlib axes or None, default=None
+            As :meth:`plot` takes them.
+
+        Returns
+        -------
+        LayerHealthDisplay
+        """
+        case = unfold_estimator(model, X, y)
+        return cls.compute(case.network, case.theta, case.X, case.y, loss=case.loss, statistics=case.statistics).plot(
+            axes=axes
+        )
+
     def plot(self, *, axes: Any = None, **kwargs: Any) -> "LayerHealthDisplay":
         """Draw the display.
 
@@ -80,7 +101,7 @@ class LayerHealthDisplay:
         LayerHealthDisplay
             The display itself.
         """
-        left, right = make_axes(axes, 1, 2)
+        left, right = make_axes(axes, 1, 2, layout="constrained")
         names = list(self.gradient_norms_)
         self.bars_ = [left.barh(names, list(self.gradient_norms_.values()), **({"color": "tab:blue"} | kwargs))]
         left.set(xlabel="norm of the gradient")
@@ -143,6 +164,30 @@ class PreActivationDisplay:
     ) -> "PreActivationDisplay":
         """Draw a batch; takes what :meth:`compute` takes, and one axes for each activation."""
         return cls.compute(network, theta, X, y, **options).plot(axes=axes)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any = None, *, axes: Any = None, bins: int = 40
+    ) -> "PreActivationDisplay":
+        """Draw what rows show of the layers of a fitted network.
+
+        Parameters
+        ----------
+        model : MLPClassifier, MLPRegressor, Autoencoder, ConvClassifier, RecurrentClassifier or RecurrentRegressor
+        X, y : array-like
+            Rows and targets, as its ``fit`` takes them; an autoencoder needs no y.
+        axes : matplotlib axes or None, default=None
+            As :meth:`plot` takes them.
+        bins : int, default=40
+
+        Returns
+        -------
+        PreActivationDisplay
+        """
+        case = unfold_estimator(model, X, y)
+        return cls.compute(
+            case.network, case.theta, case.X, case.y, loss=case.loss, statistics=case.statistics, bins=bins
+        ).plot(axes=axes)
 
     def plot(self, *, axes: Any = None, **kwargs: Any) -> "PreActivationDisplay":
         """Draw the display.

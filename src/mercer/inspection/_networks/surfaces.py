@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from mercer.inspection._axes import make_axes
-from mercer.neural_network import LossSurface, Network, draw_direction, map_loss
-from mercer.optim import PilotRun
+from mercer.neural_network import LossSurface, Network, draw_direction, map_loss, unfold_estimator
+from mercer.optim import PilotRun, pilot_learning_rates
 
 __all__ = ["LearningRatePilotDisplay", "LossSurfaceDisplay"]
 
@@ -75,6 +75,29 @@ class LossSurfaceDisplay:
         """Draw the loss of rows; takes what :meth:`compute` takes."""
         return cls.compute(network, theta, X, y, **options).plot(ax=ax)
 
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any = None, *, steps: Any = None, random_state: Any = 0, ax: Any = None
+    ) -> "LossSurfaceDisplay":
+        """Draw the loss of rows around the weights of a fitted network.
+
+        Parameters
+        ----------
+        model : MLPClassifier, MLPRegressor, Autoencoder, ConvClassifier, RecurrentClassifier or RecurrentRegressor
+        X, y : array-like
+            Rows and targets, as its ``fit`` takes them; an autoencoder needs no y.
+        steps, random_state
+            As :meth:`compute` takes them.
+        ax : matplotlib axes or None, default=None
+
+        Returns
+        -------
+        LossSurfaceDisplay
+        """
+        case = unfold_estimator(model, X, y)
+        options = {"loss": case.loss, "statistics": case.statistics, "steps": steps, "random_state": random_state}
+        return cls.from_network(case.network, case.theta, case.X, case.y, ax=ax, **options)
+
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "LossSurfaceDisplay":
         """Draw the display.
 
@@ -124,6 +147,34 @@ class LearningRatePilotDisplay:
     def __init__(self, pilot: PilotRun) -> None:
         self.pilot = pilot
 
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any, y: Any = None, *, random_state: Any = 0, ax: Any = None, **options: Any
+    ) -> "LearningRatePilotDisplay":
+        """Try learning rates for the network of a fitted estimator, from new random weights.
+
+        Parameters
+        ----------
+        model : MLPClassifier, MLPRegressor, Autoencoder, ConvClassifier, RecurrentClassifier or RecurrentRegressor
+            Its layers and its loss are taken, not its weights.
+        X, y : array-like
+            Rows and targets, as its ``fit`` takes them; every step of a run uses them all.
+        random_state : int, Generator, RandomState or None, default=0
+            For the first weights.
+        ax : matplotlib axes or None, default=None
+        **options : dict
+            Passed to :func:`mercer.optim.pilot_learning_rates`, such as ``method=Adam``.
+
+        Returns
+        -------
+        LearningRatePilotDisplay
+        """
+        case = unfold_estimator(model, X, y)
+        start, _ = case.network.initialise(random_state)
+        with np.errstate(all="ignore"):
+            pilot = pilot_learning_rates(case.measure, start, grad=case.differentiate, **options)
+        return cls(pilot).plot(ax=ax)
+
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "LearningRatePilotDisplay":
         """Draw the display.
 
@@ -146,7 +197,8 @@ class LearningRatePilotDisplay:
         (self.line_,) = ax.plot(pilot.learning_rates[shown], pilot.values[shown], **options)
         ax.axhline(pilot.start_value, color="0.8", zorder=0, label="before")
         ax.axvline(pilot.best, color="tab:green", linestyle=":", label=f"best, {pilot.best:.2g}")
-        if np.isfinite(pilot.largest_stable):
+        # Methods with memory may rise for some steps at rates that are good in the end.
+        if np.isfinite(pilot.largest_stable) and pilot.largest_stable >= pilot.best:
             label = f"largest stable, {pilot.largest_stable:.2g}"
             ax.axvline(pilot.largest_stable, color="tab:red", linestyle=":", label=label)
         ax.set(xscale="log", xlabel="learning rate", ylabel="loss after the run")

@@ -55,7 +55,7 @@ def examine_layers(
     network : Network
     theta : array of shape (n_weights,)
         The weights.
-    X : array of shape (n, ...)
+    X : array of shape (n, ...), or dict of arrays
         Rows.
     y : array of shape (n, ...)
         Targets of the loss; class numbers for 'log_loss'.
@@ -80,8 +80,9 @@ def examine_layers(
     0.33
     """
     theta = np.asarray(theta, dtype=np.float64)
-    rows = np.asarray(X, dtype=np.float64)
-    if len(rows) == 0:
+    rows = X if isinstance(X, dict) else np.asarray(X, dtype=np.float64)
+    n_rows = len(next(iter(rows.values()))) if isinstance(rows, dict) else len(rows)
+    if n_rows == 0:
         message = "examine_layers: X must hold at least one row; got none."
         raise DataError(message)
     _, gradient, trace = network.evaluate(theta, rows, np.asarray(y), loss=loss, statistics=statistics)
@@ -90,7 +91,7 @@ def examine_layers(
     for node in network.nodes:
         values, saturated, dead = None, np.nan, np.nan
         if isinstance(node.layer, Activation):
-            values = trace.outputs[node.sources[0]].reshape(len(rows), -1)
+            values = trace.outputs[node.sources[0]].reshape(n_rows, -1)
             saturated, dead = _measure_slopes(node.layer, values)
         reports.append(
             LayerReport(node.name, _norm(slopes[node.name]), _norm(weights[node.name]), values, saturated, dead)

@@ -52,19 +52,22 @@ class Dense(Layer):
 
     def forward(self, call: Call, *inputs: Array) -> Array:
         (a,) = inputs
-        call.kept = (a,)
-        z = a @ call.weights["W"]
-        return z + call.weights["b"] if self.bias else z
+        xp, W = namespace_of(a), call.weights["W"]
+        # All axes but the last count as rows, so that one product serves them all.
+        flat = a if a.ndim == 2 else xp.reshape(a, (-1, W.shape[0]))
+        call.kept = (flat,)
+        z = flat @ W + call.weights["b"] if self.bias else flat @ W
+        return z if a.ndim == 2 else xp.reshape(z, (*a.shape[:-1], self.units))
 
     def backward(self, call: Call, gradient: Array) -> tuple[Array, ...]:
-        (a,) = call.kept
+        (flat,) = call.kept
         xp, W = namespace_of(gradient), call.weights["W"]
-        # All axes but the last count as rows.
-        delta = xp.reshape(gradient, (-1, self.units))
-        call.gradients["W"] = xp.reshape(a, (-1, W.shape[0])).T @ delta
+        delta = gradient if gradient.ndim == 2 else xp.reshape(gradient, (-1, self.units))
+        call.gradients["W"] = flat.T @ delta
         if self.bias:
             call.gradients["b"] = xp.sum(delta, axis=0)
-        return (gradient @ W.T,)
+        by_input = delta @ W.T
+        return (by_input if gradient.ndim == 2 else xp.reshape(by_input, (*gradient.shape[:-1], W.shape[0])),)
 
 
 @plain

@@ -5,18 +5,20 @@ padding: the state passes a padded step unchanged, so that sequences of several 
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from mercer._plain import plain
 from mercer._source.namespace import namespace_of
 from mercer._types import Array
-from mercer.neural_network._layers.activations import ACTIVATIONS, expit
+from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.initialisers import draw_weights
 from mercer.neural_network._layers.layer import Call, Layer, Shape
 
-__all__ = ["GatedRecurrent", "SimpleRecurrent"]
+__all__ = ["LSTM", "GatedRecurrent", "SimpleRecurrent"]
+
+State: TypeAlias = tuple[Array, ...]
 
 
 class _Recurrent(Layer):
@@ -27,6 +29,8 @@ class _Recurrent(Layer):
     n_inputs: ClassVar[tuple[int, int]] = (1, 2)
     # How many blocks of `units` columns the weights have: one for each gate, and one for the candidate.
     n_gates: ClassVar[int] = 1
+    # How many arrays (n, units) pass from step to step; the first one is the output.
+    n_states: ClassVar[int] = 1
 
     def infer_shape(self, *shapes: Shape) -> Shape:
         shape = shapes[0]
@@ -49,50 +53,67 @@ class _Recurrent(Layer):
     def forward(self, call: Call, *inputs: Array) -> Array:
         x = inputs[0]
         mask = inputs[1] if len(inputs) == 2 else None
-        xp = namespace_of(x)
-        driven = x @ call.weights["W"] + call.weights["b"]
-        state = xp.zeros((x.shape[0], self.units), dtype=x.dtype, device=x.device)
+        xp, (n, time, d) = namespace_of(x), x.shape
+        # Time comes first, so that the rows of a step are contiguous. What drives all steps is one product.
+        by_time = xp.reshape(xp.permute_dims(x, (1, 0, 2)), (time * n, d))
+        driven = xp.reshape(by_time @ call.weights["W"] + call.weights["b"], (time, n, -1))
+        zeros = xp.zeros((n, self.units), dtype=x.dtype, device=x.device)
+        state: State = (zeros,) * self.n_states
         states, kept = [state], []
-        for t in range(x.shape[1]):
-            after, own = self._advance(driven[:, t, :], state, call.weights["U"], xp)
+        for t in range(time):
+            after, own = self._advance(driven[t, :, :], state, call.weights["U"], xp)
             if mask is not None:
                 share = mask[:, t][:, None]
-                after = share * after + (1.0 - share) * state
+                after = tuple(old + share * (new - old) for new, old in zip(after, state, strict=True))
             state = after
             states.append(state)
             kept.append(own)
-        call.kept = (x, mask, states, kept)
-        return xp.stack(states[1:], axis=1) if self.return_sequences else state
+        call.kept = (by_time, mask, states, kept)
+        return xp.stack([after[0] for after in states[1:]], axis=1) if self.return_sequences else state[0]
 
     def backward(self, call: Call, gradient: Array) -> tuple[Array, ...]:
-        x, mask, states, kept = call.kept
+        by_time, mask, states, kept = call.kept
         xp, W, U = namespace_of(gradient), call.weights["W"], call.weights["U"]
-        by_U, by_state = xp.zeros_like(U), xp.zeros_like(states[0])
-        by_driven = [by_state] * len(kept)
+        n, time = gradient.shape[0], len(kept)
+        zeros = xp.zeros_like(states[0][0])
+        by_state: State = (zeros,) * self.n_states
+        by_driven = [zeros] * time
         if not self.return_sequences:
-            by_state = gradient
-        for t in range(len(kept) - 1, -1, -1):
+            by_state = (gradient, *by_state[1:])
+        for t in range(time - 1, -1, -1):
             if self.return_sequences:
-                by_state = by_state + gradient[:, t, :]
-            share = 1.0 if mask is None else mask[:, t][:, None]
-            passed = 0.0 if mask is None else (1.0 - share) * by_state
-            by_driven[t], before, change = self._retreat(share * by_state, states[t], kept[t], U, xp)
-            by_U = by_U + change
-            by_state = before + passed
-        delta = xp.stack(by_driven, axis=1)
-        flat = xp.reshape(delta, (-1, W.shape[1]))
-        call.gradients["W"] = xp.reshape(x, (-1, W.shape[0])).T @ flat
-        call.gradients["U"], call.gradients["b"] = by_U, xp.sum(flat, axis=0)
-        by_x = delta @ W.T
+                by_state = (by_state[0] + gradient[:, t, :], *by_state[1:])
+            if mask is None:
+                by_driven[t], by_state = self._retreat(by_state, states[t], kept[t], U, xp)
+                continue
+            share = mask[:, t][:, None]
+            moved = tuple(share * part for part in by_state)
+            by_driven[t], before = self._retreat(moved, states[t], kept[t], U, xp)
+            # A padded step passes the derivative on as it is.
+            by_state = tuple(new + part - own for new, part, own in zip(before, by_state, moved, strict=True))
+        flat = xp.concat(by_driven, axis=0)
+        # The derivatives by the weights add up over steps: one product over all of them.
+        call.gradients["W"], call.gradients["b"] = by_time.T @ flat, xp.sum(flat, axis=0)
+        call.gradients["U"] = self._turn(xp.concat([state[0] for state in states[:-1]], axis=0), kept, flat, xp)
+        by_x = xp.permute_dims(xp.reshape(flat @ W.T, (time, n, W.shape[0])), (1, 0, 2))
         return (by_x,) if mask is None else (by_x, xp.zeros_like(mask))
 
-    def _advance(self, driven: Array, state: Array, U: Array, xp: Any) -> tuple[Array, tuple[Array, ...]]:
+    def _turn(self, before: Array, kept: list[Any], delta: Array, xp: Any) -> Array:
+        """Return the derivative by U: of all steps' states before them, and derivatives by what drives them."""
+        return before.T @ delta
+
+    def _advance(self, driven: Array, state: State, U: Array, xp: Any) -> tuple[State, tuple[Array, ...]]:
         """Return the state after a step, and what the step back needs."""
         raise NotImplementedError  # each kind of layer defines its own
 
-    def _retreat(self, by_after: Array, state: Array, own: Any, U: Array, xp: Any) -> tuple[Array, Array, Array]:
-        """Return the derivatives by what drives the step, by the state before it, and by U."""
+    def _retreat(self, by_after: State, state: State, own: Any, U: Array, xp: Any) -> tuple[Array, State]:
+        """Return the derivatives by what drives the step, and by the state before it."""
         raise NotImplementedError  # each kind of layer defines its own
+
+
+def _open_gates(z: Array, xp: Any) -> Array:
+    """Return 1 / (1 + exp(-z)) by tanh: one pass, without overflow."""
+    return 0.5 + 0.5 * xp.tanh(0.5 * z)
 
 
 @plain
@@ -113,14 +134,14 @@ class SimpleRecurrent(_Recurrent):
     return_sequences: bool = False
     activation: str = "tanh"
 
-    def _advance(self, driven: Array, state: Array, U: Array, xp: Any) -> tuple[Array, tuple[Array, ...]]:
-        z = driven + state @ U
+    def _advance(self, driven: Array, state: State, U: Array, xp: Any) -> tuple[State, tuple[Array, ...]]:
+        z = driven + state[0] @ U
         after = ACTIVATIONS[self.activation].value(z, xp)
-        return after, (z, after)
+        return (after,), (z, after)
 
-    def _retreat(self, by_after: Array, state: Array, own: Any, U: Array, xp: Any) -> tuple[Array, Array, Array]:
-        by_z = by_after * ACTIVATIONS[self.activation].slope(own[0], own[1], xp)
-        return by_z, by_z @ U.T, state.T @ by_z
+    def _retreat(self, by_after: State, state: State, own: Any, U: Array, xp: Any) -> tuple[Array, State]:
+        by_z = by_after[0] * ACTIVATIONS[self.activation].slope(own[0], own[1], xp)
+        return by_z, (by_z @ U.T,)
 
 
 @plain
@@ -143,21 +164,70 @@ class GatedRecurrent(_Recurrent):
     return_sequences: bool = False
     n_gates: ClassVar[int] = 3
 
-    def _advance(self, driven: Array, state: Array, U: Array, xp: Any) -> tuple[Array, tuple[Array, ...]]:
-        k = self.units
-        gates = expit(driven[:, : 2 * k] + state @ U[:, : 2 * k], xp)
+    def _advance(self, driven: Array, state: State, U: Array, xp: Any) -> tuple[State, tuple[Array, ...]]:
+        k, (h,) = self.units, state
+        gates = _open_gates(driven[:, : 2 * k] + h @ U[:, : 2 * k], xp)
         update, reset = gates[:, :k], gates[:, k:]
-        candidate = xp.tanh(driven[:, 2 * k :] + (reset * state) @ U[:, 2 * k :])
-        return state + update * (candidate - state), (update, reset, candidate)
+        reset_state = reset * h
+        candidate = xp.tanh(driven[:, 2 * k :] + reset_state @ U[:, 2 * k :])
+        return (h + update * (candidate - h),), (update, reset, candidate, reset_state)
 
-    def _retreat(self, by_after: Array, state: Array, own: Any, U: Array, xp: Any) -> tuple[Array, Array, Array]:
-        k = self.units
-        update, reset, candidate = own
-        by_candidate = by_after * update * (1.0 - candidate * candidate)
+    def _retreat(self, by_after: State, state: State, own: Any, U: Array, xp: Any) -> tuple[Array, State]:
+        k, (h,), (by_h,) = self.units, state, by_after
+        update, reset, candidate, _ = own
+        by_candidate = by_h * update * (1.0 - candidate * candidate)
         by_reset_state = by_candidate @ U[:, 2 * k :].T
-        by_update = by_after * (candidate - state) * update * (1.0 - update)
-        by_reset = by_reset_state * state * reset * (1.0 - reset)
+        by_update = by_h * (candidate - h) * update * (1.0 - update)
+        by_reset = by_reset_state * h * reset * (1.0 - reset)
         by_gates = xp.concat([by_update, by_reset], axis=1)
-        before = by_after * (1.0 - update) + by_reset_state * reset + by_gates @ U[:, : 2 * k].T
-        by_U = xp.concat([state.T @ by_gates, (reset * state).T @ by_candidate], axis=1)
-        return xp.concat([by_gates, by_candidate], axis=1), before, by_U
+        before = by_h * (1.0 - update) + by_reset_state * reset + by_gates @ U[:, : 2 * k].T
+        return xp.concat([by_gates, by_candidate], axis=1), (before,)
+
+    def _turn(self, before: Array, kept: list[Any], delta: Array, xp: Any) -> Array:
+        k = 2 * self.units
+        reset_states = xp.concat([own[3] for own in kept], axis=0)
+        return xp.concat([before.T @ delta[:, :k], reset_states.T @ delta[:, k:]], axis=1)
+
+
+@plain
+@dataclass(frozen=True)
+class LSTM(_Recurrent):
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997), with a forget gate (Gers et al., 2000).
+
+    With the gates i, f, o = s(x W + h U + b) of input, forgetting and output, s the logistic function, and the
+    candidate g = tanh(x W_g + h U_g + b_g), the cell becomes f c + i g and the state o tanh(c). The columns of W, U and
+    b hold i, f, o and g, in this order. The first bias of f is 1, so that a new network remembers.
+
+    Parameters
+    ----------
+    units : int
+    return_sequences : bool, default=False
+        Whether the states of all steps are returned, (time, units), or the last one, (units,).
+    """
+
+    units: int
+    return_sequences: bool = False
+    n_gates: ClassVar[int] = 4
+    n_states: ClassVar[int] = 2
+
+    def initialise(self, random: np.random.Generator, *shapes: Shape) -> dict[str, np.ndarray]:
+        weights = super().initialise(random, *shapes)
+        weights["b"][self.units : 2 * self.units] = 1.0
+        return weights
+
+    def _advance(self, driven: Array, state: State, U: Array, xp: Any) -> tuple[State, tuple[Array, ...]]:
+        k, (h, cell) = self.units, state
+        z = driven + h @ U
+        gates, candidate = _open_gates(z[:, : 3 * k], xp), xp.tanh(z[:, 3 * k :])
+        after = gates[:, k : 2 * k] * cell + gates[:, :k] * candidate
+        bent = xp.tanh(after)
+        return (gates[:, 2 * k :] * bent, after), (gates, candidate, bent)
+
+    def _retreat(self, by_after: State, state: State, own: Any, U: Array, xp: Any) -> tuple[Array, State]:
+        k, cell = self.units, state[1]
+        gates, candidate, bent = own
+        by_h, by_cell = by_after
+        by_cell = by_cell + by_h * gates[:, 2 * k :] * (1.0 - bent * bent)
+        by_gates = xp.concat([by_cell * candidate, by_cell * cell, by_h * bent], axis=1) * gates * (1.0 - gates)
+        by_z = xp.concat([by_gates, by_cell * gates[:, :k] * (1.0 - candidate * candidate)], axis=1)
+        return by_z, (by_z @ U.T, by_cell * gates[:, k : 2 * k])

@@ -116,16 +116,19 @@ class _Convolution(_Window):
         xp, shape = namespace_of(a), tuple(a.shape[1:])
         wide = self._pad(a)
         seen = xp.concat([wide[part] for part in self._slice_places(shape)], axis=-1)
-        call.kept = (seen, shape, tuple(wide.shape))
-        return seen @ call.weights["W"] + call.weights["b"]
+        W = call.weights["W"]
+        # One product over the places of all images: a product of arrays of four axes would make one for each line.
+        flat = xp.reshape(seen, (-1, W.shape[0]))
+        call.kept = (flat, shape, tuple(wide.shape))
+        return xp.reshape(flat @ W + call.weights["b"], (*seen.shape[:-1], self.filters))
 
     def backward(self, call: Call, gradient: Array) -> tuple[Array, ...]:
-        seen, shape, wide_shape = call.kept
+        flat, shape, wide_shape = call.kept
         xp, W = namespace_of(gradient), call.weights["W"]
         delta = xp.reshape(gradient, (-1, self.filters))
-        call.gradients["W"] = xp.reshape(seen, (-1, W.shape[0])).T @ delta
+        call.gradients["W"] = flat.T @ delta
         call.gradients["b"] = xp.sum(delta, axis=0)
-        by_seen = gradient @ W.T
+        by_seen = xp.reshape(delta @ W.T, (*gradient.shape[:-1], W.shape[0]))
         by_wide = xp.zeros(wide_shape, dtype=gradient.dtype, device=gradient.device)
         for number, part in enumerate(self._slice_places(shape)):
             by_wide[part] += by_seen[..., number * shape[-1] : (number + 1) * shape[-1]]

@@ -32,7 +32,10 @@ _NO_WEIGHT = np.empty(0)
 
 
 def open_passes(plan: Plan, X: Any, y: Any, weight: Any, threads: int, batch: int) -> "Passes":
-    """Return the passes for these rows: native where the network is a plain chain in NumPy, written out for torch."""
+    """Return the passes for these rows: the plan's own, written out for torch, or native for plain chains in NumPy."""
+    own = getattr(plan, "make_passes", None)
+    if own is not None:
+        return own(X, y, weight)
     if suits_torch(plan, X):
         return TorchPasses(plan, X, y, weight, batch)
     if plan.native_kinds is not None and (isinstance(X, np.ndarray) or issparse(X)):

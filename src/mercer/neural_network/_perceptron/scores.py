@@ -12,7 +12,7 @@ from mercer._types import Array
 from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.layer import as_like
 
-__all__ = ["Outputs", "ValidationScore", "find_outputs"]
+__all__ = ["Outputs", "ValidationScore", "embed_columns", "find_outputs"]
 
 # Held-out rows scored at a time, which bounds the memory of their activations.
 _TILE = 4096
@@ -27,7 +27,7 @@ def find_outputs(model: Any, rows: Array) -> Array:
         # Weights of a validation in the midst of a fit are NumPy arrays: they go where the rows are.
         coefs, intercepts = place_weights(coefs, rows), place_weights(intercepts, rows)
     tables = vars(model).get("embeddings_")
-    a = rows if tables is None else _embed(rows, model.categorical_columns_, tables)
+    a = rows if tables is None else embed_columns(rows, model.categorical_columns_, tables)
     for W, b in zip(coefs[:-1], intercepts[:-1], strict=True):
         a = _activate(model.activation, a @ W + b)
     return a @ coefs[-1] + intercepts[-1]
@@ -50,7 +50,7 @@ def _activate(name: str, z: Array) -> Array:
     return ACTIVATIONS[name].value(z, namespace_of(z))
 
 
-def _embed(rows: Array, columns: Any, tables: list[Array]) -> Array:
+def embed_columns(rows: Array, columns: Any, tables: list[Array]) -> Array:
     """Replace columns of codes by the vectors of their codes; the other columns come last."""
     xp = namespace_of(rows)
     parts = []

@@ -62,6 +62,10 @@ class Rules:
     judge: Callable[[PerceptronState], Any] | None = None
     keep_best: bool = False
 
+    def describe(self, score: float) -> dict[str, float]:
+        """Return what the history keeps of a validation score."""
+        return {"validation_score": score}
+
 
 def descend_in_epochs(workshop: Workshop, state: PerceptronState, epochs: tuple[int, int], rules: Rules) -> Solver:
     """Run epochs from one number to another, or until the loss or the validation score no longer improves."""
@@ -78,7 +82,7 @@ def descend_in_epochs(workshop: Workshop, state: PerceptronState, epochs: tuple[
         state, ended = _update(workshop, rules, state, loss, score)
         extra = {"learning_rate": before.rate}
         if score is not None:
-            extra["validation_score"] = float(score)
+            extra |= rules.describe(float(score))
         yield Step(loss, state, certificate, extra)
         if ended:
             return Solution(state, True, (yield _FullGradient(workshop, state, begun, rules.tol)))

@@ -1,6 +1,7 @@
 """Autoencoders: a code of few numbers from which rows can be restored."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,10 +9,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, open_new_rows
+from mercer._base.model_placement import check_placement
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Real, Rule
-from mercer._solver import Solver
 from mercer._source import Block
+from mercer._source.namespace import namespace_of, to_numpy
+from mercer._source.placement import is_on_device
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.neural_network._layers.activations import ACTIVATIONS, Activation
@@ -19,9 +22,9 @@ from mercer.neural_network._layers.dense import Dense
 from mercer.neural_network._layers.layer import Layer
 from mercer.neural_network._layers.network import Network
 from mercer.neural_network._layers.normalisation import Dropout
-from mercer.neural_network._relatives.network_model import IN_BATCHES, WHOLE_ROWS, NetworkModel, find_penalised
+from mercer.neural_network._relatives.network_model import IN_BATCHES, NetworkModel, join_layers
 from mercer.neural_network._relatives.reconstruction import Coder, Reconstruction
-from mercer.neural_network._relatives.training import TrainingState, train
+from mercer.neural_network._relatives.training_text import describe_training
 
 __all__ = ["Autoencoder"]
 
@@ -61,28 +64,7 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         Strength of the penalty on the squared Jacobian of the code, measured by one random step a row.
     dropout : a number in [0, 1), default=0.0
         Share of hidden units that are dropped in training.
-    alpha : a number in [0, inf), default=0.0
-        Strength of the L2 penalty on the weights.
-    learning_rate_init : a number in (0, inf), default=0.001
-        Step size of Adam.
-    batch_size : an integer in [1, inf), default=128
-        Rows in a batch.
-    max_iter : an integer in [1, inf), default=200
-        Most passes over the rows.
-    tol : a number in [0, inf), default=0.0001
-        Fall of the loss that counts as one.
-    n_iter_no_change : an integer in [1, inf), default=10
-        Passes without such a fall that end the fit.
-    early_stopping : a boolean, default=False
-        Whether some rows are held out, the fit ends by their loss, and the weights that were best on them are kept.
-    validation_fraction : a number in (0, 1), default=0.1
-        Share of these rows.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first weights, the batches and the noise.
-    verbose : a boolean, default=False
-        Whether to print each pass.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit stops, at the end of a pass.
+    %(training)s
 
     Attributes
     ----------
@@ -105,13 +87,15 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
     --------
     >>> import numpy as np
     >>> from mercer.neural_network import Autoencoder
+    >>> from mercer.optim import LBFGS
     >>> t = np.random.default_rng(0).uniform(-2, 2, 300)
     >>> X = np.column_stack([t, t**2 - 1.3])
-    >>> curve = Autoencoder(1, hidden_layer_sizes=(16,), learning_rate_init=0.01, random_state=0).fit(X)
+    >>> curve = Autoencoder(1, hidden_layer_sizes=(16,), solver=LBFGS(), max_iter=300, random_state=0).fit(X)
     >>> bool(-curve.score_samples(X).mean() < 0.1)  # a line leaves 1.3
     True
     """
 
+    __doc__ = (__doc__ or "") % {"training": describe_training("rows", 0.0, 0.001, 128, 200, None)}
     _parameters: ClassVar[dict[str, Rule]] = {
         "n_components": Integer(1),
         "hidden_layer_sizes": ArrayRule(),
@@ -143,13 +127,20 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         contraction: float = 0.0,
         dropout: float = 0.0,
         alpha: float = 0.0,
+        solver: Any = "adam",
+        learning_rate: str = "constant",
         learning_rate_init: float = 0.001,
         batch_size: int = 128,
         max_iter: int = 200,
+        shuffle: bool = True,
         tol: float = 0.0001,
         n_iter_no_change: int = 10,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
+        clip_norm: float | None = None,
+        warm_up: int = 0,
+        average_from: int | None = None,
+        warm_start: bool = False,
         random_state: Any = None,
         verbose: bool = False,
         max_time: float | None = None,
@@ -164,24 +155,63 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         self.contraction = contraction
         self.dropout = dropout
         self.alpha = alpha
+        self.solver = solver
+        self.learning_rate = learning_rate
         self.learning_rate_init = learning_rate_init
         self.batch_size = batch_size
         self.max_iter = max_iter
+        self.shuffle = shuffle
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.clip_norm = clip_norm
+        self.warm_up = warm_up
+        self.average_from = average_from
+        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
         self.max_time = max_time
 
     @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Autoencoder":
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, X_val: Any = None, sample_weight_val: Any = None
+    ) -> "Autoencoder":
         """Learn to restore rows.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), a file, a stream, a Dask collection or rows on a device
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each row counts.
+        X_val, sample_weight_val : default=None
+            Rows that `early_stopping` judges by, in place of a part of `X`.
+
+        Returns
+        -------
+        Autoencoder
+            The fitted estimator.
+        """
+        self._check_together(self.dropout > 0 or self.noise > 0)
+        source = self._open(X, None, sample_weight)
+        validation = None
+        if self._check_validation(X_val):
+            judged = self._open(X_val, None, sample_weight_val, reset=False)
+            validation = (judged.whole(), None, judged.weight)
+        task = Reconstruction(self._build(source.n_features), self)
+        self._train(task, source, validation=validation, attributes={"_n_features_out": self.n_components})
+        return self
+
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Autoencoder":
+        """Take one epoch over some rows, from where the last call or ``fit`` ended.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), a file, a stream, a Dask collection or rows on a device
             Rows.
         y : None
             Ignored.
@@ -193,28 +223,11 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         Autoencoder
             The fitted estimator.
         """
-        source = self._open(X, None, sample_weight)
-        coder = self._build(source.n_features)
-        seed = self._seed()
-        dtype = source.host_dtype
-        parts = [
-            network.initialise(seed[number], dtype)[0] for number, network in enumerate((coder.encoder, coder.decoder))
-        ]
-        first = TrainingState.begin(np.concatenate(parts), {}, seed)
-        penalised = np.concatenate([find_penalised(coder.encoder), find_penalised(coder.decoder)]).astype(dtype)
-
-        def make_task(given: tuple[Array, Array, Array]) -> Reconstruction:
-            return Reconstruction(coder, given[0], given[2], penalised, self)
-
-        def solve(start: TrainingState | None) -> Solver[TrainingState]:
-            return train(self._schedule(), make_task, WHOLE_ROWS, start or first)
-
-        outcome = self._drive(solve, source, max_steps=self.max_iter)
-        self._finish(outcome)
+        first = self._check_partial()
+        source = self._open(X, None, sample_weight, reset=first)
+        task = Reconstruction(self._build(source.n_features), self)
+        self._train(task, source, attributes={"_n_features_out": self.n_components}, is_part=True)
         return self
-
-    def _fitted(self, state: TrainingState) -> dict[str, Any]:
-        return {"weights_": state.choose_weights()[0], "_n_features_out": self.n_components}
 
     def _build(self, n_features: int) -> Coder:
         sizes = [int(size) for size in np.atleast_1d(np.asarray(self.hidden_layer_sizes, dtype=np.int64))]
@@ -224,8 +237,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         code: list[Layer] = [Dense(self.n_components, activation=self.code_activation)]
         if self.code_activation != "identity":
             code.append(Activation(self.code_activation))
-        encoder = Network([*self._stack(sizes), *code], (n_features,))
-        decoder = Network([*self._stack(sizes[::-1]), Dense(n_features)], (self.n_components,))
+        encoder = join_layers((*self._stack(sizes), *code), (n_features,))
+        decoder = join_layers((*self._stack(sizes[::-1]), Dense(n_features)), (self.n_components,))
         return Coder(encoder, decoder)
 
     def _stack(self, sizes: list[int]) -> list[Layer]:
@@ -253,15 +266,14 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or rows in any other place
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
         """
         source = open_new_rows(self, X)
-        coder, theta = self._build(self.n_features_in_), self.weights_
-        return source.map(lambda block: _encode(coder, theta, block))
+        return source.map(_Codes(self._build(self.n_features_in_), self.weights_))
 
     def inverse_transform(self, X: Any) -> Array:
         """Decode codes.
@@ -275,33 +287,29 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        codes = np.asarray(X, dtype=self.weights_.dtype)
+        codes = X if is_on_device(X) else np.asarray(X, dtype=to_numpy(self.weights_).dtype)
+        check_placement(self, codes)
         if codes.ndim != 2 or codes.shape[1] != self._n_features_out:
-            message = f"Autoencoder: codes must have shape (n_samples, {self._n_features_out}); got {codes.shape}."
+            message = (
+                f"Autoencoder: codes must have shape (n_samples, {self._n_features_out}); got {tuple(codes.shape)}. "
+                f"Pass what transform returned."
+            )
             raise DataError(message)
-        coder = self._build(self.n_features_in_)
-        return coder.decoder.forward(coder.split(self.weights_)[1], codes, {}).output
+        return self._build(self.n_features_in_).decode(self.weights_, codes)
 
     def score_samples(self, X: Any) -> Array:
         """Return minus the squared error of reconstruction of each row; the lower, the more unusual.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or rows in any other place
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
         source = open_new_rows(self, X)
-        coder, theta = self._build(self.n_features_in_), self.weights_
-
-        def measure(block: Block) -> Array:
-            restored = coder.decoder.forward(coder.split(theta)[1], _encode(coder, theta, block), {}).output
-            gap = restored - block.dense()
-            return -np.einsum("ij,ij->i", gap, gap)
-
-        return source.map(measure)
+        return source.map(_Errors(self._build(self.n_features_in_), self.weights_))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean of :meth:`score_samples`.
@@ -316,7 +324,8 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         -------
         float
         """
-        return float(np.mean(self.score_samples(X)))
+        scores = self.score_samples(X)
+        return float(namespace_of(scores).mean(scores)) if is_on_device(scores) else float(np.mean(scores))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -324,6 +333,24 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         return tags
 
 
-def _encode(coder: Coder, theta: Array, block: Block) -> Array:
-    rows = block.dense().astype(theta.dtype, copy=False)
-    return coder.encoder.forward(coder.split(theta)[0], rows, {}).output
+@dataclass(frozen=True, eq=False)
+class _Codes:
+    """A function of a block: the codes of its rows."""
+
+    coder: Coder
+    theta: Array
+
+    def __call__(self, block: Block) -> Array:
+        return self.coder.encode(self.theta, self._read(block))
+
+    def _read(self, block: Block) -> Array:
+        return block.xp.astype(block.dense(), self.theta.dtype, copy=False)
+
+
+class _Errors(_Codes):
+    """A function of a block: minus the squared error of each restored row."""
+
+    def __call__(self, block: Block) -> Array:
+        rows = self._read(block)
+        gap = self.coder.decode(self.theta, self.coder.encode(self.theta, rows)) - rows
+        return -block.xp.sum(gap * gap, axis=1)

@@ -5,17 +5,16 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, open_new_rows
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
-from mercer._base.validation import check_labels
-from mercer._solver import Solver
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
 from mercer._source import Source
-from mercer._stored import Stored, floats, integers, mapping, members
+from mercer._source.namespace import to_numpy
+from mercer._stored import Stored, integers, members
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.neural_network._layers.activations import ACTIVATIONS, Activation
@@ -26,9 +25,18 @@ from mercer.neural_network._layers.network import Network
 from mercer.neural_network._layers.normalisation import BatchNorm, Dropout
 from mercer.neural_network._layers.shaping import Flatten
 from mercer.neural_network._layers.windows import Conv2d, MaxPool
-from mercer.neural_network._relatives.network_model import WHOLE_ROWS, NetworkModel, find_penalised
+from mercer.neural_network._perceptron.labels import KnownLabels, check_classes, label_rows, read_factors
+from mercer.neural_network._relatives.class_outputs import Chances, ClassNames
+from mercer.neural_network._relatives.image_rows import (
+    ImageRows,
+    ImageShape,
+    check_image_shape,
+    find_image_shape,
+    flatten_images,
+)
+from mercer.neural_network._relatives.network_model import NetworkModel, NetworkOutputs, Validation, join_layers
 from mercer.neural_network._relatives.supervised import Supervised
-from mercer.neural_network._relatives.training import TrainingState, train
+from mercer.neural_network._relatives.training_text import describe_training
 
 __all__ = ["ConvClassifier"]
 
@@ -36,17 +44,11 @@ __all__ = ["ConvClassifier"]
 _TOGETHER = 256
 
 
-def find_image_shape(n_features: int) -> tuple[int, int, int]:
-    """Return the most nearly square height and width, height first, whose product is the number of columns."""
-    height = next(side for side in range(math.isqrt(n_features), 0, -1) if n_features % side == 0)
-    return height, n_features // height, 1
-
-
 class ConvClassifier(ClassifierMixin, NetworkModel):
     """A convolutional network for small images: convolutions with pooling, then dense layers, then softmax.
 
     For each number in `filters` the network has a convolution, batch norm if asked for, the activation, and a maximum
-    over windows. It minimises the mean log loss plus (alpha / 2) |W|^2 by Adam.
+    over windows. It minimises the mean log loss plus (alpha / 2) |W|^2.
 
     Parameters
     ----------
@@ -68,28 +70,9 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         Whether every convolution is normalised over its batch.
     dropout : a number in [0, 1), default=0.0
         Share of units that are dropped before each dense layer.
-    alpha : a number in [0, inf), default=0.0001
-        Strength of the L2 penalty on the weights.
-    learning_rate_init : a number in (0, inf), default=0.001
-        Step size of Adam.
-    batch_size : an integer in [1, inf), default=64
-        Rows in a batch.
-    max_iter : an integer in [1, inf), default=30
-        Most passes over the rows.
-    tol : a number in [0, inf), default=0.0001
-        Fall of the loss that counts as one.
-    n_iter_no_change : an integer in [1, inf), default=10
-        Passes without such a fall that end the fit.
-    early_stopping : a boolean, default=False
-        Whether some rows are held out, the fit ends by their loss, and the weights that were best on them are kept.
-    validation_fraction : a number in (0, 1), default=0.1
-        Share of these rows.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first weights, the batches and dropout.
-    verbose : a boolean, default=False
-        Whether to print each pass.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit stops, at the end of a pass.
+    class_weight : one of 'balanced' or an instance of dict or None, default=None
+        Factors of the weights of the images of each class; "balanced" makes them inverse to the class frequencies.
+    %(training)s
 
     Attributes
     ----------
@@ -120,6 +103,7 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
     True
     """
 
+    __doc__ = (__doc__ or "") % {"training": describe_training("images", 0.0001, 0.001, 64, 30, None)}
     _parameters: ClassVar[dict[str, Rule]] = {
         "image_shape": ArrayRule() | Nothing(),
         "filters": ArrayRule(),
@@ -129,6 +113,7 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         "activation": Choice(*(name for name in ACTIVATIONS if name != "step")),
         "batch_norm": Boolean(),
         "dropout": Real(0, 1, closed="left"),
+        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
         **NetworkModel._training,
     }
 
@@ -137,10 +122,7 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         "three dimensions": "an array of three dimensions holds images",
     }
 
-    _stored: ClassVar[dict[str, Stored]] = {
-        "image_shape_": members(integers(low=0)),
-        "_statistics": mapping(floats("*") | members(floats("*"))),
-    }
+    _stored: ClassVar[dict[str, Stored]] = {"image_shape_": members(integers(low=0))}
 
     def __init__(
         self,
@@ -153,14 +135,22 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         activation: str = "relu",
         batch_norm: bool = False,
         dropout: float = 0.0,
+        class_weight: Any = None,
         alpha: float = 0.0001,
+        solver: Any = "adam",
+        learning_rate: str = "constant",
         learning_rate_init: float = 0.001,
         batch_size: int = 64,
         max_iter: int = 30,
+        shuffle: bool = True,
         tol: float = 0.0001,
         n_iter_no_change: int = 10,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
+        clip_norm: float | None = None,
+        warm_up: int = 0,
+        average_from: int | None = None,
+        warm_start: bool = False,
         random_state: Any = None,
         verbose: bool = False,
         max_time: float | None = None,
@@ -173,67 +163,122 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         self.activation = activation
         self.batch_norm = batch_norm
         self.dropout = dropout
+        self.class_weight = class_weight
         self.alpha = alpha
+        self.solver = solver
+        self.learning_rate = learning_rate
         self.learning_rate_init = learning_rate_init
         self.batch_size = batch_size
         self.max_iter = max_iter
+        self.shuffle = shuffle
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
+        self.clip_norm = clip_norm
+        self.warm_up = warm_up
+        self.average_from = average_from
+        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
         self.max_time = max_time
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "ConvClassifier":
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> "ConvClassifier":
         """Learn from images.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), (n_samples, height, width) or with channels as a last axis
-            Images.
+            Images; or a file, a stream, a Dask collection or rows on a device, with an image in each row.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            How often each row counts.
+            How often each image counts.
+        X_val, y_val, sample_weight_val : default=None
+            Images that `early_stopping` judges by, in place of a part of `X`.
 
         Returns
         -------
         ConvClassifier
             The fitted estimator.
         """
-        X, seen = _flatten_images(X)
+        self._check_together(self.dropout > 0 or self.batch_norm)
+        X, seen = flatten_images(X)
         source = self._open(X, y, sample_weight, targets="labels")
         shape = self._read_shape(source.n_features, seen)
-        check_labels(source.y)
-        classes, codes = np.unique(source.y, return_inverse=True)
-        network = self._build(shape, len(classes))
-        seed = self._seed()
-        theta, statistics = network.initialise(seed[0], source.host_dtype)
-        first = TrainingState.begin(theta, statistics, seed)
-        penalised = find_penalised(network).astype(theta.dtype)
-
-        def make_task(given: tuple[Array, Array, Array]) -> Supervised:
-            loss = read_loss("log_loss", len(classes) if len(classes) > 1 else 2)
-            return Supervised(network, {"input": given[0]}, codes, given[2], loss, self.alpha, penalised)
-
-        def solve(start: TrainingState | None) -> Solver[TrainingState]:
-            return train(self._schedule(), make_task, WHOLE_ROWS, start or first)
-
+        classes, source = label_rows(self, source)
+        if self.warm_start and hasattr(self, "classes_") and not np.array_equal(classes, to_numpy(self.classes_)):
+            message = (
+                f"ConvClassifier: warm_start needs the classes of the last fit, {self.classes_}; got {classes}. Set "
+                f"warm_start=False, or pass rows of the same classes."
+            )
+            raise DataError(message)
+        validation = None
+        if self._check_validation(X_val, y_val):
+            validation = self._open_judged(X_val, y_val, sample_weight_val, shape, classes)
         known = {"classes_": classes, "image_shape_": shape}
-        outcome = self._drive(solve, source, max_steps=self.max_iter, attributes=known)
-        self._finish(outcome)
+        self._train(self._make_task(shape, len(classes)), source, validation=validation, attributes=known)
         return self
 
+    @fitting
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> "ConvClassifier":
+        """Take one epoch over some images, from where the last call or ``fit`` ended.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Images, labels and weights, as in :meth:`fit`.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that will ever come; needed in the first call.
+
+        Returns
+        -------
+        ConvClassifier
+            The fitted estimator.
+        """
+        first = self._check_partial()
+        X, seen = flatten_images(X)
+        source = self._open(X, y, sample_weight, targets="labels", reset=first)
+        shape = self._read_shape(source.n_features, seen) if first else self.image_shape_
+        check_image_shape(seen, shape, "of those that were learnt")
+        classes = check_classes(self, classes, first, source)
+        source = source.relabel(KnownLabels(classes, read_factors(self, classes)))
+        known = {"classes_": classes, "image_shape_": shape}
+        self._train(self._make_task(shape, len(classes)), source, attributes=known, is_part=True)
+        return self
+
+    def _make_task(self, shape: ImageShape, n_classes: int) -> Supervised:
+        if self.batch_norm and self.batch_size < 2:
+            message = (
+                f"ConvClassifier: batch_norm=True needs batches of at least 2 images; got batch_size={self.batch_size}."
+                f" Raise batch_size, or set batch_norm=False."
+            )
+            raise ParameterError(message)
+        loss = read_loss("log_loss", max(n_classes, 2))
+        return Supervised(self._build(shape, n_classes), ImageRows(shape), loss, self.alpha)
+
+    def _open_judged(self, X: Any, y: Any, weight: Any, shape: ImageShape, classes: np.ndarray) -> Validation:
+        """Return the user's images for early stopping, with the numbers of their classes."""
+        X, seen = flatten_images(X)
+        check_image_shape(seen, shape, "of X, as X_val must have")
+        source = self._open(X, y, weight, targets="labels", reset=False)
+        source = source.relabel(KnownLabels(classes, None))
+        return source.whole(), source.y, source.weight
+
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
-        return source.y
+        return None if source.y is None else given["classes_"][to_numpy(source.y).astype(np.int64)]
 
-    def _fitted(self, state: TrainingState) -> dict[str, Any]:
-        theta, statistics = state.choose_weights()
-        return {"weights_": theta, "_statistics": statistics}
-
-    def _read_shape(self, n_features: int, seen: tuple[int, ...] | None) -> tuple[int, int, int]:
+    def _read_shape(self, n_features: int, seen: tuple[int, ...] | None) -> ImageShape:
         """Return (height, width, channels), checked against the number of columns."""
         given = seen if self.image_shape is None else tuple(int(side) for side in self.image_shape)
         if given is None:
@@ -245,12 +290,11 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
                 f"{n_features}, the number of values in a row; got {given}. Pass the shape of the images."
             )
             raise ParameterError(message)
-        if self.image_shape is not None and seen is not None and (*seen, 1)[:3] != shape:
-            message = f"ConvClassifier: images must have the shape {shape} that image_shape gives; got {seen}."
-            raise DataError(message)
+        if self.image_shape is not None:
+            check_image_shape(seen, (shape[0], shape[1], shape[2]), "that image_shape gives")
         return shape[0], shape[1], shape[2]
 
-    def _build(self, shape: tuple[int, int, int], n_classes: int) -> Network:
+    def _build(self, shape: ImageShape, n_classes: int) -> Network:
         layers: list[Layer] = []
         height, width, _ = shape
         for channels in np.atleast_1d(np.asarray(self.filters, dtype=np.int64)):
@@ -275,13 +319,13 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
             layers += [Dense(int(units), activation=self.activation), Activation(self.activation)]
         layers += [Dropout(self.dropout)] if self.dropout else []
         layers.append(Dense(max(n_classes, 2)))
-        return Network(layers, shape)
+        return join_layers(tuple(layers), shape)
 
     @property
     def network_(self) -> Network:
         """The network, without its weights."""
         check_is_fitted(self, "weights_")
-        return self._build(self.image_shape_, len(self.classes_))
+        return self._build(self.image_shape_, self.classes_.shape[0])
 
     def predict_proba(self, X: Any) -> Array:
         """Compute the probabilities of the classes.
@@ -295,22 +339,14 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         ndarray of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X, seen = _flatten_images(X)
-        if seen is not None and (*seen, 1)[:3] != self.image_shape_:
-            message = (
-                f"ConvClassifier: images must have the shape {self.image_shape_} of those that were learnt; got "
-                f"{seen}. Scale or cut them to it."
-            )
-            raise DataError(message)
+        return self._map(X, Chances(self.classes_.shape[0]))
+
+    def _map(self, X: Any, finish: Any) -> Array:
+        X, seen = flatten_images(X)
+        check_image_shape(seen, self.image_shape_, "of those that were learnt")
         source = open_new_rows(self, X)
-        network = self.network_
-        rows = source.whole()
-        parts = []
-        for start in range(0, len(rows), _TOGETHER):
-            batch = rows[start : start + _TOGETHER].astype(self.weights_.dtype, copy=False)
-            trace = network.forward(self.weights_, batch.reshape(len(batch), *self.image_shape_), self._statistics)
-            parts.append(softmax(trace.output, axis=1))
-        return np.concatenate(parts)[:, : len(self.classes_)] if len(self.classes_) > 1 else np.ones((len(rows), 1))
+        rows = ImageRows(self.image_shape_)
+        return source.map(NetworkOutputs(self.network_, self.weights_, self._statistics, rows, finish, _TOGETHER))
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each image.
@@ -323,15 +359,21 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         -------
         ndarray of shape (n_samples,)
         """
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
+        check_is_fitted(self)
+        return self._map(X, ClassNames(self.classes_))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy: the share of images whose predicted class is their own.
 
-def _flatten_images(X: Any) -> tuple[Any, tuple[int, ...] | None]:
-    """Return images as rows, and their shape where X has an axis for each side."""
-    if isinstance(X, np.ndarray) and X.ndim in (3, 4):
-        if X.shape[0] == 0:
-            message = "ConvClassifier: X must hold at least one image; got none."
-            raise DataError(message)
-        return X.reshape(len(X), -1), tuple(int(side) for side in X.shape[1:])
-    return X, None
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), (n_samples, height, width) or with channels as a last axis
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        weight = None if sample_weight is None else to_numpy(sample_weight)
+        return float(accuracy_score(to_numpy(y), to_numpy(self.predict(X)), sample_weight=weight))

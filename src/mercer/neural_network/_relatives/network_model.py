@@ -1,35 +1,43 @@
-"""What estimators made of a network share: parameters of the training, and the warning where it diverges."""
+"""What estimators made of a network share: parameters of the training, the fit by epochs, and outputs for rows."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import Estimator, seed_sequence
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule, Seed
-from mercer._source import Source
-from mercer._stored import Stored, floats
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
+from mercer._solver import Outcome
+from mercer._source import Block, Source
+from mercer._source.namespace import namespace_of
+from mercer._stored import Stored, floats, mapping, part
 from mercer._types import Array
+from mercer.errors import DataError, ParameterError, UnsupportedError
+from mercer.neural_network._layers.layer import Layer
 from mercer.neural_network._layers.network import Network
-from mercer.neural_network._relatives.training import Schedule
+from mercer.neural_network._perceptron.epoch import Workshop
+from mercer.neural_network._perceptron.solver import descend_in_epochs, descend_on_all_rows
+from mercer.neural_network._perceptron.state import PerceptronState
+from mercer.neural_network._relatives.plan import LossRules, TaskPlan, ValidationLoss
+from mercer.neural_network._relatives.task import Task
+from mercer.optim import LBFGS, Adam, AdamW, ConjugateGradient, GradientDescent, Momentum, Nesterov, RMSprop, Rprop
 
-__all__ = ["IN_BATCHES", "WHOLE_ROWS", "NetworkModel", "WholeRows", "find_penalised"]
+__all__ = ["IN_BATCHES", "NetworkModel", "NetworkOutputs", "Validation", "join_layers"]
 
 _SHUFFLED = "rows are shuffled into batches by their place"
 IN_BATCHES = "batches have a fixed number of rows, so repeated rows fall into other batches"
+_BY_BATCHES = (Adam, AdamW, GradientDescent, Momentum, Nesterov, RMSprop)
+_BY_ALL_ROWS = (LBFGS, ConjugateGradient, Rprop)
+# The exponent of the number of rows seen by which "invscaling" lowers the learning rate, as in scikit-learn.
+_POWER = 0.5
+# Evaluations that a method over all rows may take for each of its steps, in the mean.
+_TRIALS = 15
 
-
-@dataclass(frozen=True)
-class WholeRows:
-    """A request: all rows, targets and weights, as they are stored."""
-
-    def answer(self, source: Source) -> tuple[Array, Array, Array]:
-        return source.whole(), source.y, source.weight
-
-
-WHOLE_ROWS = WholeRows()
+Validation = tuple[Any, Any, Any]
 
 
 class NetworkModel(Estimator):
@@ -38,67 +46,249 @@ class NetworkModel(Estimator):
     # Parameters of the training, the same for every class.
     _training: ClassVar[dict[str, Rule]] = {
         "alpha": Real(0),
+        "solver": Choice("adam", "sgd") | Instance(*_BY_BATCHES, *_BY_ALL_ROWS),
+        "learning_rate": Choice("constant", "invscaling", "adaptive"),
         "learning_rate_init": Real(0, closed="neither"),
         "batch_size": Integer(1),
         "max_iter": Integer(1),
+        "shuffle": Boolean(),
         "tol": Real(0),
         "n_iter_no_change": Integer(1),
         "early_stopping": Boolean(),
         "validation_fraction": Real(0, 1, closed="neither"),
+        "clip_norm": Real(0, closed="neither") | Nothing(),
+        "warm_up": Integer(0),
+        "average_from": Integer(0) | Nothing(),
+        "warm_start": Boolean(),
         "random_state": Seed(),
         "verbose": Boolean(),
         "max_time": Real(0) | Nothing(),
     }
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _law_exceptions: ClassVar[dict[str, str]] = {"row order": _SHUFFLED, "weights": IN_BATCHES}
     # Batches are noisy.
     _objective_moves: ClassVar[str | None] = None
-    # The largest norm of a gradient; longer ones are cut to it.
-    _max_norm: ClassVar[float | None] = None
 
+    alpha: float
+    solver: Any
+    learning_rate: str
     learning_rate_init: float
     batch_size: int
     max_iter: int
+    shuffle: bool
     tol: float
     n_iter_no_change: int
     early_stopping: bool
     validation_fraction: float
+    clip_norm: float | None
+    warm_up: int
+    average_from: int | None
+    warm_start: bool
     random_state: Any
+    weights_: Array
+    _statistics: dict[str, Any]
 
     _stored: ClassVar[dict[str, Stored]] = {
         "weights_": floats("weights"),
+        "_statistics": mapping(mapping(floats("*"))),
+        "_state": part("PerceptronState"),
     }
 
-    def _schedule(self) -> Schedule:
-        return Schedule(
-            float(self.learning_rate_init),
+    def _takes_all_rows(self) -> bool:
+        return isinstance(self.solver, _BY_ALL_ROWS)
+
+    def _check_together(self, is_random: bool) -> None:
+        """Raise where parameters do not go together; `is_random` tells whether each step has its own objective."""
+        whole, wrong = self._takes_all_rows(), ""
+        if whole and is_random:
+            wrong = f"solver={self.solver!r} needs one objective in all steps; use 'adam' with dropout, noise or norms"
+        elif whole and self.early_stopping:
+            wrong = f"early_stopping needs epochs, which solver={self.solver!r} does not have; use 'adam' or 'sgd'"
+        elif self.average_from is not None and (self.early_stopping or whole):
+            wrong = "average_from averages the weights of epochs, without early_stopping and methods over all rows"
+        if wrong:
+            message = f"{type(self).__name__}: {wrong}."
+            raise UnsupportedError(message)
+
+    def _check_partial(self) -> bool:
+        """Raise where the parameters do not suit a fit in parts; return whether this is its first part."""
+        if self.early_stopping or self._takes_all_rows():
+            what = "early_stopping=True" if self.early_stopping else f"solver={self.solver!r}"
+            message = f"{type(self).__name__}: partial_fit does not support {what}; it sees each part once."
+            raise ParameterError(message)
+        return not hasattr(self, "_state")
+
+    def _check_validation(self, *given: Any) -> bool:
+        """Return whether the user gave rows to judge by; raise if some are missing or not wanted."""
+        if all(part is None for part in given):
+            return False
+        if any(part is None for part in given) or not self.early_stopping:
+            names = "X_val and y_val go together, and need" if len(given) > 1 else "X_val needs"
+            message = f"{type(self).__name__}: {names} early_stopping=True; give them all, and set it."
+            raise DataError(message)
+        return True
+
+    def _train(
+        self,
+        task: Task,
+        source: Source,
+        *,
+        validation: Validation | None = None,
+        attributes: dict[str, Any] | None = None,
+        is_part: bool = False,
+        judge_task: Task | None = None,
+    ) -> None:
+        """Train the task on the rows: one epoch from where the last one ended, or a whole fit.
+
+        `judge_task` is the task of the validation rows where it is another one.
+        """
+        plan = TaskPlan(
+            task,
+            self.solver,
             self.batch_size,
-            self.max_iter,
+            self.shuffle,
+            self.clip_norm,
+            self.warm_up,
+            None if is_part else self.average_from,
+        )
+        # Epochs read only what both kinds of plans have.
+        workshop = Workshop(plan)  # type: ignore[arg-type]
+        rules = self._make_rules(task if judge_task is None else judge_task, source, workshop, validation)
+        start = self._begin(plan, source, is_part)
+        last_epoch = start.epochs + (1 if is_part else self.max_iter)
+
+        def solve(state: PerceptronState | None) -> Any:
+            first = start if state is None else state
+            if not self._takes_all_rows():
+                return descend_in_epochs(workshop, first, (start.epochs, last_epoch), rules)
+            self._needs_memory(source, f"solver={self.solver!r}", "use solver='adam'")
+            return descend_on_all_rows(workshop, self.solver, first, (last_epoch, _TRIALS * self.max_iter, self.tol))
+
+        outcome = self._drive(solve, source, max_steps=last_epoch - start.epochs, attributes=attributes)
+        self._state = outcome.state
+        if is_part:
+            self.n_iter_ = outcome.state.epochs
+        self._finish(outcome, is_part)
+
+    def _begin(self, plan: TaskPlan, source: Source, is_part: bool) -> PerceptronState:
+        """Return the state before the first epoch: random weights, or the last ones."""
+        dtype = source.host_dtype
+        earlier = vars(self).get("_state") if is_part or self.warm_start else None
+        if earlier is not None and earlier.theta.shape == (plan.network.n_weights,):
+            theta, statistics = earlier.choose_model()
+            theta = theta.astype(dtype, copy=False)
+            carried = plan.carry(theta)
+            # A part goes on with the method's own means; a new fit begins them anew, as in scikit-learn.
+            goes_on = is_part and len(carried) == len(earlier.carried)
+            return PerceptronState(
+                theta,
+                tuple(array.astype(dtype, copy=False) for array in earlier.carried) if goes_on else carried,
+                statistics,
+                earlier.seed,
+                float(self.learning_rate_init) if not is_part else earlier.rate,
+                epochs=earlier.epochs,
+                steps=earlier.steps if goes_on else 0,
+                seen=earlier.seen,
+                losses=earlier.losses,
+                scores=earlier.scores,
+            )
+        seed = tuple(int(word) for word in seed_sequence(self.random_state).generate_state(4))
+        theta, statistics = plan.network.initialise(seed[0], dtype)
+        return PerceptronState(theta, plan.carry(theta), statistics, seed, float(self.learning_rate_init))
+
+    def _make_rules(self, task: Task, source: Source, workshop: Workshop, validation: Validation | None) -> LossRules:
+        """Return the stopping rule; rows that judge are taken out of the training rows."""
+        judge: Callable[[PerceptronState], Any] | None = None
+        if self.early_stopping:
+            held: np.ndarray | None = None
+            if validation is None:
+                if source.place != "device":
+                    self._needs_memory(source, "early_stopping=True", "give X_val")
+                workshop.training, held = self._split_rows(source.n_rows)
+
+            def judge(state: PerceptronState) -> ValidationLoss:
+                return ValidationLoss(task, state, held, validation)
+
+        return LossRules(
             float(self.tol),
-            self.n_iter_no_change,
-            float(self.validation_fraction) if self.early_stopping else 0.0,
-            self._max_norm,
+            float(self.n_iter_no_change),
+            self.learning_rate if isinstance(self.solver, str) else "constant",
+            float(self.learning_rate_init),
+            _POWER,
+            judge,
+            keep_best=self.early_stopping,
         )
 
-    def _seed(self) -> tuple[int, ...]:
-        return tuple(int(word) for word in seed_sequence(self.random_state).generate_state(4))
+    def _split_rows(self, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw the rows to learn from and the rows to judge by."""
+        if n_rows < 2:
+            message = (
+                f"{type(self).__name__}: early_stopping=True needs at least 2 rows, one to learn from and one to judge "
+                f"by; got {n_rows}. Add rows, or give X_val."
+            )
+            raise DataError(message)
+        order = np.random.default_rng(seed_sequence(self.random_state).spawn(1)[0]).permutation(n_rows)
+        n_held = min(n_rows - 1, max(1, round(self.validation_fraction * n_rows)))
+        return np.sort(order[n_held:]), np.sort(order[:n_held])
 
-    def _finish(self, outcome: Any) -> None:
+    def _fitted(self, state: PerceptronState) -> dict[str, Any]:
+        theta, statistics = state.choose_model()
+        return {"weights_": theta, "_statistics": statistics}
+
+    def _finish(self, outcome: Outcome[Any], is_part: bool) -> None:
         """Warn where the training diverged or did not come to rest."""
         if outcome.reason == "diverged":
             message = (
-                f"{type(self).__name__}: the loss was no longer a number in epoch {outcome.n_steps + 1}; the weights "
-                f"of epoch {outcome.n_steps} were kept. Lower learning_rate_init (now {self.learning_rate_init!r}), or "
+                f"{type(self).__name__}: the loss grew without end in epoch {outcome.n_steps + 1}; the weights of "
+                f"epoch {outcome.n_steps} were kept. Lower learning_rate_init (now {self.learning_rate_init!r}), or "
                 f"scale the columns."
             )
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
-        self._conclude(outcome, "raise max_iter, tol or learning_rate_init")
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        if not is_part or outcome.interrupt is not None:
+            self._conclude(outcome, "raise max_iter, tol or learning_rate_init")
 
 
-def find_penalised(network: Network) -> Array:
-    """Return 1 for the weights that a penalty applies to, and 0 for biases and the parameters of normalisations."""
-    mask = np.zeros(network.n_weights)
-    for node in network.nodes:
-        for key, (place, _) in node.weights.items():
-            if key[0] in "WU":
-                mask[place] = 1.0
-    return mask
+@dataclass(frozen=True, eq=False)
+class NetworkOutputs:
+    """A function of a block: what `finish` makes of the outputs of a network for its rows.
+
+    Parameters
+    ----------
+    network : Network
+    theta, statistics
+        Its weights and what batch norm keeps.
+    shape_rows : callable
+        From rows (n, d) to the network's inputs by name.
+    finish : callable
+        From outputs to what is wanted of them.
+    together : int
+        Rows whose outputs are computed at a time, which bounds the memory of what layers keep.
+    """
+
+    network: Network
+    theta: Array
+    statistics: dict[str, Any]
+    shape_rows: Callable[[Array], dict[str, Array]]
+    finish: Callable[[Array], Array]
+    together: int
+
+    def __call__(self, block: Block) -> Array:
+        return self.compute(block.dense())
+
+    def compute(self, rows: Array) -> Array:
+        """Return what `finish` makes of the outputs for rows (n, d)."""
+        xp = namespace_of(rows)
+        statistics = self.network.place(self.statistics, self.theta)
+        parts = []
+        n_rows = rows.shape[0]
+        for start in range(0, n_rows, self.together):
+            part = rows if n_rows <= self.together else rows[start : min(start + self.together, n_rows), ...]
+            batch = xp.astype(part, self.theta.dtype, copy=False)
+            parts.append(self.finish(self.network.forward(self.theta, self.shape_rows(batch), statistics).output))
+        return parts[0] if len(parts) == 1 else xp.concat(parts)
+
+
+@lru_cache(maxsize=64)
+def join_layers(layers: tuple[Layer, ...], shape: tuple[int, ...]) -> Network:
+    """Return the chain of these layers; the same object for the same layers, since its checks take a millisecond."""
+    return Network(list(layers), shape)

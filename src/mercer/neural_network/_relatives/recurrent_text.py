@@ -5,44 +5,21 @@ __all__ = ["DESCRIBED"]
 DESCRIBED = r"""A recurrent network that {what}.
 
     A layer reads one step after the other and keeps a state, :math:`h_t = \tanh(x_t W + h_{{t-1}} U + b)`, or the
-    state of a gated recurrent unit, which learns when to keep and when to replace it. Its last state, or its state at
-    every step, feeds a dense layer. The {loss} is minimised by Adam, with gradients by backpropagation through time.
+    state of a gated unit, which learns when to keep and when to replace it. Its last state, or its state at every step,
+    feeds a dense layer. The {loss} is minimised, with gradients by backpropagation through time.
 
     Parameters
     ----------
     n_units : an integer in [1, inf), default=32
         Units of the state.
-    cell : one of 'simple', 'gated', default='gated'
-        The recurrence: simple (Elman) or gated (GRU). Gradients of the simple one vanish or grow as powers of U.
+    cell : one of 'simple', 'gru', 'lstm', default='gru'
+        The recurrence: simple (Elman), gated (GRU) or long short-term memory (LSTM). Gradients of the simple one vanish
+        or grow as powers of U.
     n_layers : an integer in [1, inf), default=1
         Recurrent layers on top of each other.
     dropout : a number in [0, 1), default=0.0
         Share of the states that are dropped on their way to the next layer, in training.
-    max_norm : a number in (0, inf) or None, default=1.0
-        Longer gradients are cut to this norm; None cuts none.
-    alpha : a number in [0, inf), default=0.0
-        Strength of the L2 penalty on the weights.
-    learning_rate_init : a number in (0, inf), default=0.005
-        Step size of Adam.
-    batch_size : an integer in [1, inf), default=32
-        Sequences in a batch.
-    max_iter : an integer in [1, inf), default=100
-        Most passes over the sequences.
-    tol : a number in [0, inf), default=0.0001
-        Fall of the loss that counts as one.
-    n_iter_no_change : an integer in [1, inf), default=10
-        Passes without such a fall that end the fit.
-    early_stopping : a boolean, default=False
-        Whether some sequences are held out, the fit ends by their loss, and the weights that were best on them are
-        kept.
-    validation_fraction : a number in (0, 1), default=0.1
-        Share of these sequences.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of the first weights, the batches and dropout.
-    verbose : a boolean, default=False
-        Whether to print each pass.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit stops, at the end of a pass.
+    {training}
 
     Attributes
     ----------
@@ -62,8 +39,8 @@ DESCRIBED = r"""A recurrent network that {what}.
 
     References
     ----------
-    Elman (1990), Finding structure in time; Werbos (1990), Backpropagation through time; Cho et al. (2014), Learning
-    phrase representations using RNN encoder-decoder.
+    Elman (1990), Finding structure in time; Werbos (1990), Backpropagation through time; Hochreiter and Schmidhuber
+    (1997), Long short-term memory; Cho et al. (2014), Learning phrase representations using RNN encoder-decoder.
 
     Examples
     --------

@@ -1,14 +1,20 @@
 """The loss of a network's outputs against targets, for images and sequences."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from mercer._source.namespace import namespace_of
 from mercer._types import Array
+from mercer.neural_network._layers.layer import as_like
 from mercer.neural_network._layers.losses import OutputLoss
 from mercer.neural_network._layers.network import Network
-from mercer.neural_network._relatives.training import TrainingState
+from mercer.neural_network._layers.normalisation import BatchNorm, Dropout
+from mercer.neural_network._relatives.network_penalty import mark_weights, penalise
+from mercer.neural_network._relatives.task import Batch, Moment
 
 __all__ = ["Supervised"]
 
@@ -20,53 +26,73 @@ class Supervised:
     Parameters
     ----------
     network : Network
-    inputs : dict of array
-        The rows of every input of the network, by name.
-    targets : array of shape (n,) or (n, ...)
-    weight : array of shape (n,) or (n, time), or None
-        Weights of rows, or of the steps of sequences.
+    shape_rows : callable
+        From rows (n, d) to the inputs of the network by name: images, or sequences with their masks.
     loss : OutputLoss
     alpha : float
-    penalised : array of shape (n_weights,)
-        1 for the weights that the penalty applies to.
+        Strength of the penalty.
+    by_step : bool
+        Whether each step of a sequence has a target; padded steps, marked by the input "mask", then count nothing.
+    factors : array of shape (n_classes,) or None
+        What the weights of rows, or of steps, of each class are multiplied by.
     """
 
     network: Network
-    inputs: dict[str, Array]
-    targets: Array
-    weight: Array
+    shape_rows: Callable[[Array], dict[str, Array]]
     loss: OutputLoss
     alpha: float
-    penalised: Array
+    by_step: bool = False
+    factors: Any = None
 
     @property
-    def n_rows(self) -> int:
-        return len(self.targets)
+    def n_weights(self) -> int:
+        return self.network.n_weights
 
-    def _take(self, rows: Array, dtype: Any) -> tuple[dict[str, Array], Array, Array]:
-        inputs = {
-            name: values[rows].astype(dtype, copy=False).reshape(len(rows), *self.network.inputs[name])
-            for name, values in self.inputs.items()
-        }
-        weight = None if self.weight is None else self.weight[rows].astype(dtype, copy=False)
-        return inputs, self.targets[rows], weight
+    @cached_property
+    def is_normalised(self) -> bool:
+        return any(isinstance(node.layer, BatchNorm) for node in self.network.nodes)
 
-    def learn(self, state: TrainingState, rows: Array) -> tuple[float, Array, dict[str, Any]]:
-        inputs, targets, weight = self._take(rows, state.theta.dtype)
-        if weight is not None and not weight.any():
-            return 0.0, np.zeros_like(state.theta), state.statistics
-        options: dict[str, Any] = {"training": True, "seed": state.seed, "step": state.step}
-        trace = self.network.forward(state.theta, inputs, state.statistics, **options)
-        value, by_output = self.loss.evaluate(trace.output, targets, weight)
-        slope = self.network.backward(trace, by_output)[0]
+    @cached_property
+    def is_random(self) -> bool:
+        return any(isinstance(node.layer, Dropout) for node in self.network.nodes)
+
+    @cached_property
+    def penalised(self) -> np.ndarray:
+        """1 for the weights that the penalty applies to."""
+        return mark_weights(self.network)
+
+    def initialise(self, random_state: Any, dtype: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        return self.network.initialise(random_state, dtype)
+
+    def place(self, values: dict[str, Any], like: Array) -> dict[str, Any]:
+        return self.network.place(values, like)
+
+    def learn(self, theta: Array, batch: Batch, moment: Moment) -> tuple[float, Array, dict[str, Any]]:
+        inputs = self.shape_rows(batch.X)
+        options: dict[str, Any] = {"training": True, "seed": moment.seed, "step": moment.step}
+        trace = self.network.forward(theta, inputs, moment.statistics, **options)
+        value, by_output = self.loss.evaluate(trace.output, batch.y, self._weigh(batch, inputs))
+        gradient = self.network.backward(trace, by_output)[0]
         if self.alpha:
-            value += 0.5 * self.alpha * float((self.penalised * state.theta * state.theta).sum())
-            slope = slope + self.alpha * self.penalised * state.theta
-        return value, slope, trace.statistics
+            extra, slope = penalise(theta, self.penalised, self.alpha)
+            value, gradient = value + extra, gradient + slope
+        return value, gradient, trace.statistics
 
-    def judge(self, state: TrainingState, rows: Array) -> float:
-        inputs, targets, weight = self._take(rows, state.theta.dtype)
-        if weight is not None and not weight.any():
-            return 0.0
-        output = self.network.forward(state.theta, inputs, state.statistics).output
-        return self.loss.evaluate(output, targets, weight)[0]
+    def judge(self, theta: Array, batch: Batch, statistics: dict[str, Any]) -> float:
+        inputs = self.shape_rows(batch.X)
+        output = self.network.forward(theta, inputs, statistics).output
+        return self.loss.evaluate(output, batch.y, self._weigh(batch, inputs))[0]
+
+    def _weigh(self, batch: Batch, inputs: dict[str, Array]) -> Array:
+        """Return the weights of rows, or of the steps of sequences; None where all are one."""
+        xp, weight = namespace_of(batch.X), batch.weight
+        mask = inputs.get("mask") if self.by_step else None
+        if mask is not None:
+            weight = xp.astype(mask if weight is None else mask * weight[:, None], batch.X.dtype, copy=False)
+        if self.factors is None:
+            return weight
+        codes = xp.astype(xp.reshape(batch.y, (-1,)), xp.int64)
+        own = xp.reshape(xp.take(as_like(self.factors, batch.X), codes, axis=0), tuple(batch.y.shape))
+        if weight is None:
+            return own
+        return own * (weight[:, None] if own.ndim > weight.ndim else weight)
