@@ -95,22 +95,21 @@ class _Values(Stored):
     def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
         shape, kind = _read_form(value)
         if shape is None or (issparse(value) and not self.sparse):
-            _refuse(place, self.describe(), f"{type(value).__name__}")
+            raise _refusal(place, self.describe(), type(value).__name__)
         learnt = next((known for wanted in self.shapes if (known := _match(shape, wanted, sizes)) is not None), None)
         if learnt is None:
             wanted = " or ".join(_spell_shape(one, sizes) for one in self.shapes)
-            _refuse(place, f"have the shape {wanted}", _spell_shape(shape, {}), be="")
-        assert learnt is not None
+            raise _refusal(place, f"have the shape {wanted}", _spell_shape(shape, {}), be="")
         sizes.update(learnt)
         if shape != _NONE and kind not in self.kinds and not (kind == "i" and "f" in self.kinds and not shape):
-            _refuse(place, self.describe(), getattr(value, "dtype", type(value).__name__))
+            raise _refusal(place, self.describe(), getattr(value, "dtype", type(value).__name__))
         if self.dtype is not None and shape != _NONE and str(value.dtype) != self.dtype:
-            _refuse(place, f"of {self.dtype}", value.dtype)
+            raise _refusal(place, f"of {self.dtype}", value.dtype)
         if (self.low is not None or self.below) and shape != _NONE and not issparse(value):
             self._check_range(place, value, sizes)
         values = value.data if issparse(value) else value
         if self.finite and shape != _NONE and not np.isfinite(values).all():
-            _refuse(place, "finite", "NaN or infinity")
+            raise _refusal(place, "finite", "NaN or infinity")
 
     def _check_range(self, place: str, value: Any, sizes: dict[str, int]) -> None:
         if not np.size(value):
@@ -119,7 +118,7 @@ class _Values(Stored):
         end = sizes.get(self.below) if self.below else None
         # Written so that NaN is refused too.
         if (self.low is not None and not lowest >= self.low) or (end is not None and not highest < end):
-            _refuse(place, f"hold numbers in [{self.low}, {end})", f"{lowest} to {highest}", be="")
+            raise _refusal(place, f"hold numbers in [{self.low}, {end})", f"{lowest} to {highest}", be="")
 
     def describe(self) -> str:
         kind = " or ".join(dict.fromkeys(_KINDS[letter] for letter in _KINDS if letter in self.kinds))
@@ -138,7 +137,7 @@ class _Choice(Stored):
 
     def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
         if not isinstance(value, str) or value not in self.options:
-            _refuse(place, self.describe(), repr(value))
+            raise _refusal(place, self.describe(), repr(value))
 
     def describe(self) -> str:
         return "one of " + ", ".join(repr(option) for option in self.options)
@@ -154,7 +153,7 @@ class _Size(Stored):
         known = sizes.setdefault(self.word, value) if _is_count(value) else -1
         if not _is_count(value) or known != value:
             rule = self.describe() + (f" = {known}" if known != -1 else "")
-            _refuse(place, rule, str(value)[:40])
+            raise _refusal(place, rule, str(value)[:40])
 
     def describe(self) -> str:
         return f"the number of {self.word}"
@@ -170,7 +169,7 @@ class _Part(Stored):
         if value is None and "none" in self.names:
             return
         if not any(base.__name__ in self.names for base in type(value).__mro__[:-1]):
-            _refuse(place, self.describe(), type(value).__name__)
+            raise _refusal(place, self.describe(), type(value).__name__)
         if hasattr(type(value), "_stored") and not hasattr(value, "fit"):
             # Columns and classes are the same in a model and its parts; other sizes are their own.
             known = {word: sizes[word] for word in _SHARED if word in sizes}
@@ -190,9 +189,9 @@ class _Members(Stored):
     def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
         is_objects = isinstance(value, np.ndarray) and value.dtype == object
         if type(value) not in (list, tuple) and not is_objects:
-            _refuse(place, self.describe(), type(value).__name__)
+            raise _refusal(place, self.describe(), type(value).__name__)
         if (learnt := _match((len(value),), (self.length,), sizes)) is None:
-            _refuse(place, f"have {_spell_axis(self.length, sizes)} members", len(value), be="")
+            raise _refusal(place, f"have {_spell_axis(self.length, sizes)} members", len(value), be="")
         sizes.update(learnt or {})
         for number, member in enumerate(value.reshape(-1) if is_objects else value):
             self.rule.check(f"{place}[{number}]", member, sizes)
@@ -209,7 +208,7 @@ class _Mapping(Stored):
 
     def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
         if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-            _refuse(place, self.describe(), type(value).__name__)
+            raise _refusal(place, self.describe(), type(value).__name__)
         for key, member in value.items():
             self.rule.check(f"{place}[{key!r:.40}]", member, sizes)
 
@@ -347,13 +346,12 @@ def check_stored(
             rule.check(f"{subject}.{name}", values[name], sizes)
 
 
-def _refuse(place: str, rule: str, got: Any, be: str = "be ") -> None:
-    message = f"{place} must {be}{rule}; the file has {str(got)[:80]}."
-    raise ModelFileError(message)
+def _refusal(place: str, rule: str, got: Any, be: str = "be ") -> ModelFileError:
+    return ModelFileError(f"{place} must {be}{rule}; the file has {str(got)[:80]}.")
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
 
 
 def _read_form(value: Any) -> tuple[tuple[Any, ...] | None, str]:

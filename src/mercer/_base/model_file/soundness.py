@@ -37,7 +37,7 @@ Accepts = Callable[[Any], bool]
 
 def check_record(record: Any, values: dict[str, Any]) -> None:
     """Check the fields of a record: against their annotations, what the class declares, and ``check_fields``."""
-    cls = type(record)
+    cls: Any = type(record)
     for name, (accepts, words) in _read_annotations(cls).items():
         if name in values and not accepts(values[name]):
             message = f"{cls.__name__}.{name} must be {words}; the file has {type(values[name]).__name__}."
@@ -50,7 +50,8 @@ def check_record(record: Any, values: dict[str, Any]) -> None:
 
 def check_estimator(model: Any) -> None:
     """Check the parameters and the fitted attributes of an estimator of mercer."""
-    cls, values = type(model), vars(model)
+    cls: Any = type(model)
+    values = vars(model)
     for parameter, rule in cls._parameters.items():
         if parameter in values and not rule.accepts(values[parameter]):
             message = f"{cls.__name__}.{parameter} must be {rule.text}; the file has {str(values[parameter])[:80]}."

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from mercer._native.tree import tree_walk
 from mercer._plain import plain
-from mercer._solver.tree.soundness import check_categories, check_nodes
+from mercer._solver.tree.soundness import check_categories, check_nodes, check_width, ensure_sound
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array, Rows
@@ -137,6 +137,7 @@ class BinaryTree:
 
         Categorical splits have 2 added to their side and their index in `words` in the place of the threshold.
         """
+        ensure_sound(self)
         arrays = self.feature, self.children_right, self.threshold, self.missing_go_to_left, self.words
         if len(self.categories) == 0:
             return arrays
@@ -152,6 +153,7 @@ class BinaryTree:
         """Return the leaf of each row."""
         leaves = np.empty(X.shape[0], np.int64)
         packed = self._packed
+        check_width("BinaryTree", X, self.n_features)
         if X.shape[0] <= _RUN and not issparse(X):
             tree_walk.find_leaves(_prepare_rows(X), *packed, leaves)  # type: ignore[call-arg]
             return leaves

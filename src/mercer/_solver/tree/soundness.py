@@ -1,11 +1,14 @@
 """Check that arrays form a binary tree, before native code walks along them without looking left or right."""
 
+from typing import Any
+
 import numpy as np
 
+from mercer._stored import check_stored
 from mercer._types import Array
-from mercer.errors import ModelFileError
+from mercer.errors import DataError, ModelFileError
 
-__all__ = ["check_categories", "check_nodes", "check_tree_list", "find_depths"]
+__all__ = ["check_categories", "check_nodes", "check_tree_list", "check_width", "ensure_sound", "find_depths"]
 
 
 def check_nodes(subject: str, left: Array, right: Array, feature: Array, n_features: int) -> None:
@@ -47,6 +50,13 @@ def check_categories(subject: str, starts: Array, words: Array) -> None:
     if not valid:
         message = f"{subject} must point to sets of categories inside `words`; the file's do not."
         raise ModelFileError(message)
+
+
+def check_width(subject: str, X: Any, n_features: int) -> None:
+    """Raise DataError if rows have fewer columns than a tree reads: somebody has changed ``n_features_in_``."""
+    if X.shape[1] < n_features:
+        message = f"{subject} reads {n_features} columns; got rows of {X.shape[1]}. Give rows like those of the fit."
+        raise DataError(message)
 
 
 def check_tree_list(subject: str, sizes: Array, right: Array, feature: Array, n_features: int) -> None:
@@ -93,3 +103,20 @@ def find_depths(sizes: Array, right: Array) -> Array:
         depths[below] = level
         here = below[right[below] >= 0]
     return depths
+
+
+def ensure_sound(record: Any) -> None:
+    """Check a record whose indices native code is about to walk, and make its integers read-only.
+
+    Files are checked when they are loaded; this is for records that a user or a pickle has made. It is called where the
+    form that native code reads is made, once for each record, so predictions do not pay for it.
+    """
+    cls = type(record)
+    try:
+        check_stored(cls.__name__, vars(record), cls._stored, {})
+        record.check_fields()
+    except ModelFileError as error:
+        raise ModelFileError(str(error).replace("the file", "this one")) from None
+    for value in vars(record).values():
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+            value.flags.writeable = False

@@ -266,6 +266,7 @@ class HDBSCAN(ClusterMixin, Estimator):
                 raise ModelFileError(message)
 
     def _clusters(self) -> tuple[CondensedTree, Array]:
+        check_linkage("HDBSCAN.single_linkage_tree_", self.single_linkage_tree_)
         tree = CondensedTree.of(self.single_linkage_tree_, self.min_cluster_size)
         method, most = self.cluster_selection_method, self.max_cluster_size
         return tree, tree.select(method, self.allow_single_cluster, self.cluster_selection_epsilon, most)

@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 
 from mercer._native.tree import forest_walk
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
+from mercer._solver.tree.soundness import check_width
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 
@@ -70,6 +71,11 @@ class PackedForest:
         return views
 
     @cached_property
+    def _n_columns(self) -> int:
+        """The columns that rows must have: one more than the last that a node reads."""
+        return int(self.features.max(initial=-1)) + 1
+
+    @cached_property
     def _records(self) -> tuple[Array, Array]:
         """Threshold, feature with the side of missing values, and right child of each node in 16 bytes.
 
@@ -89,6 +95,7 @@ class PackedForest:
 
     def sum_leaves(self, X: Array, threads: int) -> Array:
         """Return the sum over the trees of the values of each row's leaf, added tree by tree."""
+        check_width("PackedForest", X, self._n_columns)
         sums = np.zeros((X.shape[0], self.values.shape[1]))
         everything = np.zeros(0, np.int32)
 
@@ -104,6 +111,7 @@ class PackedForest:
 
     def find_leaves(self, X: Array, threads: int) -> Array:
         """Return the leaf of each row in each tree (n, trees), as an index into the nodes of the tree."""
+        check_width("PackedForest", X, self._n_columns)
         leaves = np.empty((X.shape[0], len(self.roots)), np.int64)
 
         def work(X: Array, out: Array) -> None:

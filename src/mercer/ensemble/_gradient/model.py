@@ -96,7 +96,7 @@ class GradientModel(TreeEnsemble):
         "_random_seed": integers(low=0),
         "_held_losses": floats("*"),
         "n_trees_per_iteration_": size("trees"),
-        "_baseline": floats("trees"),
+        "_baseline": floats("trees | none"),
         "_loss_used": part("BoostingLoss"),
         "_members": members(part("BaseEstimator")),
         "train_score_": floats("rounds"),

@@ -10,6 +10,7 @@ from mercer._native.boosting import boosting_forest, boosting_shares
 from mercer._source import Block
 from mercer._types import Array
 from mercer.ensemble._histogram.tree import BoostedTree, Forest
+from mercer.errors import DataError
 
 __all__ = ["Contributions", "Labels", "Predictions", "Scores", "squeeze_scores"]
 
@@ -40,6 +41,12 @@ class Scores:
         scores = np.empty((len(X), len(self.baseline)))
         scores[:] = self.baseline
         forest = self.forest
+        columns, outputs = forest.reach
+        if X.shape[1] < columns or len(self.baseline) < outputs:
+            message = f"the trees read {columns} columns and add to {outputs} scores; got {X.shape[1]} and " + (
+                f"{len(self.baseline)}. Give rows like those of the fit."
+            )
+            raise DataError(message)
         boosting_forest.add_scores(
             *(X, forest.words, forest.thresholds, forest.values, forest.sets),
             *(forest.roots, forest.depths, forest.outputs, scores),

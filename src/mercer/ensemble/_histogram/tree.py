@@ -1,12 +1,14 @@
 """A fitted tree, and how trees are packed so that rows of bins, or of values, pass through them."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._native.boosting import leaves
 from mercer._plain import plain
+from mercer._solver.tree.soundness import ensure_sound
 from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array
 from mercer.ensemble._histogram.bins import BinMap
@@ -136,6 +138,15 @@ class Forest:
     def check_fields(self) -> None:
         """Raise ModelFileError if the words do not lead through trees."""
         check_packed_nodes(self.words, self.thresholds, len(self.sets), self.roots, self.depths)
+
+    @cached_property
+    def reach(self) -> tuple[int, int]:
+        """The columns that rows must have and the scores that trees add to; checks the trees first."""
+        ensure_sound(self)
+        return int(((self.words >> 8) & 0xFFFFFF).max(initial=-1)) + 1, int(self.outputs.max(initial=-1)) + 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "reach"}
 
     def select(self, first: int, stop: int) -> "Forest":
         """Return the trees from index `first` to before `stop`."""

@@ -12,7 +12,7 @@ from mercer._base.validation import sum_is_finite
 from mercer._native.isolation import isolation_walk
 from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
-from mercer._solver.tree.soundness import check_tree_list, find_depths
+from mercer._solver.tree.soundness import check_tree_list, check_width, ensure_sound, find_depths
 from mercer._source import Block
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, flags, floats, integers, numbers
@@ -127,6 +127,7 @@ class IsolationTrees:
     @cached_property
     def packed(self) -> PackedForest:
         """The trees in the form that native code reads."""
+        ensure_sound(self)
         roots = (np.cumsum(self.sizes) - self.sizes).astype(np.int32)
         words, values = np.zeros(0, np.int64), self.path_lengths[:, None]
         return PackedForest(roots, self.features, self.rights, self.thresholds, self.sides, words, values)
@@ -138,6 +139,7 @@ class IsolationTrees:
         A leaf above the last level becomes a subtree that sends every row left, to its own length. None where trees
         are so deep that complete ones would be much larger.
         """
+        ensure_sound(self)
         depth = int(self.depths.max())
         if depth > _COMPLETE_DEPTH:
             return None
@@ -161,6 +163,7 @@ class IsolationTrees:
     def sum_paths(self, X: Rows, threads: int) -> Array:
         """Return the sum over the trees of the path length of each row."""
         n = X.shape[0]
+        check_width("IsolationTrees", X, self.n_features)
         complete = self.complete if n > _FEW_ROWS and not issparse(X) else None
         if complete is None:
             return self.packed.sum_leaves(X, threads)[:, 0]

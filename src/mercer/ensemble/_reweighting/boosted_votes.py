@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.tree_problem import read_table
 from mercer._native.tree import stump_search
 from mercer._plain import plain
+from mercer._solver.tree.soundness import check_width, ensure_sound
 from mercer._solver.tree.stump_search import Stump
 from mercer._source import Block, open_source
 from mercer._stored import Stored, flags, floats, integers, part, size
@@ -39,6 +41,18 @@ class StumpVotes:
         "votes": floats("stumps, 2, scores"),
     }
 
+    def check_fields(self) -> None:
+        """Accept what the declaration accepts."""
+
+    @cached_property
+    def _n_columns(self) -> int:
+        """The columns that rows must have; checks the stumps first."""
+        ensure_sound(self)
+        return int(self.features.max(initial=-1)) + 1
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_n_columns"}
+
     @classmethod
     def pack(cls, stumps: Any, votes: list[np.ndarray]) -> "StumpVotes":
         """Pack stumps, each with its votes (2, K) for rows on the left and on the right."""
@@ -62,6 +76,7 @@ class StumpVotes:
 
     def sum_votes(self, rows: np.ndarray) -> np.ndarray:
         """Return the sum of all votes for each dense row (n, K)."""
+        check_width("StumpVotes", rows, self._n_columns)
         scores = np.zeros((rows.shape[0], self.votes.shape[2]))
         stump_search.cast_votes(rows, self.features, self.thresholds, self.missing_left, self.votes, scores)
         return scores
@@ -77,7 +92,7 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_classes_": size("classes"),
-        "_packed": part("StumpVotes"),
+        "_packed": part("StumpVotes", "none"),
     }
 
     def _check_structure(self) -> None:
