@@ -329,6 +329,12 @@ class RecurrentRegressor(RegressorMixin, _Recurrent):
         targets, by_step = self._place_targets(given, sequences)
         # Targets of mean 0 and deviation 1 suit the first weights and the steps.
         values = np.asarray(sequences.join(targets) if by_step else targets, dtype=np.float64)
+        if values.ndim != 1:
+            message = (
+                f"RecurrentRegressor: y must have one number for each sequence or step; got shape {values.shape}. Fit "
+                f"one model for each column."
+            )
+            raise DataError(message)
         share = np.ones(len(sequences.lengths)) if weight is None else weight
         share = np.repeat(share, sequences.lengths) if by_step else share
         mean = float(np.average(values, weights=share))
