@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 from mercer._base.guard.extremes import NOTED, are_ordinary
-from mercer.cluster import KMeans
+from mercer.cluster import KMeans, linkage
 from mercer.errors import DataError, DataTypeError
 from mercer.linear_model import BayesianRidge, Ridge
 from mercer.naive_bayes import GaussianNB
@@ -127,3 +127,21 @@ def test_a_bug_of_the_library_stays_visible():
 
     with pytest.raises(AttributeError, match="no_such_attribute"):
         Broken().fit(X, y).predict(X)
+
+
+def test_weights_of_any_size_leave_hierarchies_alone():
+    rows = np.random.default_rng(1).normal(size=(12, 2))
+    weight = np.random.default_rng(2).uniform(1, 2, 12)
+    plain = linkage(rows, "ward", sample_weight=weight)
+    for factor in (2.0**900, 2.0**-900):
+        scaled = linkage(rows, "ward", sample_weight=weight * factor)
+        np.testing.assert_array_equal(scaled[:, :2], plain[:, :2])
+        np.testing.assert_allclose(scaled[:, 2], plain[:, 2] * np.sqrt(factor))
+    with pytest.raises(DataError, match="must not differ by more than a factor of 1e\\+100"):
+        linkage(rows, "ward", sample_weight=np.where(np.arange(12) < 6, 1e-200, 1e200))
+
+
+@pytest.mark.parametrize("value", [5e-324, 1e308])
+def test_weights_that_float64_cannot_sum_are_refused(value):
+    with pytest.raises(DataError, match="sample_weight must have a sum and a largest value"):
+        Ridge().fit(X, y, sample_weight=np.full(30, value))

@@ -1,5 +1,6 @@
 """Linkage matrices in SciPy's format, and the partitions cut from them."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,6 +30,9 @@ from mercer.cluster._packed_points import safe_scale, square_matrix
 from mercer.errors import DataError
 
 __all__ = ["cut_linkage", "linkage", "merging"]
+
+# Weights from here to its inverse are used as they are: products of three of them neither overflow nor vanish.
+_LIGHTEST = 1e-100
 
 METHODS = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
 
@@ -127,6 +131,9 @@ def merging(
     euclidean = X is not None and isinstance(metric, str) and metric in ("euclidean", "l2")
     scale = safe_scale(X) if euclidean else 1.0
     X = X if scale == 1.0 else X * scale
+    # Ward's heights grow with the square root of the weights; those of other linkages depend on their ratios alone.
+    root, weight = _scale_weights(subject, weight)
+    root = root if method == "ward" else 1.0
     if euclidean and method in ("single", "ward"):
         calls = span_points(X) if method == "single" else merge_points(X, weight)
     else:
@@ -139,7 +146,23 @@ def merging(
             matrix = matrix if scale == 1.0 else np.multiply(matrix, scale, out=matrix)
         calls = _merging_matrix(matrix, method, weight)
     for merges in calls:
-        yield merges if scale == 1.0 else Merges(merges.pairs, merges.heights / scale)
+        yield merges if scale * root == 1.0 else Merges(merges.pairs, merges.heights / scale / root)
+
+
+def _scale_weights(subject: str, weight: Array | None) -> tuple[float, Array | None]:
+    """Return weights whose products do not overflow, and the square root of the factor: a power of two, hence exact."""
+    if weight is None or _LIGHTEST < weight.min() <= weight.max() < 1 / _LIGHTEST:
+        return 1.0, weight
+    root = 2.0 ** -(math.frexp(float(weight.max()))[1] // 2)
+    # In two steps: the factor itself may overflow.
+    scaled = weight * root * root
+    if scaled.min() < _LIGHTEST:
+        message = (
+            f"{subject}: sample_weight must not differ by more than a factor of {1 / _LIGHTEST:g}; got "
+            f"{weight.min():g} and {weight.max():g}. Drop the rows of the smallest weights."
+        )
+        raise DataError(message)
+    return root, scaled
 
 
 def _merging_matrix(matrix: Array, method: str, weight: Array | None) -> Iterator[Merges]:

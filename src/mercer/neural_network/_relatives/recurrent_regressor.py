@@ -12,6 +12,7 @@ from mercer._source import Block, Source
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._stored import Stored, floats
 from mercer._types import Array
+from mercer.errors import DataError
 from mercer.neural_network._layers.losses import read_loss
 from mercer.neural_network._relatives.recurrent_model import GivenSequences, RecurrentModel, take_targets
 from mercer.neural_network._relatives.recurrent_text import DESCRIBED
@@ -126,6 +127,12 @@ class RecurrentRegressor(RegressorMixin, RecurrentModel):
             share = np.ones(source.n_rows) if source.weight is None else to_numpy(source.weight)
             if given.by_step and given.sequences is not None:
                 share = np.repeat(share, given.sequences.lengths)
+        if values.ndim != 1:
+            message = (
+                f"RecurrentRegressor: y must have one number for each sequence or step; got shape {values.shape}. Fit "
+                f"one model for each column."
+            )
+            raise DataError(message)
         mean = float(np.average(values, weights=share))
         return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=share))) or 1.0
 

@@ -1,0 +1,30 @@
+"""Hostile inputs: every estimator answers with finite numbers, or with a sentence, and does not flood with warnings.
+
+A few of the cases of ``python -m tools.fuzzing estimators``, other ones for each class, so that all classes together
+meet them all.
+"""
+
+import pytest
+
+from tests.laws.subjects import subjects
+from tools.fuzzing.estimators.child import prepare, try_number
+
+# Each class in its first setting.
+SUBJECTS = list({subject.name: subject for subject in reversed(subjects())}.values())
+# Cases of each class; steps of 71 lead through rows, targets and weights of all kinds.
+_CASES = 4
+_STEP = 71
+_ALL = 180
+# Slow fits: their own tests and `make fuzz` try them.
+_SLOW = ("GMMHMM", "GaussianProcessClassifier", "TSNE")
+
+
+@pytest.mark.parametrize("place", range(len(SUBJECTS)), ids=[subject.name for subject in SUBJECTS])
+def test_hostile_inputs_get_an_answer_or_a_sentence(place):
+    subject = SUBJECTS[place]
+    if subject.name in _SLOW:
+        pytest.skip("a fit takes long; `make fuzz` tries it")
+    X, y, usual = prepare(subject)
+    numbers = [(17 * place + _STEP * turn) % _ALL for turn in range(_CASES)]
+    outcomes = [try_number(subject, number, X, y, usual) for number in numbers]
+    assert [outcome for outcome in outcomes if outcome[1]] == []
