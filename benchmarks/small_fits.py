@@ -111,9 +111,6 @@ def measure_class(name: str, family: str, sizes: tuple[tuple[int, int], ...] = S
     The libraries take turns, so that both meet the same load; what other processes do adds to some repeats and not to
     the best of them. The first fit of each is not counted: it imports and opens pools.
     """
-    warnings.simplefilter("ignore")
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     record: dict[str, Any] = {"class": name, "family": family}
     for rows, columns in sizes:
         table = make_small_table(name, family, rows, columns)
@@ -195,6 +192,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--child", nargs=2, metavar=("CLASS", "FAMILY"))
     given = parser.parse_args(arguments)
     if given.child:
+        warnings.simplefilter("ignore")
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
         print(json.dumps(measure_class(*given.child)))
         return
     wanted = given.only.split(",") if given.only else None

@@ -137,12 +137,24 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     }
     # Attributes that older versions stored: files that have them still load, without them.
     _stored_before: ClassVar[tuple[str, ...]] = ()
+    # The constructor whose signature was read, and the names of its parameters.
+    _constructor: ClassVar[tuple[Any, tuple[str, ...]]]
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         guard_answers(cls)
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Return the names of the parameters, read off the constructor once for each class.
+
+        scikit-learn reads the signature in every ``get_params``, ``set_params`` and ``clone``: a third of their time.
+        """
+        if "_constructor" not in vars(cls) or cls._constructor[0] is not cls.__init__:
+            cls._constructor = cls.__init__, tuple(super()._get_param_names())
+        return list(cls._constructor[1])
 
     def _check_parameters(self) -> None:
         check_parameters(type(self).__name__, self._parameters, self.__dict__)
