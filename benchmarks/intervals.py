@@ -30,6 +30,8 @@ BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 # Of a table with more rows, this many are drawn once.
 MOST_ROWS = 20_000
 FOLDS = 5
+# The rows that give the truth are at least this many times those that are studied.
+_LEAST_REST = 3
 METHODS = ("folds", "pooled")
 SCORES = {
     "classes": ("balanced_accuracy", "accuracy", "roc_auc_ovr", "neg_log_loss"),
@@ -64,7 +66,7 @@ TABLES = [
     Table("Chile", "vote", "classes"),
     Table("mid", "conflict", "classes"),
     Table("VietNamI", "sex", "classes", ("commune",)),
-    Table("breast_cancer", "target", "classes"),
+    Table("Star", "treadssk", "numbers", ("tmathssk", "schidkn")),
 ]
 
 
@@ -148,7 +150,7 @@ def try_splits(table: Table, n_rows: int, n_splits: int, seed: int) -> Iterator[
         for name in SCORES[table.task]:
             scores = [_score(name, y[part[0]], part[1], part[2]) for part in parts]
             by_folds = score_interval(scores, test_share=1 / (FOLDS - 1))
-            pooled = pool_interval(y[rows], predictions, scoring=name, labels=labels, score=by_folds.mean)
+            pooled = pool_interval(y[rows], predictions, scoring=name, labels=labels, scores=scores)
             yield {
                 "score": name,
                 "truth": _score(name, y[rest], *truth),
@@ -163,6 +165,8 @@ def measure_table(table: Table, n_rows: int, n_splits: int, seed: int = 0) -> li
 
     ``possible`` is 1.96 times the root mean squared error of the estimate: the half-width of an interval that knew it.
     """
+    if n_rows * _LEAST_REST > len(read_rows(table)[1]) - n_rows:
+        return []
     drawn = list(try_splits(table, n_rows, n_splits, seed))
     rows = []
     for name in SCORES[table.task]:

@@ -7,4 +7,16 @@ executed, so that ``mercer --help`` answers at once.
 __all__ = ["COMMANDS"]
 
 # In the order in which the help lists them.
-COMMANDS = ("run", "predict", "explain", "report", "compare", "example", "versions", "completion")
+COMMANDS = (
+    "run",
+    "predict",
+    "explain",
+    "report",
+    "compare",
+    "export",
+    "serve",
+    "watch",
+    "example",
+    "versions",
+    "completion",
+)

@@ -8,6 +8,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.study.material import Material
+from mercer.app.study.positive import find_threshold
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender
 from mercer.preprocessing import StandardScaler, TableEncoder
@@ -68,21 +69,6 @@ def make_threshold_costs(classes: list[str], positive: str, threshold: float) ->
     costs[place, 1 - place] = threshold
     costs[1 - place, place] = 1 - threshold
     return costs
-
-
-def find_threshold(pipeline: Any, positive: str | None) -> float | None:
-    """Return the probability from which on a fitted pipeline predicts the positive class; None without one."""
-    model = pipeline.steps[-1][1]
-    if positive is None or not hasattr(model, "predict_proba"):
-        return None
-    if not isinstance(model, DecisionClassifier):
-        return 0.5
-    if model.costs_.shape != (2, 2) or list(model.actions_) != list(model.classes_):
-        return None
-    place = list(model.classes_).index(positive)
-    alarm = model.costs_[place, 1 - place] - model.costs_[1 - place, 1 - place]
-    miss = model.costs_[1 - place, place] - model.costs_[place, place]
-    return float(alarm / (alarm + miss)) if alarm + miss > 0 else None
 
 
 def describe_shape(material: Material, n_columns: int, seed: int) -> Shape:
