@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.compose import TransformedTargetRegressor
 
 from mercer.decision import DecisionClassifier
 from mercer.errors import DataError
@@ -75,6 +76,10 @@ def make_formula(pipeline: Any) -> Formula:
         shift = np.zeros(width) if step.mean_ is None else np.asarray(step.mean_, dtype=float)
         scale = np.ones(width) if step.scale_ is None else np.asarray(step.scale_, dtype=float)
     inside, costs, actions = last, None, []
+    if isinstance(last, TransformedTargetRegressor):
+        if last.transformer is not None:
+            _refuse("it predicts the logarithm of the target")
+        inside = last.regressor_
     if isinstance(last, DecisionClassifier):
         inside, costs, actions = last.estimator_, np.asarray(last.costs_, dtype=float), [str(a) for a in last.actions_]
     classes = [str(name) for name in inside.classes_] if is_classifier(inside) else []
