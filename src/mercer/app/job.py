@@ -102,12 +102,15 @@ def study_table(
     """Read a table, find the role of each column, and study it; see `run` for `table`, `name` and `watch`."""
     # Loading the modules takes a second or two, which counts as part of the study.
     began = monotonic()
-    from mercer.app.study import ProgressEvent, study
-    from mercer.app.table import guess_roles, read_table
-    from mercer.app.table.keys import name_follow_up
+    from mercer.app.study.clock import ProgressEvent
 
     if watch is not None:
         watch(ProgressEvent("reading the table", 0.0, options.budget))
+    # These modules take two seconds to load, so that the first word comes before them.
+    from mercer.app.study import study
+    from mercer.app.table import guess_roles, read_table
+    from mercer.app.table.keys import name_follow_up
+
     given = _list_given_roles(options)
     kinds = {column: role for column, role in given.items() if role in ("number", "category", "date", "text")}
     rows = read_table(table, kinds=kinds, **{option: getattr(options, option) for option in _READING})

@@ -72,9 +72,9 @@ class Progress:
                 self.live.update(self._make_table())
             return
         now = time.monotonic()
-        # The first line comes as soon as the table is read.
-        if now - self.last >= _EVERY and event.share > 0:
-            self.last = now
+        # The first line comes at once, the second as soon as the table is read.
+        if now - self.last >= _EVERY:
+            self.last = now if event.share > 0 else -_EVERY
             sys.stderr.write(f"mercer: {event.share:4.0%} {event.text}{', ' if left else ''}{left}\n")
             sys.stderr.flush()
 

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_regressor
 
-from mercer.app.study.grouping import name_groups
-from mercer.app.study.material import choose_positive
-from mercer.app.study.recipe import find_threshold
+from mercer.app.study.positive import choose_positive, find_threshold
 from mercer.app.table import Stream
 from mercer.app.table.table import quote
 from mercer.errors import DataError
@@ -162,7 +160,10 @@ def predict_columns(model: Any, frame: Any, rule: Rule | None = None) -> dict[st
         return {"prediction": mean, "low": mean - 1.96 * spread, "high": mean + 1.96 * spread}
     if hasattr(last, "predict"):
         labels = np.asarray(last.predict(rows))
-        grouped = is_clusterer(last) or hasattr(last, "n_components")
-        return {"prediction": np.asarray(name_groups(labels) if grouped else labels)}
+        if is_clusterer(last) or hasattr(last, "n_components"):
+            from mercer.app.study.grouping import name_groups
+
+            return {"prediction": np.asarray(name_groups(labels))}
+        return {"prediction": labels}
     values = np.asarray(last.transform(rows))
     return {f"component {k + 1}": values[:, k] for k in range(values.shape[1])}

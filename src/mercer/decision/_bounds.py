@@ -10,7 +10,6 @@ from sklearn.utils import check_X_y
 from mercer._base.density import read_gaussian
 from mercer._base.reading import read_numbers, read_probabilities
 from mercer.errors import DataError
-from mercer.neighbors import NearestNeighbors
 
 __all__ = ["NeighborBounds", "bhattacharyya_bound", "chernoff_bound", "neighbor_bounds", "prior_bounds"]
 
@@ -178,6 +177,8 @@ def neighbor_bounds(X: Any, y: Any, *, n_jobs: int | None = None) -> NeighborBou
     if c < 2:
         message = f"neighbor_bounds: y must have at least two classes; got {c}. There is nothing to confuse."
         raise DataError(message)
+    from mercer.neighbors import NearestNeighbors
+
     nearest = NearestNeighbors(n_neighbors=1, n_jobs=n_jobs).fit(X).kneighbors(return_distance=False)[:, 0]
     error = float(np.mean(labels != labels[nearest]))
     # In a finite sample the error may exceed that of guessing, (c - 1) / c; the root would be of a negative number.

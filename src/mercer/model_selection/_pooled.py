@@ -17,6 +17,9 @@ __all__ = ["POOLED_SCORES", "pool_interval"]
 _TRAINING_SHARE = 1.5
 # Of each class, one right and one wrong row are added, so that a class without errors does not have variance zero.
 _ADDED = 1.0
+# Scores that are a ratio or a root of means: where few rows have most of the variance, the mean over folds differs from
+# the pooled score, and the spread of the folds shows by how much.
+_CURVED = ("r2", "neg_root_mean_squared_error")
 
 
 def pool_interval(
@@ -24,7 +27,7 @@ def pool_interval(
     predictions: Any,
     *,
     scoring: str,
-    score: float | None = None,
+    scores: Any = None,
     labels: Any = None,
     groups: Any = None,
     sample_weight: Any = None,
@@ -46,8 +49,8 @@ def pool_interval(
     scoring : {"accuracy", "balanced_accuracy", "f1_macro", "roc_auc_ovr", "neg_log_loss", "neg_brier_score", "r2", \
 "neg_mean_absolute_error", "neg_root_mean_squared_error"}
         scikit-learn's name of the score.
-    score : float or None, default=None
-        The middle of the interval, such as the mean over the folds; None takes the score of the pooled rows.
+    scores : array-like of shape (n_splits,) or None, default=None
+        The scores of the folds; their mean is the middle of the interval. None takes the score of the pooled rows.
     labels : array-like of shape (n_samples,) or None, default=None
         Predicted classes, where they are not the most probable ones.
     groups : array-like of shape (n_samples,) or None, default=None
@@ -109,8 +112,13 @@ def pool_interval(
     # A score is its mean plus the mean of the influence values, up to terms of smaller order.
     variance = (float(moved @ moved) + added) / n_rows**2 * n_units / (n_units - 1)
     error = float(np.sqrt(_TRAINING_SHARE * variance))
+    middle = mean
+    if scores is not None:
+        folds = np.asarray(scores, dtype=float)
+        middle = float(folds.mean())
+        if scoring in _CURVED and len(folds) > 1:
+            error = max(error, float(folds.std(ddof=1) / np.sqrt(len(folds))))
     half = float(student.ppf(0.5 + level / 2, n_units - 1)) * error
-    middle = mean if score is None else float(score)
     return ScoreInterval(middle, middle - half, middle + half, level, error)
 
 

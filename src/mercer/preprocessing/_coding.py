@@ -18,6 +18,8 @@ _DAY = 86_400.0
 _CYCLES = {"year": 365.2425, "week": 7.0, "day": 1.0}
 # Days to add so that a week starts on Monday: day 0, 1970-01-01, was a Thursday.
 _SHIFTS = {"year": 0.0, "week": 3.0, "day": 0.0}
+# Decimals of sines and cosines.
+_DECIMALS = 12
 _WORD = re.compile(r"\w\w+")
 
 
@@ -190,8 +192,9 @@ class DateCoding:
         _write_filled(days, self.fill, self.missing, out)
         for place, cycle in enumerate(self.cycles):
             angle = 2 * np.pi * np.mod(out[:, 0] + _SHIFTS[cycle], _CYCLES[cycle]) / _CYCLES[cycle]
-            out[:, 1 + 2 * place] = np.sin(angle)
-            out[:, 2 + 2 * place] = np.cos(angle)
+            # Mondays of different years differ by rounding; trees would split between them.
+            out[:, 1 + 2 * place] = np.round(np.sin(angle), _DECIMALS)
+            out[:, 2 + 2 * place] = np.round(np.cos(angle), _DECIMALS)
 
     def read_back(self, block: np.ndarray) -> np.ndarray:
         """Return the moments, to the second; missing ones are NaT."""

@@ -12,7 +12,6 @@ from mercer._base.parameter import Array, Boolean, Integer, Nothing, Real, Rule,
 from mercer._solver import Dense
 from mercer._source import Block, Source
 from mercer._stored import Stored, floats
-from mercer.cluster import KMeans
 from mercer.errors import DataError
 from mercer.preprocessing._basis import Basis, BasisState
 
@@ -124,6 +123,9 @@ class RadialBasis(Basis):
         seed = int(seed_sequence(self.random_state).generate_state(1)[0])
         # k-means cannot have more centres than rows.
         count = min(self.n_centres, source.n_rows)
+        # Loaded here: other encoders, and so every prediction of a table, do without clustering.
+        from mercer.cluster import KMeans
+
         model = KMeans(count, n_init=1, random_state=seed, max_time=self.max_time, n_jobs=self.n_jobs)
         return model.fit(source.whole()).cluster_centers_.astype(np.float64)
 

@@ -8,6 +8,7 @@ from mercer.app.study.record import (
     Candidate,
     Cluster,
     Column,
+    Conformal,
     Confusion,
     CostCurve,
     Curve,
@@ -134,6 +135,7 @@ def classification():
             "LogisticRegression", True, 7, "newton", "duality gap 1e-9", [3.0, 2.0, 1.5, 1.4], "loss", 0.01, {"C": 1.0}
         ),
         strange=[StrangeRow(21, 0.78, ["pressure is 9000 (usually 1 to 5)"])],
+        conformal=Conformal(["no", "yes"], [900, 100], [[k / 100 for k in range(90)], [k / 50 for k in range(50)]]),
     )
 
 
@@ -149,6 +151,8 @@ def regression():
         candidates=candidates(),
         residuals=Residuals(true, guess, [-2.0, -0.7, 0.0, 0.7, 2.0], "No trend is left."),
         map=Map("principal components", true, guess, [], true, [], [0.7, 0.1]),
+        dependences=[Dependence("area", [10.0, 20.0, 30.0], [1.0, 2.0, 6.0], label="prediction")],
+        conformal=Conformal([""], [150], [[k / 50 for k in range(150)]]),
     )
 
 

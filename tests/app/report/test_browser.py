@@ -15,6 +15,11 @@ return {
   outside: [...document.querySelectorAll("body *")].filter((one) =>
     one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".table, nav, svg, .skip"))
     .map((one) => one.tagName),
+  // Tables wider than the page scroll inside their box, so that the last column can be reached.
+  lost: [...document.querySelectorAll(".table")].filter((one) => {
+    one.scrollLeft = 10000;
+    return one.querySelector("th:last-child").getBoundingClientRect().right > one.getBoundingClientRect().right + 1;
+  }).map((one) => one.ariaLabel),
   text: [...document.querySelectorAll("figure svg")].map((one) =>
     11.5 * one.getBoundingClientRect().width / one.viewBox.baseVal.width),
 };
@@ -31,6 +36,19 @@ head.querySelector("button").click();
 const down = column(2), sortedDown = head.getAttribute("aria-sort");
 table.tHead.rows[0].cells[0].querySelector("button").click();
 return { before, up, down, sortedUp, sortedDown, names: column(0) };
+"""
+
+TRYING = """
+const result = (name) => document.querySelector(`#${name} .result`).textContent;
+const move = (name, place, value) => {
+  const input = document.querySelectorAll(`#${name} input`)[place];
+  input.value = value;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+};
+const before = result("what-if"), threshold = result("threshold");
+move("what-if", 0, 2);
+move("threshold", 2, 20);
+return { before, after: result("what-if"), threshold, dear: result("threshold") };
 """
 
 KEYBOARD = """
@@ -64,7 +82,8 @@ def test_nothing_runs_over_the_edge_and_the_console_is_silent(pages, name, width
     assert found["page"] <= width
     assert found["outside"] == []
     # The smallest letters of a figure stay readable on a phone.
-    assert min(found["text"], default=9.0) > 7.0
+    assert min(found["text"], default=11.0) >= 11.0
+    assert found["lost"] == []
 
 
 def test_tables_sort_by_number_and_by_name(pages):
@@ -74,6 +93,19 @@ def test_tables_sort_by_number_and_by_name(pages):
     assert found["down"] == ["0.8", "0.75", "0.7", "0.65", "0.6", "–"]
     assert (found["sortedUp"], found["sortedDown"]) == ("ascending", "descending")
     assert found["names"][0] == "a slow one"
+
+
+def test_other_values_and_thresholds_can_be_tried(pages):
+    found, complaints = ask(TRYING, page=pages / "classification.html", folder=pages)
+    assert complaints == []
+    # The middle is the mean of both curves, 0.25; pressure 2 adds 0.6 - 0.3, north 0.1 - 0.2.
+    assert found["before"] == "probability of yes: 5\u00a0%"
+    assert found["after"] == "probability of yes: 45\u00a0%"
+    # 50 of 50 positives have 1 - k / 50 >= 0.5 for k <= 25; scores of negatives are k / 100.
+    assert found["threshold"].startswith("Of 100 rows, 5.2 are rightly called yes, 40 are false alarms and 4.8")
+    assert found["dear"] != found["threshold"]
+    _, complaints = ask("return 1", page=pages / "regression.html", folder=pages)
+    assert complaints == []
 
 
 def test_the_keyboard_reaches_everything_and_colours_switch(pages):

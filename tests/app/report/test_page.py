@@ -7,8 +7,9 @@ from html.parser import HTMLParser
 import pytest
 
 from mercer.app.report import render_report, write_report
+from mercer.app.report.row_figures import draw_confusion
 from mercer.app.report.sections import make_sections
-from mercer.app.study.record import Notice, Record
+from mercer.app.study.record import Confusion, Notice, Record
 from tests.app.report.records import RECORDS, classification, regression
 
 VOID = {"meta", "link", "br", "img", "path", "rect", "polyline", "polygon", "circle"}
@@ -84,7 +85,8 @@ def test_every_part_of_a_record_has_its_section():
     assert names == expected
     least = Record(full.question, full.answer, full.data, full.origin)
     assert {section.name for section in make_sections(least)} == {"data", "repeat"}
-    assert len(fields(Record)) == 24, "a new part of the record needs a place on the page"
+    # `reference` is for the watch over new rows, and has no place on the page.
+    assert len(fields(Record)) == 26, "a new part of the record needs a place on the page"
 
 
 def test_text_from_the_table_cannot_become_a_script():
@@ -112,3 +114,27 @@ def test_the_page_is_written_whole(tmp_path):
     write_report(regression(), path)
     assert path.read_text(encoding="utf-8") == render_report(regression())
     assert [one.name for one in path.parent.iterdir()] == ["report.html"]
+
+
+def _drop_leaks(record):
+    kept = [column for column in record.data.columns if column.role != "leak"]
+    return replace(record, data=replace(record.data, columns=kept))
+
+
+def test_a_page_about_groups_has_no_words_of_prediction():
+    text = re.sub(r"<(style|script)>.*?</\1>", "", render_report(_drop_leaks(RECORDS["structure"]())), flags=re.DOTALL)
+    words = re.sub(r"<[^>]+>", " ", text).lower()
+    assert not re.search(r"predict|unseen|training rows|candidate", words)
+
+
+def test_a_wide_screen_shows_narrow_tables_beside_figures():
+    beside = {section.name for section in make_sections(classification()) if section.beside}
+    assert beside == {"decision", "fit"}
+
+
+def test_many_classes_keep_their_names_and_counts():
+    names = [f"class {k}" for k in range(17)]
+    counts = [[30.0 if i == j else float((i + j) % 5 == 0) for j in range(17)] for i in range(17)]
+    svg = draw_confusion(Confusion(names, counts))
+    assert svg.count(">30<") == 17
+    assert all(svg.count(f">{name}<") == 2 for name in names)

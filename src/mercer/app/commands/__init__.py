@@ -8,3 +8,16 @@ __all__ = ["COMMANDS"]
 
 # In the order in which the help lists them.
 COMMANDS = ("run", "predict", "explain", "report", "compare", "example", "verify", "versions", "completion")
+COMMANDS = (
+    "run",
+    "predict",
+    "explain",
+    "report",
+    "compare",
+    "export",
+    "serve",
+    "watch",
+    "example",
+    "versions",
+    "completion",
+)

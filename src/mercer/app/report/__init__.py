@@ -1,7 +1,8 @@
 """The report: one HTML page that loads nothing from elsewhere.
 
 It is made from a record alone, so that it can be made again at any time. Figures are SVG that follows the page's light
-and dark colours. The only script sorts tables and switches the colours; the page can be read without it.
+and dark colours. The script sorts tables, switches the colours, and lets the reader try other values of a row and
+another threshold; the page can be read without it.
 """
 
 import re
@@ -11,7 +12,8 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from mercer.app.report.sections import make_sections
+from mercer.app.report.interactive import list_threshold_data, list_what_if_data
+from mercer.app.report.sections import make_lead, make_sections
 from mercer.app.study.record import Record
 
 __all__ = ["render_report", "write_report"]
@@ -27,6 +29,9 @@ def render_report(record: Record) -> str:
     return page.render(
         record=record,
         sections=make_sections(record),
+        lead=make_lead(record),
+        what_if=list_what_if_data(record),
+        threshold=list_threshold_data(record),
         style=Markup((room / "style.css").read_text(encoding="utf-8")),
         script=Markup((room / "script.js").read_text(encoding="utf-8")),
     )

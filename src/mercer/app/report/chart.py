@@ -136,7 +136,7 @@ class Chart:
         """Return the picture; names stand at 0, 1, 2 ... instead of numbers."""
         head = (
             f'<svg role="img" viewBox="0 0 {self.width:g} {self.height:g}" xmlns="http://www.w3.org/2000/svg" '
-            f'aria-label="{_escape(self.alt)}">'
+            f'style="--units:{self.width:g}" aria-label="{_escape(self.alt)}">'
         )
         axes = self._draw_x_axis(x_names, x_ticks) + self._draw_y_axis(y_names, y_ticks)
         return head + "".join(axes + self._parts + self._draw_labels() + self._draw_legend()) + "</svg>"

@@ -28,7 +28,7 @@ def draw_score(sureness: Sureness, metric: str) -> str:
         f"{metric} {format_number(sureness.score)}, interval {format_number(sureness.low)} to "
         f"{format_number(sureness.high)}; {sureness.baseline_name} {format_number(sureness.baseline)}."
     )
-    chart = Chart(alt, find_span(marks, 0.12), (-1.0, 1.0), x_label=metric, width=490, height=110, left=14)
+    chart = Chart(alt, find_span(marks, 0.12), (-1.0, 1.0), x_label=metric, width=340, height=110, left=14)
     chart.bar((sureness.low, sureness.high), (-0.35, 0.35), "c0 pale")
     chart.points([sureness.score], [0.0], "c0", size=7)
     chart.text(sureness.score, 0.45, format_number(sureness.score), "strong", shift=-4)
@@ -72,7 +72,8 @@ def draw_curve(curve: Curve, metric: str) -> str:
     """Draw the scores on training rows and on unseen rows, with one standard deviation to each side."""
     sides = [
         ("training rows", curve.train, curve.train_spread, "c1"),
-        ("unseen rows", curve.test, curve.test_spread, "c0"),
+        # A curve without training rows is about the number of groups: it has one line and needs no name.
+        ("unseen rows" if curve.train else "", curve.test, curve.test_spread, "c0"),
     ]
     values = [*curve.train, *curve.test]
     for _, middle, spread, _ in sides:

@@ -36,14 +36,15 @@ def draw_confusion(confusion: Confusion) -> str:
         x_label="predicted",
         y_label="true",
         left=110,
-        height=side,
+        height=side + (46 if n > 6 else 0),
         width=side + 66,
+        slanted=n > 6,
     )
     for i, row in enumerate(confusion.counts):
         share = sum(row) or most
         for j, count in enumerate(row):
             chart.cell((j - 0.48, j + 0.48), (i - 0.48, i + 0.48), 0.85 * count / share, "c0" if i == j else "c5")
-            if n <= 12:
+            if n <= 12 or count:
                 chart.text(j, i, format_number(count), "strong" if i == j else "")
     return chart.svg(x_names=confusion.classes, y_names=confusion.classes)
 

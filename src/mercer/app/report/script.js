@@ -21,6 +21,85 @@
     if (x === null || y === null) return (x === null) - (y === null);
     return sign * (x - y);
   };
+  // What if: each column has a slider or a list; the effects of the chosen values are added to the mean prediction.
+  const show = (x) => Number(x.toPrecision(3)).toString().replace("-", "\u2212");
+  const label = (text, input) => {
+    const line = document.createElement("label");
+    const name = document.createElement("span");
+    const chosen = document.createElement("output");
+    name.textContent = text;
+    line.append(name, input, chosen);
+    return [line, chosen];
+  };
+  const whatIf = document.getElementById("what-if");
+  if (whatIf) {
+    const data = JSON.parse(whatIf.dataset.effects);
+    const controls = data.columns.map((column) => {
+      const input = document.createElement("input");
+      Object.assign(input, { type: "range", min: 0, max: column.values.length - 1, step: 1 });
+      input.value = Math.floor((column.values.length - 1) / 2);
+      const [line, chosen] = label(column.name, input);
+      whatIf.querySelector(".controls").append(line);
+      return { column, input, chosen };
+    });
+    const update = () => {
+      let sum = data.middle;
+      for (const { column, input, chosen } of controls) {
+        const value = column.values[input.value];
+        chosen.textContent = typeof value === "number" ? show(value) : value;
+        input.setAttribute("aria-valuetext", chosen.textContent);
+        sum += column.effect[input.value];
+      }
+      if (data.probability) sum = Math.min(1, Math.max(0, sum));
+      const ends = data.half === null ? "" : ` (nine in ten rows lie between ${show(sum - data.half)} and ${show(sum + data.half)})`;
+      const text = data.probability ? `${(100 * sum).toFixed(0)}\u00a0%` : show(sum);
+      whatIf.querySelector(".result").textContent = `${data.label}: ${text}${ends}`;
+    };
+    whatIf.addEventListener("input", update);
+    update();
+  }
+
+  // Threshold: shares of unseen rows of both classes with a probability of at least the threshold, and what errors cost.
+  const threshold = document.getElementById("threshold");
+  if (threshold) {
+    const data = JSON.parse(threshold.dataset.rows);
+    const make = (text, type, value, limits) => {
+      const input = document.createElement("input");
+      Object.assign(input, { type, ...limits });
+      input.value = value;
+      const [line, chosen] = label(text, input);
+      threshold.querySelector(".controls").append(line);
+      return { input, chosen };
+    };
+    const at = make("threshold", "range", data.threshold, { min: 0.01, max: 0.99, step: 0.01 });
+    const odds = (1 - data.threshold) / data.threshold;
+    const alarm = make("cost of a false alarm", "number", 1, { min: 0, step: "any" });
+    const miss = make("cost of a miss", "number", Number(odds.toPrecision(2)), { min: 0, step: "any" });
+    const above = (values, t) => values.filter((value) => value >= t - 1e-9).length / Math.max(1, values.length);
+    const judge = (t) => {
+      const hits = 100 * data.share * above(data.here, t), alarms = 100 * (1 - data.share) * above(data.other, t);
+      const misses = 100 * data.share - hits;
+      return { hits, alarms, misses, cost: (alarms * alarm.input.value + misses * miss.input.value) / 100 };
+    };
+    const update = () => {
+      const t = Number(at.input.value), here = judge(t);
+      let best = { t, cost: here.cost };
+      for (let k = 1; k < 100; k += 1) {
+        const cost = judge(k / 100).cost;
+        if (cost < best.cost - 1e-12) best = { t: k / 100, cost };
+      }
+      at.chosen.textContent = t.toFixed(2);
+      threshold.querySelector(".result").textContent =
+        `Of 100 rows, ${show(here.hits)} are rightly called ${data.positive}, ${show(here.alarms)} are false alarms and ` +
+        `${show(here.misses)} are missed. Cost per row: ${show(here.cost)}; it is least, ${show(best.cost)}, at a threshold of ${best.t.toFixed(2)}.`;
+    };
+    threshold.addEventListener("input", update);
+    threshold.addEventListener("submit", (event) => event.preventDefault());
+    update();
+  }
+  const tools = document.getElementById("try");
+  if (tools) tools.hidden = false;
+
   for (const table of document.querySelectorAll("table")) {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {

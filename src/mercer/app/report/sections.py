@@ -41,6 +41,22 @@ class Section:
     tables: list[Table] = field(default_factory=list)
     facts: list[tuple[str, str]] = field(default_factory=list)
 
+    @property
+    def beside(self) -> bool:
+        """Whether a wide screen shows the figures beside the tables, which must be narrow."""
+        return bool(self.figures and self.tables) and max(len(table.columns) for table in self.tables) <= 4
+
+
+def make_lead(record: Record) -> Figure | None:
+    """Return the picture at the top: the score between guessing and the best possible one, or the groups of rows."""
+    if record.sureness is not None:
+        metric = record.question.metric
+        caption = f"{_capitalise(metric)} with its {format_percent(record.sureness.level)} interval."
+        return Figure(figures.draw_score(record.sureness, metric), caption, wide=True)
+    if record.map is not None and record.map.groups:
+        return Figure(row_figures.draw_map_by_group(record.map), "The rows in a plane, coloured by group.")
+    return None
+
 
 def make_sections(record: Record) -> list[Section]:
     """Return the sections for which the record has content."""
@@ -95,12 +111,7 @@ def _show_score(record: Record) -> Iterator[Section]:
         rows = [[part.splits, format_number(part.score), "yes" if part.used else "no"] for part in record.splits]
         head = ["split", metric, "used for this study"]
         tables.append(Table("Score by kind of split", head, rows, [False, True, False]))
-    picture = Figure(
-        figures.draw_score(sureness, metric),
-        f"{_capitalise(metric)} with its {format_percent(sureness.level)} interval.",
-        wide=True,
-    )
-    yield Section("score", "Score", "How certain is the score?", text, figures=[picture], tables=tables)
+    yield Section("score", "Score", "How certain is the score?", text, tables=tables)
 
 
 def _show_data(record: Record) -> Iterator[Section]:

@@ -74,6 +74,11 @@ def make_column_table(record: Record) -> Table:
     ]
     names = ["column", "role", "shape", "missing", "distinct", "predicts target", "summary", "why this role"]
     numeric = [False, False, False, True, True, True, False, False]
+    if record.question.task == "structure":
+        # Without a target there is nothing to predict.
+        place = names.index("predicts target")
+        names, numeric = names[:place] + names[place + 1 :], numeric[:place] + numeric[place + 1 :]
+        rows = [row[:place] + row[place + 1 :] for row in rows]
     return Table("Columns", names, rows, numeric, drawings=frozenset({2}))
 
 

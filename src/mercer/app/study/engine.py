@@ -12,6 +12,7 @@ import numpy as np
 from mercer._config import config_context
 from mercer._source.threads import n_threads
 from mercer.app.deploy.conformal import store_scores, widen
+from mercer.app.deploy.drift import store_reference
 from mercer.app.options import Options
 from mercer.app.study import diagnosis
 from mercer.app.study.choice import comparison
@@ -298,6 +299,9 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     sure = parts["sureness"] = replace(parts["sureness"], other_metrics=other)
     parts |= clock.attempt(
         "errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
+    )
+    parts["reference"] = clock.attempt(
+        "reference rows", lambda: store_reference(sample.X, sample.kinds, options.seed), 0.685
     )
     if predictions.ndim == 2 or not sample.classes:
         parts["conformal"] = clock.attempt(

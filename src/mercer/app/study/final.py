@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from mercer.app.options import Options
+from mercer.app.study.choice.comparison import simplify_setting
 from mercer.app.study.choice.selection import Selection
 from mercer.app.study.decisions import Stakes
 from mercer.app.study.material import Material
@@ -58,5 +59,7 @@ def describe_fit(model: Any, setting: dict[str, Any], seconds: float | None) -> 
         words,
         [float(value) for value in objective[:_MOST_STEPS] if np.isfinite(value)],
         seconds=seconds,
-        settings={name.split("__")[-1]: value for name, value in setting.items()},
+        settings={
+            name.split("__")[-1]: simplify_setting(value) for name, value in setting.items() if value is not None
+        },
     )

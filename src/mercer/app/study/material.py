@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.app.study.positive import choose_positive
 from mercer.app.table.column_type import spell_categories
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
@@ -12,9 +13,6 @@ from mercer.errors import DataError
 from mercer.model_selection.trials import Splitting
 
 __all__ = ["Material", "choose_positive", "draw_rows", "drop_rare_classes", "gather", "read_groups", "read_times"]
-
-# Class names that mark the positive one of two classes.
-_YES = {"yes", "true", "1", "y", "positive", "pos", "bad", "fraud", "default", "failure", "churn", "spam", "malignant"}
 
 
 @dataclass(frozen=True)
@@ -130,21 +128,6 @@ def draw_rows(material: Material, most: int, seed: int) -> Material:
 def _count_shares(y: np.ndarray, classes: list[str]) -> np.ndarray:
     """Return the share of the rows of each class."""
     return np.array([float((y == name).mean()) for name in classes])
-
-
-def choose_positive(classes: list[str], shares: np.ndarray, given: str | None) -> str | None:
-    """Return the positive one of two classes: as given, by its name, or the rarer one."""
-    if len(classes) != 2:
-        return None
-    if given is not None:
-        if given not in classes:
-            message = f"--positive: the class must be one of {classes[0]!r} and {classes[1]!r}; got {given!r}."
-            raise DataError(message)
-        return given
-    named = [name for name in classes if name.lower() in _YES]
-    if len(named) == 1:
-        return named[0]
-    return classes[0] if shares[0] < shares[1] else classes[1]
 
 
 def _read_numbers(frame: Any, name: str | None) -> np.ndarray | None:

@@ -21,8 +21,9 @@ from mercer.app.study.choice.intervals import find_score_interval
 from mercer.app.study.choice.selection import Selection
 from mercer.app.study.diagnosis import decide_classes
 from mercer.app.study.material import Material
+from mercer.model_selection import pool_interval
 
-__all__ = ["measure_other_metrics"]
+__all__ = ["measure_other_metrics", "measure_predictions"]
 
 Measure = Callable[[np.ndarray, np.ndarray, np.ndarray, Any], float]
 
@@ -107,3 +108,18 @@ def measure_other_metrics(
             ends = sorted(float(np.clip(sign * end, least, most)) for end in (interval.low, interval.high))
             measured[name] = [sign * interval.mean, *ends]
     return measured
+
+
+def measure_predictions(
+    words: str, true: np.ndarray, predictions: np.ndarray, answer: np.ndarray
+) -> tuple[float, float]:
+    """Return a metric, named in words, of predictions, and its standard error; classes are indices."""
+    measure = (_OF_CLASSES | _OF_NUMBERS)[words]
+    if predictions.ndim == 2:
+        # Rows may lack a class: the others share its probability.
+        present, true, renamed = np.unique(true), *(np.searchsorted(np.unique(true), part) for part in (true, answer))
+        answer = np.where(np.isin(answer, present), renamed, -1)
+        predictions = predictions[:, present] / np.maximum(predictions[:, present].sum(axis=1, keepdims=True), 1e-12)
+    score = float(measure(true, predictions, answer, None))
+    found = pool_interval(true, predictions, scoring=_SCORERS[words], labels=answer)
+    return score, found.standard_error

@@ -4,10 +4,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.study.material import Material
+from mercer.app.study.positive import find_threshold
 from mercer.decision import DecisionClassifier
 from mercer.model_selection import Contender
 from mercer.preprocessing import StandardScaler, TableEncoder
@@ -17,6 +20,7 @@ __all__ = [
     "describe_shape",
     "find_model",
     "find_threshold",
+    "is_skewed",
     "make_balanced_costs",
     "make_contender",
     "make_encoder",
@@ -25,6 +29,10 @@ __all__ = [
 
 # Up to this many columns rows are dense, even if most entries are zero: centred columns fit better.
 _MOST_DENSE = 500
+# Skewness of a target from which on its logarithm is tried; an exponential distribution has 2.
+_LEAST_SKEWNESS = 1.5
+# Rows from which on the skewness says something.
+_FEWEST_ROWS = 50
 
 
 def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int = 0, marked: bool = True) -> Any:
@@ -70,21 +78,6 @@ def make_threshold_costs(classes: list[str], positive: str, threshold: float) ->
     return costs
 
 
-def find_threshold(pipeline: Any, positive: str | None) -> float | None:
-    """Return the probability from which on a fitted pipeline predicts the positive class; None without one."""
-    model = pipeline.steps[-1][1]
-    if positive is None or not hasattr(model, "predict_proba"):
-        return None
-    if not isinstance(model, DecisionClassifier):
-        return 0.5
-    if model.costs_.shape != (2, 2) or list(model.actions_) != list(model.classes_):
-        return None
-    place = list(model.classes_).index(positive)
-    alarm = model.costs_[place, 1 - place] - model.costs_[1 - place, 1 - place]
-    miss = model.costs_[1 - place, place] - model.costs_[place, place]
-    return float(alarm / (alarm + miss)) if alarm + miss > 0 else None
-
-
 def describe_shape(material: Material, n_columns: int, seed: int) -> Shape:
     """Return what a candidate needs to know about the table."""
     spread = float(np.std(material.y)) if material.task == "regression" else 1.0
@@ -98,6 +91,11 @@ def make_contender(candidate: Candidate, material: Material, n_columns: int, see
     """
     shape = describe_shape(material, n_columns, seed)
     model, prefix = candidate.make(shape), "model__"
+    transforms: dict[str, Any] = {}
+    if candidate.rank > 0 and is_skewed(material):
+        # Inner folds choose between the target and its logarithm, as they choose other settings.
+        model, prefix = TransformedTargetRegressor(model, check_inverse=False), "model__regressor__"
+        transforms = {"model__transformer": [None, FunctionTransformer(np.log, np.exp, check_inverse=False)]}
     if costs is not None and hasattr(model, "predict_proba"):
         # Balanced costs come from the training rows of each fold, which may lack a class.
         model, prefix = DecisionClassifier(model, costs=costs), "model__estimator__"
@@ -106,18 +104,39 @@ def make_contender(candidate: Candidate, material: Material, n_columns: int, see
     if "scaled" in candidate.needs:
         steps.append(("scale", StandardScaler(with_mean=encoder.sparse_output is False)))
     pipeline = Pipeline([*steps, ("model", model)])
-    space = {prefix + name: values for name, values in candidate.settings(shape).items()}
+    space = {prefix + name: values for name, values in candidate.settings(shape).items()} | transforms
     return Contender(candidate.name, pipeline, space, candidate.rank)
 
 
-def find_model(pipeline: Any) -> Any:
-    """Return the fitted model inside a pipeline, without the decision rule and the calibration around it.
+def is_skewed(material: Material) -> bool:
+    """Return whether the logarithm of the target is worth a try: all values are positive, and some are far above most.
 
-    Only these two wrappers are removed: forests have an attribute ``estimator_`` too, which is an unfitted template.
+    Weights do not pass through scikit-learn's transformed targets, so that weighted rows keep their target.
+    """
+    if material.task != "regression" or material.weight is not None or len(material) < _FEWEST_ROWS:
+        return False
+    if material.y.min() <= 0 or material.y.max() <= material.y.min():
+        return False
+    logs = np.log(material.y)
+    return bool(_measure_skewness(material.y) > _LEAST_SKEWNESS > abs(_measure_skewness(logs)))
+
+
+def _measure_skewness(values: np.ndarray) -> float:
+    """Return the third moment of the scaled values: 0 for a normal distribution, 2 for an exponential one."""
+    spread = float(values.std())
+    return float((((values - values.mean()) / spread) ** 3).mean()) if spread else 0.0
+
+
+def find_model(pipeline: Any) -> Any:
+    """Return the fitted model inside a pipeline, without the decision, calibration and transformed target around it.
+
+    Only these wrappers are removed: forests have an attribute ``estimator_`` too, which is an unfitted template.
     """
     model = pipeline.steps[-1][1]
     if isinstance(model, DecisionClassifier):
         model = model.estimator_
+    if isinstance(model, TransformedTargetRegressor):
+        model = model.regressor_
     if isinstance(model, CalibratedClassifierCV):
         model = model.calibrated_classifiers_[0].estimator
     return model

@@ -30,6 +30,7 @@ __all__ = [
     "Question",
     "Rates",
     "Record",
+    "Reference",
     "Residuals",
     "SplitScore",
     "StrangeRow",
@@ -221,8 +222,15 @@ class Conformal:
 
     names: list[str]  # classes; one empty name for numbers
     counts: list[int]  # rows of each
-    # Sorted: absolute residuals, or one less the probability of the true class; thinned, at ranks rounded up.
-    scores: list[list[float]]
+    scores: list[list[float]]  # sorted: absolute residuals, or one less the probability of the true class
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A sample of the training rows, with which new rows are compared."""
+
+    kinds: dict[str, str]  # "number", "category" or "date", by column
+    values: dict[str, list[Any]]  # numbers, days since 1970 or texts; None where missing
 
 
 @dataclass(frozen=True)
@@ -388,4 +396,5 @@ class Record:
     splits: list[SplitScore] = field(default_factory=list)
     strange: list[StrangeRow] = field(default_factory=list)
     conformal: Conformal | None = None
+    reference: Reference | None = None
     format: int = 1

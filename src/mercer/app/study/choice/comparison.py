@@ -4,6 +4,7 @@ import contextlib
 from dataclasses import replace
 
 import numpy as np
+from sklearn.preprocessing import FunctionTransformer
 
 from mercer._base.candidate import Candidate as Offer
 from mercer.app.options import Options
@@ -27,6 +28,7 @@ __all__ = [
     "make_complexity_curve",
     "measure_sureness",
     "read_interval",
+    "simplify_setting",
 ]
 
 
@@ -77,7 +79,7 @@ def _describe_scored(offer: Offer, trial: Trial, status: str, selection: Selecti
         # A model that cannot be counted keeps its rank: the comparison does not depend on it.
         with contextlib.suppress(Exception):
             complexity, words = offer.complexity(find_model(trial.models[0]))
-    prefixes = ("model__estimator__estimator__", "model__estimator__", "model__")
+    prefixes = ("model__estimator__estimator__", "model__estimator__", "model__regressor__", "model__")
     return Candidate(
         offer.name,
         offer.family,
@@ -93,7 +95,7 @@ def _describe_scored(offer: Offer, trial: Trial, status: str, selection: Selecti
         float(trial.seconds),
         [float(sign * score) for score in trial.scores],
         [
-            {_shorten(name, prefixes): _simplify(value) for name, value in setting.items()}
+            {_shorten(name, prefixes): simplify_setting(value) for name, value in setting.items()}
             for setting in trial.chosen_settings
         ],
     )
@@ -114,8 +116,10 @@ def _shorten(name: str, prefixes: tuple[str, ...]) -> str:
     return name
 
 
-def _simplify(value: object) -> object:
+def simplify_setting(value: object) -> object:
     """Return a parameter as a number or text that JSON can hold."""
+    if isinstance(value, FunctionTransformer):
+        return f"{value.func.__name__} of the target"
     return (
         value.item() if isinstance(value, np.generic) else value if isinstance(value, (int, float, str)) else str(value)
     )

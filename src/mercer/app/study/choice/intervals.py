@@ -65,7 +65,7 @@ def find_score_interval(
         rows.y,
         predictions,
         scoring=scorer,
-        score=float(np.mean(scores)),
+        scores=scores,
         labels=labels,
         groups=selection.groups,
         sample_weight=rows.weight,

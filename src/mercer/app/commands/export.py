@@ -1,0 +1,77 @@
+"""``mercer export``: write a model in a form that other programs run without mercer."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from mercer.app.commands.arguments import add_silencers
+
+__all__ = ["HELP", "declare", "execute"]
+
+HELP = "write the model of a run as ONNX, or as a Python module that needs nothing else"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments: the model and the files to write."""
+    parser.add_argument("model", metavar="RUN", help="folder that `mercer run` wrote, or its model.mercer")
+    text = "write an ONNX file (linear models, trees, forests, boosted trees; needs the extra `onnx`)"
+    parser.add_argument("--onnx", metavar="FILE", help=text)
+    text = "write a Python module that imports only the standard library (linear models and trees)"
+    parser.add_argument("--python", metavar="FILE", help=text)
+    add_silencers(parser, "print a summary as JSON")
+
+
+def execute(options: Any) -> int:
+    """Write the files, and compare the ONNX file with the model."""
+    from mercer.app.deploy.formula import make_formula
+    from mercer.app.schema import load_model
+    from mercer.errors import DataError
+
+    if options.onnx is None and options.python is None:
+        message = "export: give --onnx FILE or --python FILE, or both."
+        raise DataError(message)
+    model, _ = load_model(options.model)
+    formula = make_formula(model)
+    written: dict[str, Any] = {}
+    if options.python is not None:
+        from mercer.app.deploy.python_module import write_module
+
+        _write(options.python, write_module(formula).encode())
+        written["python"] = options.python
+    if options.onnx is not None:
+        from mercer.app.deploy.onnx_check import check_graph, make_trial_rows
+        from mercer.app.deploy.onnx_graph import make_graph
+
+        graph = make_graph(formula)
+        difference = check_graph(graph, formula, model, make_trial_rows(formula))
+        _write(options.onnx, graph.SerializeToString())
+        written |= {"onnx": options.onnx, "largest difference": difference}
+    if options.json:
+        sys.stdout.write(json.dumps(written) + "\n")
+    elif not options.quiet:
+        sys.stdout.write("".join(_describe(written)))
+    return 0
+
+
+def _write(path: str, content: bytes) -> None:
+    """Write a file, whole or not at all."""
+    place = Path(path).expanduser()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    half = place.with_name(place.name + ".part")
+    half.write_bytes(content)
+    half.replace(place)
+
+
+def _describe(written: dict[str, Any]) -> list[str]:
+    """Return a line for each file, and one about the check."""
+    lines = [f"{kind}: {written[kind]}\n" for kind in ("python", "onnx") if kind in written]
+    if "onnx" in written:
+        largest = written["largest difference"]
+        lines.append(
+            "The ONNX file was not compared with the model, since onnxruntime is not installed.\n"
+            if largest is None
+            else f"On random rows, onnxruntime and the model differ by at most {largest:.1g}.\n"
+        )
+    return lines

@@ -1,0 +1,51 @@
+"""``mercer serve``: answer requests for predictions over HTTP."""
+
+import argparse
+import sys
+from typing import Any
+
+__all__ = ["HELP", "declare", "execute"]
+
+HELP = "start a small HTTP service that predicts and explains rows with the model of a run"
+
+
+def declare(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments: the model, the address and the limits."""
+    parser.add_argument("model", metavar="RUN", help="folder that `mercer run` wrote, or its model.mercer")
+    text = "address to listen at; 0.0.0.0 lets other machines ask (default: %(default)s)"
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=text)
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="port; 0 means any (default: %(default)s)")
+    text = "largest body of a request, in megabytes (default: %(default)s)"
+    parser.add_argument("--max-megabytes", type=float, default=10.0, metavar="N", help=text)
+    text = "most rows of one request (default: %(default)s)"
+    parser.add_argument("--max-rows", type=int, default=10_000, metavar="N", help=text)
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+
+
+def execute(options: Any) -> int:
+    """Answer requests until Ctrl-C."""
+    from mercer.app.deploy.service import Service, make_server
+    from mercer.app.schema import find_record, load_model
+    from mercer.errors import DataError
+
+    model, schema = load_model(options.model)
+    try:
+        record = find_record(options.model)
+    except DataError:
+        record = None  # a model file alone predicts too, without intervals
+    if not 0 <= options.port < 65536:
+        message = f"--port must be from 0 to 65535; got {options.port}."
+        raise DataError(message)
+    service = Service(model, schema, record, options.max_rows)
+    server = make_server(service, options.host, options.port, int(options.max_megabytes * 1e6))
+    if not options.quiet:
+        host, port = server.server_address[:2]
+        sys.stdout.write(f"mercer serves {options.model} at http://{host!s}:{port}; Ctrl-C ends it.\n")
+        sys.stdout.flush()
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.server_close()
+    return 0
