@@ -10,16 +10,23 @@ from scipy.optimize import linprog, minimize, minimize_scalar
 from scipy.special import logsumexp, softmax, xlogy
 from scipy.stats import multivariate_normal
 
-from tests.laws.chain_ascent import chain_ascent
-from tests.laws.edge_gains import classifier_edge_gain, learner_edge_gain
-from tests.laws.margin_gaps import class_gaps, free_tube_gap, linear_machine_gap, one_class_gap, pair_gaps, tube_gap
-from tests.laws.paired_tables import (
+from tests.laws.proofs.chain_ascent import chain_ascent
+from tests.laws.proofs.edge_gains import classifier_edge_gain, learner_edge_gain
+from tests.laws.proofs.margin_gaps import (
+    class_gaps,
+    free_tube_gap,
+    linear_machine_gap,
+    one_class_gap,
+    pair_gaps,
+    tube_gap,
+)
+from tests.laws.proofs.paired_tables import (
     canonical_residual,
     deflation_residual,
     kernel_canonical_residual,
 )
-from tests.laws.paired_tables import singular_residual as paired_singular_residual
-from tests.laws.row_maps import (
+from tests.laws.proofs.paired_tables import singular_residual as paired_singular_residual
+from tests.laws.proofs.row_maps import (
     classical_residual,
     guttman_fixed_point,
     laplacian_residual,
@@ -27,14 +34,14 @@ from tests.laws.row_maps import (
     neighbour_gradient,
     path_residual,
 )
-from tests.laws.separation_gradients import (
+from tests.laws.proofs.separation_gradients import (
     fast_ica_fixed_point,
     fast_ica_gradient,
     ica_gradient,
     rotation_left,
     turn_left,
 )
-from tests.laws.state_space_ascent import state_space_ascent
+from tests.laws.proofs.state_space_ascent import state_space_ascent
 
 __all__ = ["RECOMPUTED"]
 

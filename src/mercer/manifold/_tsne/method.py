@@ -4,10 +4,17 @@ from typing import Any
 
 from scipy.sparse import issparse
 
+from mercer._source.memory import require_memory
 from mercer.errors import DataError, UnsupportedError
-from mercer.manifold._tsne.affinities import check_perplexity
+from mercer.manifold._tsne.affinities import (
+    Affinities,
+    check_perplexity,
+    find_affinities,
+    find_distances,
+    weigh_all,
+)
 
-__all__ = ["choose_method", "is_precomputed"]
+__all__ = ["choose_method", "is_precomputed", "weigh_pairs"]
 
 # Rows up to which method='auto' takes all pairs: measured, the tree is faster from about this number on.
 _FEW_ROWS = 200
@@ -16,6 +23,16 @@ _FEW_ROWS = 200
 def is_precomputed(metric: Any) -> bool:
     """Return whether rows are given as distances."""
     return isinstance(metric, str) and metric == "precomputed"
+
+
+def weigh_pairs(model: Any, rows: Any, method: str) -> Affinities:
+    """Return the affinities of all pairs of rows, or of each row with its neighbours, as the method needs them."""
+    n, threads = rows.shape[0], model._threads()
+    if method == "exact":
+        require_memory("TSNE", 40.0 * n * n, f"the {n} x {n} affinities", "use method='barnes_hut'")
+        distances = find_distances("TSNE", rows, None, model.metric, model.metric_params)
+        return weigh_all(distances, model.perplexity, threads)
+    return find_affinities("TSNE", rows, model.perplexity, model.metric, model.metric_params, threads)
 
 
 def choose_method(model: Any, rows: Any) -> str:

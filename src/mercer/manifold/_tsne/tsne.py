@@ -12,7 +12,6 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._solver.neighbours import nearest_rows
 from mercer._source.device.source import DeviceSource
-from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats, texts
 from mercer._types import Array
@@ -22,19 +21,17 @@ from mercer.manifold._tsne._device.engine import DeviceEngine
 from mercer.manifold._tsne.affinities import (
     Affinities,
     count_neighbours,
-    find_affinities,
     find_distances,
     find_neighbours,
     is_euclidean,
     list_perplexities,
-    weigh_all,
     widen_rows,
 )
 from mercer.manifold._tsne.descent import EmbeddingState, Engine, ExactEngine, MapDescent, Phase, TreeEngine
 from mercer.manifold._tsne.divergence import GAUSSIAN, measure_slope, sum_divergence
 from mercer.manifold._tsne.first_map import make_first_map
 from mercer.manifold._tsne.grid import GridEngine
-from mercer.manifold._tsne.method import choose_method, is_precomputed
+from mercer.manifold._tsne.method import choose_method, is_precomputed, weigh_pairs
 from mercer.manifold._tsne.placement import place_rows
 
 __all__ = ["TSNE"]
@@ -257,7 +254,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             return self._fit_on_device(source)
         rows = widen_rows(source.whole(), self.metric)
         method = choose_method(self, rows)
-        affinities = self._find_affinities(rows, method)
+        affinities = weigh_pairs(self, rows, method)
         solver = self._make_solver(rows, affinities, method)
         given = {
             "learning_rate_": self._rate(rows.shape[0], self.early_exaggeration),
@@ -347,14 +344,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         known = distances[:, 0] == 0
         places[known] = self.embedding_[columns[known, 0]]
         return places.astype(self.embedding_.dtype)
-
-    def _find_affinities(self, rows: Any, method: str) -> Affinities:
-        n, threads = rows.shape[0], self._threads()
-        if method == "exact":
-            require_memory("TSNE", 40.0 * n * n, f"the {n} x {n} affinities", "use method='barnes_hut'")
-            distances = find_distances("TSNE", rows, None, self.metric, self.metric_params)
-            return weigh_all(distances, self.perplexity, threads)
-        return find_affinities("TSNE", rows, self.perplexity, self.metric, self.metric_params, threads)
 
     def _make_solver(self, rows: Any, affinities: Affinities, method: str) -> MapDescent:
         seed = seed_sequence(self.random_state)
