@@ -86,11 +86,11 @@ class NeighborhoodComponentsAnalysis(LinearMap, Estimator):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = NeighborhoodComponentsAnalysis(n_components=2, random_state=0).fit(X, y)
-    >>> round(-model.history_["objective"][-1], 2)  # the expected accuracy
-    0.99
+    >>> bool(-model.history_["objective"][-1] > 0.98)  # the expected accuracy
+    True
     >>> Z = model.transform(X)
-    >>> round(KNeighborsClassifier(n_neighbors=3).fit(Z, y).score(None, y), 2)
-    0.99
+    >>> KNeighborsClassifier(n_neighbors=3).fit(Z, y).score(None, y) > 0.98  # 0.96 without the map
+    True
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {
