@@ -49,9 +49,9 @@ class NeighborhoodComponentsAnalysis(LinearMap, Estimator):
         The largest entry of the gradient of f at which the fit ends.
     callback : a callable or None, default=None
         Called after each step with A as one vector and the number of the step.
-    verbose : an integer in [0, inf), default=0
+    verbose : an integer in [0, inf) or a boolean, default=0
         Whether a line about each step is printed.
-    random_state : an integer, a Generator, a RandomState or None, default=None
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         The seed of ``init='random'``.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends with what it has.
