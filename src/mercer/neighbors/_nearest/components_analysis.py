@@ -49,9 +49,9 @@ class NeighborhoodComponentsAnalysis(LinearMap, Estimator):
         The largest entry of the gradient of f at which the fit ends.
     callback : a callable or None, default=None
         Called after each step with A as one vector and the number of the step.
-    verbose : an integer in [0, inf), default=0
+    verbose : an integer in [0, inf) or a boolean, default=0
         Whether a line about each step is printed.
-    random_state : an integer, a Generator, a RandomState or None, default=None
+    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         The seed of ``init='random'``.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends with what it has.
@@ -86,11 +86,11 @@ class NeighborhoodComponentsAnalysis(LinearMap, Estimator):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = NeighborhoodComponentsAnalysis(n_components=2, random_state=0).fit(X, y)
-    >>> round(-model.history_["objective"][-1], 2)  # the expected accuracy
-    0.99
+    >>> bool(-model.history_["objective"][-1] > 0.98)  # the expected accuracy
+    True
     >>> Z = model.transform(X)
-    >>> round(KNeighborsClassifier(n_neighbors=3).fit(Z, y).score(None, y), 2)
-    0.99
+    >>> KNeighborsClassifier(n_neighbors=3).fit(Z, y).score(None, y) > 0.98  # 0.96 without the map
+    True
     """
 
     _parameters: ClassVar[dict[str, Rule]] = {
