@@ -66,6 +66,8 @@ class Dense(Layer):
         call.gradients["W"] = flat.T @ delta
         if self.bias:
             call.gradients["b"] = xp.sum(delta, axis=0)
+        if not call.wants_inputs:
+            return (None,)
         by_input = delta @ W.T
         return (by_input if gradient.ndim == 2 else xp.reshape(by_input, (*gradient.shape[:-1], W.shape[0])),)
 

@@ -45,6 +45,8 @@ class Call:
         What the forward pass leaves to the backward pass.
     gradients : dict of array
         The derivatives by the weights, written by the backward pass.
+    wants_inputs : bool
+        Whether the backward pass must give the derivatives by the inputs; layers with weights may else give None.
     """
 
     weights: dict[str, Array]
@@ -53,6 +55,7 @@ class Call:
     seed: tuple[int, ...] = (0,)
     kept: tuple[Any, ...] = ()
     gradients: dict[str, Array] = field(default_factory=dict)
+    wants_inputs: bool = True
 
     def draw(self, shape: Shape, like: Array) -> Array:
         """Draw uniform numbers in [0, 1), on the host, so that they are the same in every place."""

@@ -235,8 +235,11 @@ class Network:
             raise DataError(message)
         return rows
 
-    def backward(self, trace: Trace, gradient: Array) -> tuple[Array, dict[str, Array]]:
-        """Propagate the derivative by the output backwards: return those by theta and, by name, by the inputs."""
+    def backward(self, trace: Trace, gradient: Array, *, by_inputs: bool = True) -> tuple[Array, dict[str, Array]]:
+        """Propagate the derivative by the output backwards: return those by theta and, by name, by the inputs.
+
+        Without `by_inputs`, the first layers need not compute the derivatives by the rows, which training does not use.
+        """
         xp = namespace_of(trace.theta)
         pending: dict[str, Array] = {self.output: gradient}
         parts: dict[str, dict[str, Array]] = {}
@@ -244,9 +247,12 @@ class Network:
             if node.name not in pending:
                 continue  # nothing of this layer reaches the output
             call = trace.calls[node.name]
-            by_inputs = node.layer.backward(call, pending.pop(node.name))
+            call.wants_inputs = by_inputs or not self.inputs.keys() >= set(node.sources)
+            slopes = node.layer.backward(call, pending.pop(node.name))
             parts[node.name] = call.gradients
-            for source, part in zip(node.sources, by_inputs, strict=True):
+            for source, part in zip(node.sources, slopes, strict=True):
+                if part is None:
+                    continue
                 # A value that several layers use receives the sum of their derivatives.
                 pending[source] = pending[source] + part if source in pending else part
         pieces = []
@@ -272,7 +278,7 @@ class Network:
         """Return the mean loss of a batch, its gradient by theta, and the trace; `options` are those of `forward`."""
         trace = self.forward(theta, X, **options)
         value, by_output = read_loss(loss, self.output_shape[-1]).evaluate(trace.output, y, weight)
-        return value, self.backward(trace, by_output)[0], trace
+        return value, self.backward(trace, by_output, by_inputs=False)[0], trace
 
 
 def _sort(graph: dict[str, tuple[Any, ...]], known: set[str]) -> list[str]:

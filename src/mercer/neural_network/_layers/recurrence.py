@@ -95,6 +95,8 @@ class _Recurrent(Layer):
         # The derivatives by the weights add up over steps: one product over all of them.
         call.gradients["W"], call.gradients["b"] = by_time.T @ flat, xp.sum(flat, axis=0)
         call.gradients["U"] = self._turn(xp.concat([state[0] for state in states[:-1]], axis=0), kept, flat, xp)
+        if not call.wants_inputs:
+            return (None,) if mask is None else (None, None)
         by_x = xp.permute_dims(xp.reshape(flat @ W.T, (time, n, W.shape[0])), (1, 0, 2))
         return (by_x,) if mask is None else (by_x, xp.zeros_like(mask))
 

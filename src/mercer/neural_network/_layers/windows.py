@@ -128,10 +128,14 @@ class _Convolution(_Window):
         delta = xp.reshape(gradient, (-1, self.filters))
         call.gradients["W"] = flat.T @ delta
         call.gradients["b"] = xp.sum(delta, axis=0)
-        by_seen = xp.reshape(delta @ W.T, (*gradient.shape[:-1], W.shape[0]))
+        if not call.wants_inputs:
+            return (None,)
         by_wide = xp.zeros(wide_shape, dtype=gradient.dtype, device=gradient.device)
+        channels, places = shape[-1], tuple(gradient.shape[:-1])
+        # A product for each place in the window is contiguous, and added faster than a part of one large product.
         for number, part in enumerate(self._slice_places(shape)):
-            by_wide[part] += by_seen[..., number * shape[-1] : (number + 1) * shape[-1]]
+            own = delta @ W[number * channels : (number + 1) * channels, :].T
+            by_wide[part] += xp.reshape(own, (*places, channels))
         return (self._unpad(by_wide, shape),)
 
 
@@ -217,11 +221,12 @@ class MaxPool(_Pool):
         a, largest = call.kept
         xp = namespace_of(gradient)
         by_input = xp.zeros_like(a)
-        free = xp.ones(largest.shape, dtype=xp.bool, device=gradient.device)
+        # What is left of the derivative goes to the first place that has the largest value.
+        left, zeros = gradient, xp.zeros_like(gradient)
         for part in self._slice_places(tuple(a.shape[1:])):
-            here = free & (a[part] == largest)
-            by_input[part] += xp.where(here, gradient, xp.zeros_like(gradient))
-            free = free & ~here
+            here = a[part] == largest
+            by_input[part] += xp.where(here, left, zeros)
+            left = xp.where(here, zeros, left)
         return (by_input,)
 
 

@@ -101,7 +101,7 @@ class Reconstruction:
         if model.sparsity:
             loss += model.sparsity * float(xp.sum(weight[:, None] * xp.abs(encoded.output)))
             by_code = by_code + model.sparsity * weight[:, None] * xp.sign(encoded.output)
-        encoder_slope = coder.encoder.backward(encoded, by_code)[0]
+        encoder_slope = coder.encoder.backward(encoded, by_code, by_inputs=False)[0]
         if model.contraction:
             extra, slope = self._contract(by_encoder, given, weight, moment)
             loss, encoder_slope = loss + extra, encoder_slope + slope

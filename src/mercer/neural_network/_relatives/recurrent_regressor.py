@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 
 from mercer._base import fitting
 from mercer._source import Block, Source
-from mercer._source.namespace import namespace_of, to_numpy
+from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
@@ -151,9 +151,8 @@ class RecurrentRegressor(RegressorMixin, RecurrentModel):
         -------
         ndarray of shape (n_sequences,), (n_sequences, time) or (n_steps,)
         """
-        outputs = self._map(X, lengths, _first_output)
-        xp = namespace_of(outputs)
-        return outputs * xp.asarray(self.y_scale_, dtype=outputs.dtype) + xp.asarray(self.y_mean_, dtype=outputs.dtype)
+        # Plain numbers keep the precision and the device of the outputs.
+        return self._map(X, lengths, _first_output) * float(self.y_scale_) + float(self.y_mean_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, lengths: Any = None) -> float:
         """Return the coefficient of determination, over sequences or over all steps that exist.

@@ -72,7 +72,7 @@ class Supervised:
         options: dict[str, Any] = {"training": True, "seed": moment.seed, "step": moment.step}
         trace = self.network.forward(theta, inputs, moment.statistics, **options)
         value, by_output = self.loss.evaluate(trace.output, batch.y, self._weigh(batch, inputs))
-        gradient = self.network.backward(trace, by_output)[0]
+        gradient = self.network.backward(trace, by_output, by_inputs=False)[0]
         if self.alpha:
             extra, slope = penalise(theta, self.penalised, self.alpha)
             value, gradient = value + extra, gradient + slope
