@@ -39,7 +39,7 @@ MOST = 300
 # A pair of fits that takes longer than this many seconds is measured once: its ratio does not hang on noise.
 LONG = 1.0
 # Parameters of classes that have no default for them, or whose default these sizes do not allow.
-REQUIRED = {
+REQUIRED: dict[str, dict[str, Any]] = {
     "VotingClassifier": {"estimators": ("naive_bayes.GaussianNB", "linear_model.LogisticRegression")},
     "VotingRegressor": {"estimators": ("linear_model.Ridge", "linear_model.LinearRegression")},
     "StackingClassifier": {"estimators": ("naive_bayes.GaussianNB", "linear_model.LogisticRegression")},
@@ -204,7 +204,11 @@ def main(arguments: list[str] | None = None) -> None:
         rows.append(_measure_apart(name, family))
         print(name, file=sys.stderr, flush=True)
     sizes = [f"{rows} x {columns}" for rows, columns in SIZES]
-    result = {"date": datetime.now(UTC).date().isoformat(), "hardware": describe(), "versions": versions()}
+    result: dict[str, Any] = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "hardware": describe(),
+        "versions": versions(),
+    }
     result |= {"sizes": sizes, "classes": rows}
     print(small_fits_table(result))
     path = given.output or (RESULT if wanted is None else None)
