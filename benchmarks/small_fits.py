@@ -72,7 +72,7 @@ def find_classes() -> dict[str, str]:
 def make_small_table(name: str, family: str, rows: int, columns: int) -> tuple[np.ndarray, ...]:
     """Return what a class is fitted to: rows, and labels, numbers or a second table where it takes them."""
     draws = np.random.default_rng(0)
-    X = draws.normal(size=(rows, columns))
+    X: Any = draws.normal(size=(rows, columns))
     numbers = X[:, 0] + 0.5 * X[:, 1] + 0.3 * draws.normal(size=rows)
     if name in PAIRED:
         return X, X[:, :3] + draws.normal(size=(rows, 3))
@@ -85,8 +85,10 @@ def make_small_table(name: str, family: str, rows: int, columns: int) -> tuple[n
     elif name in ("MultinomialNB", "ComplementNB", "NMF", "MiniBatchNMF"):
         X = np.abs(X)
     tool = getattr(importlib.import_module(f"mercer.{family}"), name)
-    kind = getattr(tool, "_estimator_type", None) or _kind(tool)
-    return {"classifier": (X, (numbers > 0).astype(int)), "regressor": (X, numbers)}.get(kind, (X,))
+    kind = _kind(tool)
+    if kind is None:
+        return (X,)
+    return (X, (numbers > 0).astype(int) if kind == "classifier" else numbers)
 
 
 def _kind(tool: Any) -> str | None:
