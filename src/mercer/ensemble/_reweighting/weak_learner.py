@@ -53,7 +53,7 @@ _STUMP_TREE: dict[str, Any] = {
     "max_time": None,
 }
 # The classes that may be stumps, and the parameters that make them so.
-_STUMPS: tuple[tuple[type, dict[str, Any]], ...] = ((DecisionStump, {}), (DecisionTreeClassifier, _STUMP_TREE))
+_STUMPS: tuple[tuple[Any, dict[str, Any]], ...] = ((DecisionStump, {}), (DecisionTreeClassifier, _STUMP_TREE))
 
 
 @dataclass(frozen=True, eq=False)
