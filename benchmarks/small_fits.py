@@ -39,7 +39,7 @@ MOST = 300
 # A pair of fits that takes longer than this many seconds is measured once: its ratio does not hang on noise.
 LONG = 1.0
 # Parameters of classes that have no default for them, or whose default these sizes do not allow.
-REQUIRED = {
+REQUIRED: dict[str, dict[str, Any]] = {
     "VotingClassifier": {"estimators": ("naive_bayes.GaussianNB", "linear_model.LogisticRegression")},
     "VotingRegressor": {"estimators": ("linear_model.Ridge", "linear_model.LinearRegression")},
     "StackingClassifier": {"estimators": ("naive_bayes.GaussianNB", "linear_model.LogisticRegression")},
@@ -72,7 +72,7 @@ def find_classes() -> dict[str, str]:
 def make_small_table(name: str, family: str, rows: int, columns: int) -> tuple[np.ndarray, ...]:
     """Return what a class is fitted to: rows, and labels, numbers or a second table where it takes them."""
     draws = np.random.default_rng(0)
-    X = draws.normal(size=(rows, columns))
+    X: Any = draws.normal(size=(rows, columns))
     numbers = X[:, 0] + 0.5 * X[:, 1] + 0.3 * draws.normal(size=rows)
     if name in PAIRED:
         return X, X[:, :3] + draws.normal(size=(rows, 3))
@@ -85,8 +85,10 @@ def make_small_table(name: str, family: str, rows: int, columns: int) -> tuple[n
     elif name in ("MultinomialNB", "ComplementNB", "NMF", "MiniBatchNMF"):
         X = np.abs(X)
     tool = getattr(importlib.import_module(f"mercer.{family}"), name)
-    kind = getattr(tool, "_estimator_type", None) or _kind(tool)
-    return {"classifier": (X, (numbers > 0).astype(int)), "regressor": (X, numbers)}.get(kind, (X,))
+    kind = _kind(tool)
+    if kind is None:
+        return (X,)
+    return (X, (numbers > 0).astype(int) if kind == "classifier" else numbers)
 
 
 def _kind(tool: Any) -> str | None:
@@ -204,7 +206,11 @@ def main(arguments: list[str] | None = None) -> None:
         rows.append(_measure_apart(name, family))
         print(name, file=sys.stderr, flush=True)
     sizes = [f"{rows} x {columns}" for rows, columns in SIZES]
-    result = {"date": datetime.now(UTC).date().isoformat(), "hardware": describe(), "versions": versions()}
+    result: dict[str, Any] = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "hardware": describe(),
+        "versions": versions(),
+    }
     result |= {"sizes": sizes, "classes": rows}
     print(small_fits_table(result))
     path = given.output or (RESULT if wanted is None else None)

@@ -137,8 +137,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     }
     # Attributes that older versions stored: files that have them still load, without them.
     _stored_before: ClassVar[tuple[str, ...]] = ()
-    # The constructor whose signature was read, and the names of its parameters.
-    _constructor: ClassVar[tuple[Any, tuple[str, ...]]]
+    # The names of the parameters, once the constructor's signature has been read.
+    _parameter_names: ClassVar[tuple[str, ...]]
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
 
@@ -152,9 +152,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
         scikit-learn reads the signature in every ``get_params``, ``set_params`` and ``clone``: a third of their time.
         """
-        if "_constructor" not in vars(cls) or cls._constructor[0] is not cls.__init__:
-            cls._constructor = cls.__init__, tuple(super()._get_param_names())
-        return list(cls._constructor[1])
+        if "_parameter_names" not in vars(cls):
+            cls._parameter_names = tuple(super()._get_param_names())
+        return list(cls._parameter_names)
 
     def _check_parameters(self) -> None:
         check_parameters(type(self).__name__, self._parameters, self.__dict__)

@@ -39,7 +39,7 @@ __all__ = [
 # The criteria of stumps and of trees, as the search for stumps names them.
 _CRITERIA = {"gini": "gini", "entropy": "entropy", "log_loss": "entropy", "error": "error"}
 # The parameters that make a decision tree the best split of all columns.
-_STUMP_TREE = {
+_STUMP_TREE: dict[str, Any] = {
     "max_depth": 1,
     "splitter": "best",
     "min_samples_split": 2,
@@ -53,6 +53,8 @@ _STUMP_TREE = {
     "categorical_features": None,
     "max_time": None,
 }
+# The classes that may be stumps, and the parameters that make them so.
+_STUMPS: tuple[tuple[Any, dict[str, Any]], ...] = ((DecisionStump, {}), (DecisionTreeClassifier, _STUMP_TREE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +277,7 @@ def find_stump_criterion(estimator: Any) -> str | None:
     """
     if estimator is None:
         return "gini"
-    for known, rest in ((DecisionStump, {}), (DecisionTreeClassifier, _STUMP_TREE)):
+    for known, rest in _STUMPS:
         if isinstance(estimator, known) and all(
             getattr(type(estimator), verb) is getattr(known, verb) for verb in ("fit", "predict", "predict_proba")
         ):
