@@ -252,8 +252,8 @@ def test_a_spectral_start_is_a_cosine_along_a_path(method):
 
 def test_the_map_of_iris_is_in_a_minimum_like_those_of_scikit_learn():
     # Iris has many local minima, and roundings decide between them: maps from other starts end between 0.119 and 0.131.
-    # Measured with all pairs, scikit-learn 1.9 reaches 0.1244 by Barnes-Hut (it reports 0.1215) and 0.1221 by all pairs,
-    # with the same perplexity, start and 1000 iterations.
+    # Measured with all pairs, scikit-learn 1.9 reaches 0.1244 by Barnes-Hut (it reports 0.1215) and 0.1221 by all
+    # pairs, with the same perplexity, start and 1000 iterations.
     assert TSNE().fit(load_iris().data).kl_divergence_ < 0.1215
     assert TSNE(method="exact").fit(load_iris().data).kl_divergence_ < 1.05 * 0.1221
 
