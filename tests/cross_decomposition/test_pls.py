@@ -118,3 +118,19 @@ def test_few_iterations_are_warned_of():
         model = PLSCanonical(2, max_iter=1).fit(X, Y)
     assert not model.converged_
     assert not model.certificate_.satisfied
+
+
+def test_wide_tables_are_offered_partial_least_squares():
+    from mercer._base.candidate import Shape
+    from mercer.cross_decomposition._candidates import CANDIDATES
+
+    (candidate,) = CANDIDATES
+    assert candidate.unfit(Shape(100, 5))
+    assert not candidate.unfit(Shape(30, 200))
+    assert candidate.settings(Shape(30, 200)) == {"n_components": [2, 5, 10]}
+    assert candidate.settings(Shape(9, 200)) == {"n_components": [2, 3]}
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 200)) + 3 * rng.normal(size=(30, 1))
+    model = candidate.make(Shape(30, 200)).fit(X, X.mean(axis=1))
+    assert model.score(X, X.mean(axis=1)) > 0.9
+    assert candidate.complexity(model)[0] >= 200

