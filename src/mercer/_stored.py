@@ -55,6 +55,8 @@ _KINDS = {
     "S": "bytes",
     "M": "date",
 }
+# Groups of kinds that have a name of their own.
+_GROUPS = {"UO": "text", "bu": "boolean", "fiu": "number", "biufUOSM": "label"}
 # Sizes that mean the same in a model and in its parts.
 _SHARED = ("columns", "classes")
 _NONE = ("none",)
@@ -121,7 +123,8 @@ class _Values(Stored):
             raise _refusal(place, f"hold numbers in [{self.low}, {end})", f"{lowest} to {highest}", be="")
 
     def describe(self) -> str:
-        kind = " or ".join(dict.fromkeys(_KINDS[letter] for letter in _KINDS if letter in self.kinds))
+        letters = (letter for letter in _KINDS if letter in self.kinds)
+        kind = _GROUPS.get(self.kinds) or " or ".join(dict.fromkeys(_KINDS[letter] for letter in letters))
         forms = [form for form in (_spell_form(kind, shape) for shape in self.shapes) if form]
         words = " or ".join(forms) + (", dense or sparse" if self.sparse else "")
         if self.low is not None and self.below is None:

@@ -76,7 +76,7 @@ def test_a_changed_file_with_right_checksums_has_a_wrong_signature(path):
 
 def test_a_file_without_signature_is_refused_if_a_key_is_given(path):
     mercer.save(Ridge(), path)
-    with pytest.raises(ModelFileError, match="the file is not signed. Save it with save"):
+    with pytest.raises(ModelFileError, match=r"the file is not signed. Save it with save"):
         mercer.load(path, key=KEY)
 
 
@@ -132,7 +132,7 @@ def test_a_model_that_lacks_an_attribute_says_so(path):
     forge_header(Ridge().fit(X, Y), lambda node: node["state"].pop("coef_"), path)
     model = mercer.load(path)
     assert not hasattr(model, "coef_")
-    with pytest.raises(AttributeError, match="Ridge: coef_ is not there: .* Fit it, or save it again"):
+    with pytest.raises(AttributeError, match=r"Ridge: coef_ is not there: .* Fit it, or save it again"):
         model.predict(X)
 
 

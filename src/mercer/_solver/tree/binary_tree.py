@@ -143,7 +143,7 @@ class BinaryTree:
         return *arrays[:2], thresholds, (self.missing_go_to_left + 2 * categorical).astype(np.uint8), self.words
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_packed", "depths")}
+        return {name: value for name, value in vars(self).items() if name not in ("_packed", "_is_grown", "depths")}
 
     def apply(self, X: Array, threads: int = 1) -> Array:
         """Return the leaf of each row."""
