@@ -70,10 +70,10 @@ class BinaryTree:
     words: Array
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "feature": integers("nodes"),
+        "feature": integers("nodes", dtype="int32"),
         "n_classes": integers("outputs", low=1),
         "children_left": integers("nodes", low=LEAF, below="nodes"),
-        "children_right": integers("nodes", low=LEAF, below="nodes"),
+        "children_right": integers("nodes", low=LEAF, below="nodes", dtype="int32"),
         "threshold": floats("nodes"),
         "missing_go_to_left": flags("nodes"),
         "impurity": floats("nodes"),
