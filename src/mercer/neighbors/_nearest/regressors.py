@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 from mercer._base import fitting
 from mercer._base.parameter import Rule
 from mercer._source import place_of
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, numbers
 from mercer._types import Array, Rows
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import RowsModel, rules_of
@@ -28,7 +28,7 @@ class NeighbourMeans(RegressorMixin, RowsModel):
     _row_weight: Array
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "_targets": floats("rows | rows, targets"),
+        "_targets": numbers("rows | rows, targets"),
         "_row_weight": floats("rows | none"),
     }
 
