@@ -146,7 +146,8 @@ sanitize: $(VENV)/ready-test,lint
 	meson install -C build/sanitize --quiet
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OPENBLAS_NUM_THREADS=1 \
-	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=$(STAGE) $(PYTEST) tests/native -p no:cacheprovider
+	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=$(STAGE) $(PYTEST) tests/native tests/base/test_forged_models.py \
+		-p no:cacheprovider
 
 # A selection of the tests with every Python here, the oldest dependencies, and unusual users, folders and signals.
 matrix:

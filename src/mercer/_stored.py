@@ -28,7 +28,6 @@ __all__ = [
     "check_stored",
     "choice",
     "collect_stored",
-    "complexes",
     "flags",
     "floats",
     "integers",
@@ -55,8 +54,12 @@ _KINDS = {
     "S": "bytes",
     "M": "date",
 }
+# Groups of kinds that have a name of their own.
+_GROUPS = {"UO": "text", "bu": "boolean", "fiu": "number", "biufUOSM": "label"}
 # Sizes that mean the same in a model and in its parts.
 _SHARED = ("columns", "classes")
+# Sizes that are at least 1 in every model.
+_NEVER_EMPTY = ("classes", "states", "centres")
 _NONE = ("none",)
 _ANY = ("...",)
 
@@ -121,7 +124,8 @@ class _Values(Stored):
             raise _refusal(place, f"hold numbers in [{self.low}, {end})", f"{lowest} to {highest}", be="")
 
     def describe(self) -> str:
-        kind = " or ".join(dict.fromkeys(_KINDS[letter] for letter in _KINDS if letter in self.kinds))
+        letters = (letter for letter in _KINDS if letter in self.kinds)
+        kind = _GROUPS.get(self.kinds) or " or ".join(dict.fromkeys(_KINDS[letter] for letter in letters))
         forms = [form for form in (_spell_form(kind, shape) for shape in self.shapes) if form]
         words = " or ".join(forms) + (", dense or sparse" if self.sparse else "")
         if self.low is not None and self.below is None:
@@ -265,11 +269,6 @@ def numbers(shapes: str = "", sparse: bool = False, finite: bool = False) -> Sto
     return _Values("fiu", _parse(shapes), sparse=sparse, finite=finite)
 
 
-def complexes(shapes: str = "") -> Stored:
-    """Declare an array of complex numbers or floats, or a single one."""
-    return _Values("cf", _parse(shapes))
-
-
 def integers(shapes: str = "", low: int | None = None, below: str | None = None, dtype: str | None = None) -> Stored:
     """Declare an array of integers, with the lowest value and the size that all are below, if any."""
     return _Values("iu", _parse(shapes), low, below, dtype=dtype)
@@ -373,6 +372,8 @@ def _match(shape: tuple[Any, ...], wanted: tuple[str, ...], sizes: dict[str, int
     for length, axis in zip(shape, wanted, strict=True):
         if axis == "*" or length == "none":
             continue
+        if length == 0 and axis in _NEVER_EMPTY:
+            return None
         known = int(axis) if axis.isdigit() else sizes.get(axis, learnt.get(axis))
         if known is None:
             learnt[axis] = length

@@ -62,6 +62,12 @@ class QuadraticScores:
     whitenings: Array
     offsets: Array
 
+    _stored: ClassVar[dict[str, Stored]] = {
+        "means": floats("classes, columns"),
+        "whitenings": floats("classes, columns, *"),
+        "offsets": floats("classes"),
+    }
+
     def __call__(self, block: Block) -> Array:
         xp, means = block.xp, block.xp.astype(self.means, block.wide, copy=False)
         if block.n * means.shape[0] * means.shape[1] <= _FEW:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.kernel_choice import one_order
+from mercer._base.linear.classifier import check_scores
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.validation import check_rows
 from mercer._native.dual import kernel_values
@@ -96,7 +97,6 @@ class _RBFNetwork(Estimator):
         "row order": "k-means starts from rows drawn by index, so that centres differ for rows in another order",
         "memory": "the activations of all rows are held for the closed form, and forecast before they are",
     }
-
     _stored: ClassVar[dict[str, Stored]] = {
         "centres_": floats("centres, columns"),
         "widths_": floats("centres"),
@@ -309,9 +309,7 @@ class RBFNetworkRegressor(MultiOutputMixin, RegressorMixin, _RBFNetwork):
     """
     )
 
-    _stored: ClassVar[dict[str, Stored]] = {
-        "_flat": flags(),
-    }
+    _stored: ClassVar[dict[str, Stored]] = {"_flat": flags()}
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, unlabelled: Any = None) -> "RBFNetworkRegressor":
@@ -355,6 +353,8 @@ class RBFNetworkClassifier(ClassifierMixin, _RBFNetwork):
     1.0
     """
     )
+
+    _check_structure = check_scores
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, unlabelled: Any = None) -> "RBFNetworkClassifier":

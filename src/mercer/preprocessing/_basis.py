@@ -15,7 +15,7 @@ from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._statistic.extent import Extent
 from mercer._stored import Stored, alike, floats, part
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 
 __all__ = ["Basis", "BasisState"]
 
@@ -36,6 +36,13 @@ class BasisState:
         **alike(floats("columns | none", finite=True), "low", "high"),
         **alike(floats("... | none", finite=True), "shift", "turn"),
     }
+
+    def check_fields(self) -> None:
+        """Raise ModelFileError if an array has no values."""
+        for name in ("shift", "turn"):
+            if getattr(self, name) is not None and not np.size(getattr(self, name)):
+                message = f"BasisState.{name} must have values; the file has none."
+                raise ModelFileError(message)
 
     @property
     def half(self) -> np.ndarray:

@@ -15,7 +15,7 @@ from mercer._solver import Outcome
 from mercer._solver.cuda_sums import CudaSums
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
-from mercer._stored import Stored, flags, floats, integers, members, numbers, part
+from mercer._stored import Stored, anything, flags, floats, integers, members, numbers, part
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.kernels import KERNEL_NAMES, Kernel, Linear
@@ -87,6 +87,7 @@ class KernelMachine(Estimator):
         "_gamma": floats(),
         "_values_given": flags(),
         "fit_status_": integers(low=0),
+        "_fit_rows": anything("the rows of the fit, for kernels that are the user's functions"),
     }
     kernel: Any
     gamma: Any

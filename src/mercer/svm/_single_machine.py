@@ -32,6 +32,7 @@ class SingleMachine(KernelMachine):
     _stored: ClassVar[dict[str, Stored]] = {
         "n_support_": integers("1", low=0),
         "intercept_": floats("1"),
+        "dual_coef_": floats("1, support", sparse=True),
     }
 
     def _solve_program(

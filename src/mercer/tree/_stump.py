@@ -92,7 +92,7 @@ class DecisionStump(ClassifierMixin, Estimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "n_classes_": size("classes"),
         "_stump": part("Stump"),
-        "feature_": integers(low=0, below="columns"),
+        "feature_": integers(low=-2, below="columns"),
         "threshold_": floats(),
         "missing_left_": flags(),
         "value_": floats("2, classes"),

@@ -17,7 +17,18 @@ from mercer._source.placement import is_on_device
 from mercer._stored import Stored, floats, numbers
 from mercer.errors import DataError, ModelFileError
 
-__all__ = ["LinearClassifier", "LinearDecision"]
+__all__ = ["LinearClassifier", "LinearDecision", "check_scores"]
+
+
+def check_scores(model: Any) -> None:
+    """Raise ModelFileError unless a loaded classifier has a row of ``coef_`` for each class, or one for two."""
+    state = vars(model)
+    if "coef_" not in state or state.get("_multilabel") or not isinstance(state.get("classes_"), np.ndarray):
+        return
+    n_scores, n_classes = (1 if model.coef_.ndim == 1 else model.coef_.shape[0]), len(model.classes_)
+    if n_scores != n_classes and (n_scores != 1 or n_classes not in (1, 2)):
+        message = f"{type(model).__name__} must have scores for {n_classes} classes; the file has {n_scores}."
+        raise ModelFileError(message)
 
 
 class LinearDecision(ClassifierMixin):
@@ -32,15 +43,7 @@ class LinearDecision(ClassifierMixin):
     classes_: np.ndarray
 
     def _check_structure(self) -> None:
-        state = vars(self)
-        if "coef_" not in state or state.get("_multilabel") or not isinstance(state.get("classes_"), np.ndarray):
-            return
-        n_scores = 1 if self.coef_.ndim == 1 else self.coef_.shape[0]
-        if n_scores != len(self.classes_) and not (n_scores == 1 and len(self.classes_) <= 2):
-            message = (
-                f"{type(self).__name__} must have scores for {len(self.classes_)} classes; the file has {n_scores}."
-            )
-            raise ModelFileError(message)
+        check_scores(self)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of each row: (n,) for two classes, positive for the second; else (n, n_classes).

@@ -8,6 +8,7 @@ from mercer._native.tree import node_rows
 from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import Growth, Level
+from mercer._solver.tree.soundness import mark_grown
 from mercer._solver.tree.target import Described
 from mercer._types import Array
 
@@ -84,20 +85,22 @@ def assemble(state: GrowthState, n_features: int, n_classes: Array) -> BinaryTre
         return out
 
     left, right = (np.where(child == LEAF, LEAF, numbers[child]) for child in (left, right))
-    return BinaryTree(
-        n_features=n_features,
-        n_classes=n_classes,
-        children_left=place(left.astype(np.int32)),
-        children_right=place(right.astype(np.int32)),
-        feature=place(nodes["feature"].astype(np.int32)),
-        threshold=place(nodes["threshold"]),
-        missing_go_to_left=place(nodes["missing_left"]),
-        impurity=place(nodes["impurity"]),
-        n_node_samples=place(nodes["n_rows"].astype(np.int32)),
-        weighted_n_node_samples=place(nodes["weights"]),
-        value=shape_values(place(nodes["values"]), n_classes),
-        categories=place(nodes["categories"]) if len(state.words) else np.zeros(0, np.int64),
-        words=state.words,
+    return mark_grown(
+        BinaryTree(
+            n_features=n_features,
+            n_classes=n_classes,
+            children_left=place(left.astype(np.int32)),
+            children_right=place(right.astype(np.int32)),
+            feature=place(nodes["feature"].astype(np.int32)),
+            threshold=place(nodes["threshold"]),
+            missing_go_to_left=place(nodes["missing_left"]),
+            impurity=place(nodes["impurity"]),
+            n_node_samples=place(nodes["n_rows"].astype(np.int32)),
+            weighted_n_node_samples=place(nodes["weights"]),
+            value=shape_values(place(nodes["values"]), n_classes),
+            categories=place(nodes["categories"]) if len(state.words) else np.zeros(0, np.int64),
+            words=state.words,
+        )
     )
 
 

@@ -72,10 +72,10 @@ class BinaryTree:
     words: Array
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "feature": integers("nodes"),
+        "feature": integers("nodes", dtype="int32"),
         "n_classes": integers("outputs", low=1),
         "children_left": integers("nodes", low=LEAF, below="nodes"),
-        "children_right": integers("nodes", low=LEAF, below="nodes"),
+        "children_right": integers("nodes", low=LEAF, below="nodes", dtype="int32"),
         "threshold": floats("nodes"),
         "missing_go_to_left": flags("nodes"),
         "impurity": floats("nodes"),
@@ -147,7 +147,7 @@ class BinaryTree:
         return *arrays[:2], thresholds, (self.missing_go_to_left + 2 * categorical).astype(np.uint8), self.words
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_packed", "depths")}
+        return {name: value for name, value in vars(self).items() if name not in ("_packed", "_is_grown", "depths")}
 
     def apply(self, X: Array, threads: int = 1) -> Array:
         """Return the leaf of each row."""

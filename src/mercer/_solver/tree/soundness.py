@@ -1,6 +1,6 @@
 """Check that arrays form a binary tree, before native code walks along them without looking left or right."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -8,7 +8,17 @@ from mercer._stored import check_stored
 from mercer._types import Array
 from mercer.errors import DataError, ModelFileError
 
-__all__ = ["check_categories", "check_nodes", "check_tree_list", "check_width", "ensure_sound", "find_depths"]
+__all__ = [
+    "check_categories",
+    "check_nodes",
+    "check_tree_list",
+    "check_width",
+    "ensure_sound",
+    "find_depths",
+    "mark_grown",
+]
+
+Tree = TypeVar("Tree")
 
 
 def check_nodes(subject: str, left: Array, right: Array, feature: Array, n_features: int) -> None:
@@ -105,6 +115,12 @@ def find_depths(sizes: Array, right: Array) -> Array:
     return depths
 
 
+def mark_grown(record: Tree) -> Tree:
+    """Return a tree that a fit has just grown: it need not be checked. Copies and pickles are not marked."""
+    vars(record)["_is_grown"] = True
+    return record
+
+
 def ensure_sound(record: Any) -> None:
     """Check a record whose indices native code is about to walk, and make its integers read-only.
 
@@ -113,8 +129,9 @@ def ensure_sound(record: Any) -> None:
     """
     cls = type(record)
     try:
-        check_stored(cls.__name__, vars(record), cls._stored, {})
-        record.check_fields()
+        if not vars(record).get("_is_grown"):
+            check_stored(cls.__name__, vars(record), cls._stored, {})
+            record.check_fields()
     except ModelFileError as error:
         raise ModelFileError(str(error).replace("the file", "this one")) from None
     for value in vars(record).values():

@@ -4,7 +4,7 @@ Sorting costs O(d n log n) and 4 n d bytes, once; a search reads each column in 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -13,6 +13,7 @@ from mercer._native.tree import stump_search
 from mercer._plain import plain
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
+from mercer._stored import Stored, floats, integers, numbers
 
 __all__ = ["CRITERIA", "SortedColumns", "Stump", "describe_stump", "sort_columns"]
 
@@ -36,6 +37,12 @@ class Stump:
     missing_left: bool
     weights: Any
     counts: Any
+
+    _stored: ClassVar[dict[str, Stored]] = {
+        "feature": integers(low=-2, below="columns"),
+        "weights": floats("2, classes"),
+        "counts": numbers("2"),
+    }
 
     @property
     def shares(self) -> np.ndarray:

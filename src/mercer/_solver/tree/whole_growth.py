@@ -10,6 +10,7 @@ from mercer._solver.tree.assembly import assemble, join_levels, shape_values, ta
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._solver.tree.growth import EPSILON, Growth
 from mercer._solver.tree.search import Room, is_single, make_node, make_records
+from mercer._solver.tree.soundness import mark_grown
 from mercer._solver.tree.target import ENTROPY, SQUARES, ClassTarget
 from mercer._types import Array
 
@@ -163,20 +164,22 @@ class Thicket:
         missing_left[inner] = np.where(split[:, 4] == 2, heavier, split[:, 4])
         threshold[places[divided]] = above["threshold"][divided]
         missing_left[places[divided]] = above["missing_left"][divided]
-        return BinaryTree(
-            n_features=self.growth.columns.n_features,
-            n_classes=n_classes,
-            children_left=np.where(is_inner, np.arange(1, count + 1, dtype=np.int32), np.int32(LEAF)),
-            children_right=np.where(is_inner, right, LEAF).astype(np.int32),
-            feature=np.where(is_inner, links[:, 1], np.int32(UNDEFINED)),
-            threshold=threshold,
-            missing_go_to_left=missing_left,
-            impurity=known.impurity,
-            n_node_samples=links[:, 5].copy(),
-            weighted_n_node_samples=known.weights,
-            value=shape_values(np.ascontiguousarray(known.values), n_classes),
-            categories=np.zeros(0, np.int64),
-            words=np.zeros(0, np.int64),
+        return mark_grown(
+            BinaryTree(
+                n_features=self.growth.columns.n_features,
+                n_classes=n_classes,
+                children_left=np.where(is_inner, np.arange(1, count + 1, dtype=np.int32), np.int32(LEAF)),
+                children_right=np.where(is_inner, right, LEAF).astype(np.int32),
+                feature=np.where(is_inner, links[:, 1], np.int32(UNDEFINED)),
+                threshold=threshold,
+                missing_go_to_left=missing_left,
+                impurity=known.impurity,
+                n_node_samples=links[:, 5].copy(),
+                weighted_n_node_samples=known.weights,
+                value=shape_values(np.ascontiguousarray(known.values), n_classes),
+                categories=np.zeros(0, np.int64),
+                words=np.zeros(0, np.int64),
+            )
         )
 
     @staticmethod

@@ -17,7 +17,7 @@ from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of
 from mercer._stored import Stored, floats
 from mercer._types import Array
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 
 __all__ = ["CentreModel", "Lengths"]
 
@@ -35,6 +35,11 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     _stored: ClassVar[dict[str, Stored]] = {
         "inertia_": floats(),
     }
+
+    def _check_structure(self) -> None:
+        if not len(vars(self).get("cluster_centers_", "-")):
+            message = f"{type(self).__name__}.cluster_centers_ must have a row; the file has none."
+            raise ModelFileError(message)
 
     def predict(self, X: Any) -> Array:
         """Return the index of the nearest centre of each row; among equals the lowest.

@@ -121,7 +121,7 @@ class KernelKMeans(ClusterMixin, Estimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "training_rows_": numbers("training, columns", finite=True),
         "training_weight_": floats("training"),
-        "labels_": integers("rows"),
+        "labels_": integers("training", low=0),
         "offsets_": floats("clusters"),
         "inertia_": floats(),
     }

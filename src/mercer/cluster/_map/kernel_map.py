@@ -219,7 +219,7 @@ class KernelSelfOrganizingMap(KernelKMeans):
     _stored: ClassVar[dict[str, Stored]] = {
         "training_rows_": numbers("training, columns", finite=True),
         "training_weight_": floats("training"),
-        "labels_": integers("rows"),
+        "labels_": integers("training", low=0),
         "positions_": floats("clusters, *"),
         "sigma_": floats(),
     }

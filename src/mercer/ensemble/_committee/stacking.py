@@ -129,11 +129,12 @@ class StackingClassifier(ClassifierMixin, StackingModel):
         return _decode(source.y, given["classes_"])
 
     def _check_structure(self) -> None:
-        codes = getattr(vars(self).get("final_estimator_"), "classes_", None)
-        classes = vars(self).get("classes_")
-        is_one_label = isinstance(codes, np.ndarray) and isinstance(classes, np.ndarray)
+        codes: Any = getattr(vars(self).get("final_estimator_"), "classes_", None)
+        classes: Any = vars(self).get("classes_")
+        if not isinstance(codes, np.ndarray) or not isinstance(classes, np.ndarray):
+            return
         # The final estimator predicts indices into the classes.
-        if is_one_label and not np.array_equal(codes, np.arange(len(classes))):
+        if not np.array_equal(codes, np.arange(len(classes))):
             message = f"StackingClassifier.final_estimator_ must predict {len(classes)} indices; the file's does not."
             raise ModelFileError(message)
 

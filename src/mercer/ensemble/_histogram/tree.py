@@ -126,13 +126,13 @@ class Forest:
     outputs: Array
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "words": integers("nodes", low=0),
+        "words": integers("nodes", low=0, dtype="int64"),
         "thresholds": floats("nodes"),
         "values": floats("nodes"),
-        "sets": integers("sets, 8"),
-        "roots": integers("trees", low=0, below="nodes"),
-        "depths": integers("trees", low=0),
-        "outputs": integers("trees", low=0),
+        "sets": integers("sets, 8", dtype="uint32"),
+        "roots": integers("trees", low=0, below="nodes", dtype="int32"),
+        "depths": integers("trees", low=0, dtype="int32"),
+        "outputs": integers("trees", low=0, dtype="int32"),
     }
 
     def check_fields(self) -> None:

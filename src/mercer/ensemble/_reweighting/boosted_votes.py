@@ -35,7 +35,7 @@ class StumpVotes:
     votes: Any
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "features": integers("stumps", low=0),
+        "features": integers("stumps", low=0, dtype="int64"),
         "thresholds": floats("stumps"),
         "missing_left": flags("stumps"),
         "votes": floats("stumps, 2, scores"),

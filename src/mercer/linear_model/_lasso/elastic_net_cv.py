@@ -73,7 +73,7 @@ class ElasticNetCV(DescentCV):
 
     _stored: ClassVar[dict[str, Stored]] = {
         "alphas_": floats("* | *, *"),
-        "mse_path_": floats("*, * | *, *, *"),
+        "mse_path_": floats("..."),
         "l1_ratio_": floats(),
     }
 

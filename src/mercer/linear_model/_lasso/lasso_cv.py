@@ -66,7 +66,7 @@ class LassoCV(DescentCV):
 
     _stored: ClassVar[dict[str, Stored]] = {
         "alphas_": floats("* | *, *"),
-        "mse_path_": floats("*, * | *, *, *"),
+        "mse_path_": floats("..."),
     }
 
     def __init__(

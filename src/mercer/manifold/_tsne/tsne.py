@@ -188,7 +188,7 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "method_used_": texts(),
         "sigma_": floats("rows, *"),
         "perplexity_error_": floats(),
-        "training_rows_": floats("rows, columns", sparse=True, finite=True),
+        "training_rows_": floats("rows, columns | none", sparse=True, finite=True),
         "embedding_": floats("rows, components"),
         "kl_divergence_": floats(),
     }

@@ -13,7 +13,7 @@ from mercer._base.parameter import Rule
 from mercer._source import place_of
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import is_on_device
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, numbers
 from mercer._types import Array, Rows
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY, RowsModel, precision_of, rules_of
@@ -30,7 +30,7 @@ class NeighbourMeans(RegressorMixin, RowsModel):
     _row_weight: Array
 
     _stored: ClassVar[dict[str, Stored]] = {
-        "_targets": floats("rows | rows, targets"),
+        "_targets": numbers("rows | rows, targets"),
         "_row_weight": floats("rows | none"),
     }
 

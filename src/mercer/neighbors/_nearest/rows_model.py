@@ -22,7 +22,7 @@ from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._source.placement import Placement, is_on_device
-from mercer._stored import Stored, anything, floats, mapping, numbers, size
+from mercer._stored import Stored, anything, floats, mapping, size
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ModelFileError, ParameterError
 from mercer.neighbors._nearest.graph_search import GraphSearch, check_graph
@@ -109,7 +109,7 @@ class RowsModel(Estimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "n_samples_fit_": size("rows"),
         "effective_metric_": anything("the name of a metric"),
-        "effective_metric_params_": mapping(numbers(" | * | *, *")),
+        "effective_metric_params_": mapping(anything("a parameter of the metric")),
         "_fit_X": floats("rows, columns", sparse=True),
     }
 

@@ -100,7 +100,9 @@ def check_chain(model: Any) -> None:
     is_chain = [W.shape for W in coefs] == list(itertools.pairwise(widths)) and [len(b) for b in intercepts] == widths[
         1:
     ]
-    if not is_chain or widths[-1] != model.n_outputs_ or len(widths) != model.n_layers_:
+    labels = vars(model).get("classes_") if not vars(model).get("_several_labels") else None
+    has_classes = labels is None or len(labels) == widths[-1] or (widths[-1] == 1 and 1 <= len(labels) <= 2)
+    if not is_chain or not has_classes or widths[-1] != model.n_outputs_ or len(widths) != model.n_layers_:
         message = (
             f"{type(model).__name__}: coefs_ and intercepts_ must fit together layer by layer, from {widths[0]} inputs "
             f"to {model.n_outputs_} outputs; the file's do not."
