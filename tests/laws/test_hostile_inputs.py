@@ -12,11 +12,14 @@ from tools.fuzzing.estimators.child import prepare, try_number
 # Each class in its first setting.
 SUBJECTS = list({subject.name: subject for subject in reversed(subjects())}.values())
 # Cases of each class; steps of 71 lead through rows, targets and weights of all kinds.
-_CASES = 4
+_CASES = 2
 _STEP = 71
 _ALL = 180
 # Slow fits: their own tests and `make fuzz` try them.
-_SLOW = ("GMMHMM", "GaussianProcessClassifier", "TSNE")
+_SLOW = (
+    *("DensityHMM", "GMMHMM", "GaussianProcessClassifier", "LinearGaussianModel", "PairwiseClustering", "TSNE"),
+    *("SemiMarkovHMM", "BoltzmannMachine", "ConvClassifier", "RecurrentClassifier", "RecurrentRegressor"),
+)
 
 
 @pytest.mark.parametrize("place", range(len(SUBJECTS)), ids=[subject.name for subject in SUBJECTS])

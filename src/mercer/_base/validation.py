@@ -140,7 +140,7 @@ def few_rows(estimator: Any, X: Any) -> np.ndarray | None:
         state = estimator.__dict__
         named = "feature_names_in_" in state or "_placement" in state
         if state.get("n_features_in_") == X.shape[1] and not named and X.dtype.isnative:
-            rows = X if X.flags.c_contiguous and X.flags.aligned else np.require(X, requirements="CA")
+            rows = X if X.flags.c_contiguous and X.flags.aligned else np.require(X, requirements=["C", "A"])
             if are_ordinary(rows) or not rows.any():
                 return rows
             note_if_extreme(rows)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,8 @@ class ArrayColumns(Columns):
             return column
         floats = _convert_floats(column)
         if floats is None:
-            raise self._refuse(index, "numbers", next(value for value in column if isinstance(value, str)))
+            odd = next((value for value in column if not isinstance(value, Real)), column[0])
+            raise self._refuse(index, "numbers", odd)
         return self._check_finite(index, floats)
 
     def _read_seconds(self, index: int) -> np.ndarray:

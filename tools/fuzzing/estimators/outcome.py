@@ -54,13 +54,15 @@ def try_case(model: Any, case: Case, usual: Any, X: np.ndarray) -> list[str]:
             model = None
     # Python shows a warning of one text and place once.
     serious = {str(warning.message) for warning in caught if not issubclass(warning.category, FutureWarning)}
-    if len(serious) > _MOST_WARNINGS:
+    members = getattr(model, "estimators", None) or ()
+    if len(serious) > _MOST_WARNINGS * (1 + len(members)):
         faults.append(f"flood: {len(serious)} warnings, such as {min(serious)[:120]}")
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if model is not None:
             faults += _ask(model, case.X, "its own rows")
-            faults += _ask(model, X, "ordinary rows")
+            # What was learnt from NaN may be NaN: the mean of an empty column is.
+            faults += _ask(model, X, "ordinary rows") if _is_finite(case.X) else []
         if case.has_hostile_rows and usual is not None:
             faults += _ask(usual, case.X, "the usual model")
     return faults

@@ -39,6 +39,9 @@ def guard_answers(cls: type) -> None:
 def _guard(method: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(method)
     def answer(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if NOTED.extreme and not is_inside_fit():
+            # Left by an earlier call.
+            NOTED.extreme = False
         try:
             args, kwargs = clean_arguments(type(self).__name__, args, kwargs)
             result = method(self, *args, **kwargs)
@@ -58,8 +61,6 @@ def _guard(method: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _judge(model: Any, name: str, result: Any, X: Any) -> None:
     """Raise if the answer about extreme rows is not finite."""
-    if not is_inside_fit():
-        NOTED.extreme = False
     if not is_finite(result, name):
         phrases = describe_extremes(X=X)
         because = f": {' and '.join(phrases)}" if phrases else ""

@@ -16,7 +16,9 @@ from mercer.errors import DataError, DataTypeError, MercerError
 __all__ = ["explain_error"]
 
 # Conversions that scikit-learn leaves to NumPy: its own sentences have a subject and a cure, these have not.
-_CONVERSION = re.compile(r"could not convert|Cannot cast|setting an array element|argument must be a|not implemented")
+_CONVERSION = re.compile(
+    r"could not convert|Cannot cast|setting an array element|argument must be a|not implemented|Expected sequence"
+)
 # What odd inputs raise: wrong types, arithmetic (also numpy.linalg.LinAlgError, a ValueError), sizes beyond memory.
 _EXPLAINED = (
     *(ValueError, TypeError, AttributeError, ArithmeticError, IndexError, KeyError, MemoryError, NotImplementedError),
@@ -61,6 +63,8 @@ def _cure(phrases: list[str]) -> str:
 
 def _find_bad_rows(X: Any) -> str | None:
     """Return what is wrong with rows as a table of numbers."""
+    if X is None or isinstance(X, str | bytes | int | float):
+        return f"X must be a table of rows; got {X!r}. Give an array, a sparse matrix or a DataFrame."
     if isinstance(X, memoryview):
         return "X must be an array or a table; got a memoryview. Give np.asarray(X)."
     if issparse(X):

@@ -81,7 +81,9 @@ def _find_inputs(fit: Any, estimator: Any, args: tuple[Any, ...], kwargs: dict[s
         given = inspect.signature(fit).bind_partial(estimator, *args, **kwargs).arguments
     except TypeError:
         return None, None, None
-    return given.get("X"), given.get("y", given.get("Y")), given.get("sample_weight")
+    # Rows come first after the estimator, under whatever name: a kernel centerer calls them K.
+    rows = next((value for place, value in enumerate(given.values()) if place == 1), None)
+    return rows, given.get("y", given.get("Y")), given.get("sample_weight")
 
 
 def _check_fitted(estimator: Any, X: Any, y: Any, weight: Any) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._base.guard.extremes import NOTED
 from mercer._base.guard.finite import is_finite
 
 __all__ = ["find_infinite_answer"]
@@ -25,6 +26,14 @@ def find_infinite_answer(model: Any) -> str | None:
         rows = np.abs(rows)
     if tags.pairwise or not tags.two_d_array:
         return None
+    noted, NOTED.extreme = NOTED.extreme, False
+    try:
+        return _ask(model, rows)
+    finally:
+        NOTED.extreme = noted
+
+
+def _ask(model: Any, rows: np.ndarray) -> str | None:
     for name in _METHODS:
         try:
             with warnings.catch_warnings():
