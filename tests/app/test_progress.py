@@ -13,8 +13,7 @@ def test_the_first_line_comes_at_once_and_others_rarely(capsys):
         progress(ProgressEvent("reading the table", 0.0))
         progress(ProgressEvent("the constant guess", 0.05, 30.0))
         progress(ProgressEvent("naive Bayes", 0.1, 29.0))
-    lines = ["mercer:   0% reading the table", "mercer:   5% the constant guess, about 30 s left"]
-    assert capsys.readouterr().err.splitlines() == lines
+    assert capsys.readouterr().err == "mercer:   5% the constant guess, about 30 s left\n"
 
 
 def test_a_terminal_shows_the_scores_of_the_candidates(monkeypatch):

@@ -6,7 +6,8 @@ from sklearn import metrics
 
 from benchmarks.intervals import Table, measure_table
 from mercer.errors import DataError, ParameterError
-from mercer.model_selection import POOLED_SCORES, pool_interval
+from mercer.model_selection import pool_interval
+from mercer.model_selection._pooled import POOLED_SCORES
 
 ROWS = 60
 SHARES = ("neg_log_loss", "roc_auc_ovr", "neg_brier_score")

@@ -72,9 +72,10 @@ class Progress:
                 self.live.update(self._make_table())
             return
         now = time.monotonic()
-        # The first line comes at once, the second as soon as the table is read.
-        if now - self.last >= _EVERY:
-            self.last = now if event.share > 0 else -_EVERY
+        # A terminal shows its bar before any module is loaded. Elsewhere the first line comes as soon as the table is
+        # read, so that an error about the table is the only line of standard error.
+        if now - self.last >= _EVERY and event.share > 0:
+            self.last = now
             sys.stderr.write(f"mercer: {event.share:4.0%} {event.text}{', ' if left else ''}{left}\n")
             sys.stderr.flush()
 

@@ -20,7 +20,7 @@ from mercer.model_selection._hold_out import HoldOut, hold_out_split
 from mercer.model_selection._interval import ScoreInterval, score_interval
 from mercer.model_selection._nested import NestedResult, nested_cv
 from mercer.model_selection._plan import Trial
-from mercer.model_selection._pooled import POOLED_SCORES, pool_interval
+from mercer.model_selection._pooled import pool_interval
 from mercer.model_selection._registry import candidates
 from mercer.model_selection._rule import choose_simplest, one_standard_error
 from mercer.model_selection._search import SearchResult, search_settings
@@ -28,7 +28,6 @@ from mercer.model_selection._sources import SourceReport, compare_sources
 from mercer.model_selection._trial import Contender
 
 __all__ = [
-    "POOLED_SCORES",
     "BiasVariance",
     "Candidate",
     "Contender",

@@ -104,10 +104,11 @@ def test_a_part_of_the_report_that_fails_does_not_hide_the_others(monkeypatch):
     from mercer.app.report import render_report
 
     record = mercer.run(_draw(), "y", **QUICK).record
-    monkeypatch.setattr("mercer.app.report.figures.draw_score", lambda *_: 1 / 0)
+    for name in ("draw_score", "draw_candidates"):
+        monkeypatch.setattr(f"mercer.app.report.figures.{name}", lambda *_: 1 / 0)
     page = render_report(record)
     assert "This part of the report could not be made (ZeroDivisionError: division by zero)." in page
-    assert "The candidates" in page
+    assert "The data" in page
 
 
 def test_only_the_constant_tried_is_no_claim_about_the_target():

@@ -13,7 +13,7 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from mercer.app.report.interactive import list_threshold_data, list_what_if_data
-from mercer.app.report.sections import make_lead, make_sections
+from mercer.app.report.sections import Figure, make_lead, make_sections
 from mercer.app.study.record import Record
 
 __all__ = ["render_report", "write_report"]
@@ -29,12 +29,20 @@ def render_report(record: Record) -> str:
     return page.render(
         record=record,
         sections=make_sections(record),
-        lead=make_lead(record),
+        lead=_make_lead(record),
         what_if=list_what_if_data(record),
         threshold=list_threshold_data(record),
         style=Markup((room / "style.css").read_text(encoding="utf-8")),
         script=Markup((room / "script.js").read_text(encoding="utf-8")),
     )
+
+
+def _make_lead(record: Record) -> Figure | None:
+    """Return the picture at the top; None if it cannot be made, since the rest of the page does not need it."""
+    try:
+        return make_lead(record)
+    except Exception:
+        return None
 
 
 def write_report(record: Record, path: Path) -> None:

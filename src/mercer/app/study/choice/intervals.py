@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mercer.app.study.choice.selection import Selection
-from mercer.model_selection import POOLED_SCORES, ScoreInterval, Trial, pool_interval, score_interval
+from mercer.model_selection import ScoreInterval, Trial, pool_interval, score_interval
 
 __all__ = ["describe_method", "find_score_interval", "find_trial_interval", "pool_choices"]
 
@@ -41,7 +41,7 @@ def _is_pooled(selection: Selection, predictions: np.ndarray, scorer: str) -> bo
 
     Rows in time order are not exchangeable: there the spread of the folds is the only one that counts.
     """
-    if scorer not in POOLED_SCORES or selection.timed or predictions.dtype == object:
+    if selection.timed or predictions.dtype == object:
         return False
     units = len(predictions) if selection.groups is None else len(np.unique(selection.groups))
     known = np.isfinite(predictions).all()
