@@ -7,7 +7,6 @@ executed, so that ``mercer --help`` answers at once.
 __all__ = ["COMMANDS"]
 
 # In the order in which the help lists them.
-COMMANDS = ("run", "predict", "explain", "report", "compare", "example", "verify", "versions", "completion")
 COMMANDS = (
     "run",
     "predict",
@@ -18,6 +17,7 @@ COMMANDS = (
     "serve",
     "watch",
     "example",
+    "verify",
     "versions",
     "completion",
 )

@@ -344,7 +344,7 @@ class MiniBatchNMF(FactorModel):
         if state.W is not None:
             # In place: a copy for each batch would cost as much as a pass over the rows.
             state.W[batch] = W
-        sums = {"T": better, "numerator": numerator, "denominator": denominator, "step": state.step + 1}
+        sums: dict[str, Any] = {"T": better, "numerator": numerator, "denominator": denominator, "step": state.step + 1}
         sums |= self._follow(state, cost, min(X.shape[0] / (n_rows + 1), 1.0), moved)
         return replace(state, **sums), cost
 

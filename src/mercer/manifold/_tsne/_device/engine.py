@@ -30,7 +30,9 @@ class DeviceEngine:
         self.n = edges.order.shape[0]
         self.order = to_numpy(edges.order)
         self.inverse = np.argsort(self.order)
-        self.normaliser, self.norm = 1.0, math.inf
+        # Z of the last iteration: a number, or an array of one number on the device.
+        self.normaliser: Any = 1.0
+        self.norm = math.inf
         self.grid: Grid | None = None
 
     def start(self, state: EmbeddingState) -> None:
