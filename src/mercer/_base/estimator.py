@@ -166,6 +166,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
         def __getattr__(self, name: str) -> Any:
             """Say of a declared attribute that is not there that the model is not fitted, or its file not whole."""
+            for base in type(self).__mro__:
+                if name in vars(base):
+                    # A property or method that raised AttributeError: its own words say more than ours.
+                    return vars(base)[name].__get__(self, type(self))
             if name in collect_stored(type(self)):
                 message = (
                     f"{type(self).__name__}: {name} is not there: this model was not fitted so that it has it, or its "
