@@ -15,6 +15,7 @@ import os
 import sys
 import time
 import warnings
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -40,9 +41,11 @@ class Table:
         print(f"{what:<58} {1e3 * seconds:>10.2f} ms  {told}", flush=True)
 
     def write(self, facts):
-        """Write all rows to $OUT/device.json, where there is such a folder."""
+        """Write all rows, the version of torch and the date to $OUT/device.json, where there is such a folder."""
         if folder := os.environ.get("OUT"):
-            Path(folder, "device.json").write_text(json.dumps({"machine": facts, "rows": self.rows}, indent=1))
+            machine = {"torch": torch.__version__} | facts
+            record = {"machine": machine, "rows": self.rows, "date": datetime.now(UTC).date().isoformat()}
+            Path(folder, "device.json").write_text(json.dumps(record, indent=1))
 
 
 def wait(device):

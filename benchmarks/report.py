@@ -71,11 +71,12 @@ def place_table(result: dict[str, Any]) -> str:
 def device_table(result: dict[str, Any]) -> str:
     """Return what ``benchmarks/device.py`` and its like measured on another machine as a Markdown table."""
     machine, title = result["machine"], result.get("title", "places: device")
-    lines = [f"**{title}**: {machine['device']}, torch {machine['torch']}; {result['date']}", ""]
+    facts = [machine["device"], f"torch {machine['torch']}" if "torch" in machine else "", result.get("date", "")]
+    lines = [f"**{title}**: {', '.join(fact for fact in facts if fact)}", ""]
     cells = []
     for row in result["rows"]:
-        facts = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in row.items() if isinstance(value, float)]
-        cells.append((row["what"], _number(1e3 * row["seconds"]), "; ".join(facts[1:])))
+        told = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in row.items() if isinstance(value, float)]
+        cells.append((row["what"], _number(1e3 * row["seconds"]), "; ".join(told[1:])))
     return "\n".join([*lines, *_markdown(("what", "ms", "measured"), cells), ""])
 
 
