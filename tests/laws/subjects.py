@@ -93,8 +93,8 @@ class Subject:
             # Enough for a team of threads and several items of work; 300 iterations take a second.
             return 1_000
         if self.name in ("ConvClassifier", "RecurrentClassifier", "RecurrentRegressor"):
-            # Networks read batches: enough rows for many of them.
-            return 20_000
+            # Networks read batches: enough rows for many of them, and for the layers' own arrays to weigh little.
+            return 30_000
         if self.name == "DensityOutlier":
             # The sum of all pairs: fewer rows tell as much.
             return 5_000

@@ -39,7 +39,7 @@ def test_limits_that_make_no_sense_are_refused(value):
 
 
 def test_unknown_settings_are_refused_with_the_list_of_known_ones():
-    with pytest.raises(ParameterError, match="the settings are max_memory, on_interrupt; got 'colour'"):
+    with pytest.raises(ParameterError, match="the settings are max_memory, max_unpacked, on_interrupt; got 'colour'"):
         mercer.set_config(colour="red")
     with pytest.raises(ParameterError, match="on_interrupt must be 'raise' or 'keep'; got 'ignore'"):
         mercer.set_config(on_interrupt="ignore")

@@ -170,6 +170,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 if name in vars(base):
                     # A property or method that raised AttributeError: its own words say more than ours.
                     return vars(base)[name].__get__(self, type(self))
+            if hasattr(type(self), name):
+                # A property, or a method that is there for some parameters only, has failed: its own error says why.
+                return object.__getattribute__(self, name)
             if name in collect_stored(type(self)):
                 message = (
                     f"{type(self).__name__}: {name} is not there: this model was not fitted so that it has it, or its "

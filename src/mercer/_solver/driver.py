@@ -71,6 +71,10 @@ class Recorder:
         columns["seconds"].append(time.perf_counter() - self.start)
         for name, value in step.extra.items():
             column = columns.setdefault(name, [])
+            if len(column) > number:
+                # A solver that calls the length of its steps "step" means these.
+                column[-1] = value
+                continue
             if len(column) < number:
                 # A column that starts late is padded with NaN, so that all columns have one length.
                 column.extend([np.nan] * (number - len(column)))

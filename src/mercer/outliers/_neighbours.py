@@ -8,7 +8,7 @@ import numpy as np
 from mercer._base import check_new_rows
 from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
 from mercer._base.preparation import prepare_once
-from mercer._stored import Stored, floats
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors import NearestNeighbors
@@ -95,6 +95,7 @@ class KNeighborsOutlier(OutlierDetector):
 
     _stored: ClassVar[dict[str, Stored]] = {
         "rows_": floats("rows, columns"),
+        "n_neighbors_": integers(low=1),
     }
 
     def __init__(

@@ -81,7 +81,13 @@ def test_a_candidate_is_worse_only_beyond_chance():
 def _compare_fakes(scores):
     trials = {
         name: SimpleNamespace(
-            name=name, scores=values, train_scores=values, seconds=1.0, models=[None], chosen_settings=[{}]
+            name=name,
+            scores=values,
+            train_scores=values,
+            seconds=1.0,
+            models=[None],
+            chosen_settings=[{}],
+            predictions=np.empty(0),
         )
         for name, values in scores.items()
     }
@@ -95,6 +101,8 @@ def _compare_fakes(scores):
         plan=SimpleNamespace(test_share=0.25),
         result=SimpleNamespace(trial=trials.__getitem__, winner="none of them"),
         metric=METRICS["classification"]["balanced_accuracy"],
+        # Intervals come from the scores of the folds, as for splits that go forward in time.
+        timed=True,
     )
     return {one.name: one.status for one in list_candidates(selection, SimpleNamespace(level=0.95))}
 

@@ -25,15 +25,20 @@ _EXPLAINED = (
 )
 
 
-def explain_error(name: str, error: Exception, X: Any, y: Any = None, weight: Any = None) -> Exception | None:
-    """Return an error that names the input at fault, or None where the error speaks for itself or no input is odd."""
+def explain_error(
+    name: str, error: Exception, X: Any, y: Any = None, weight: Any = None, *, takes_labels: bool = False
+) -> Exception | None:
+    """Return an error that names the input at fault, or None where the error speaks for itself or no input is odd.
+
+    `takes_labels` says that texts in `y` are no fault.
+    """
     if isinstance(error, MercerError) or not isinstance(error, _EXPLAINED):
         return None
     if _find_origin(error) == "sklearn" and not _CONVERSION.search(str(error)):
         return None
     sentence = (
         _find_bad_rows(X)
-        or (None if y is None else _find_bad_targets(y))
+        or (None if y is None else _find_bad_targets(y, takes_labels))
         or (None if weight is None else _find_bad_weights(weight))
     )
     if sentence is None:
@@ -72,9 +77,10 @@ def _find_bad_rows(X: Any) -> str | None:
     if hasattr(X, "columns"):
         X = np.asarray(X)
     dtype = getattr(X, "dtype", None)
-    if dtype is not None and dtype.names is not None:
+    # Types of other array libraries have no field names.
+    if getattr(dtype, "names", None) is not None:
         return (
-            f"X must be a matrix of numbers; got a structured array with the fields {', '.join(dtype.names)}. Give "
+            f"X must be a matrix of numbers; got a structured array with the fields {', '.join(X.dtype.names)}. Give "
             f"np.column_stack of its fields, or a DataFrame."
         )
     lengths = _list_lengths(X)
@@ -93,7 +99,7 @@ def _list_lengths(X: Any) -> list[int] | None:
     return None
 
 
-def _find_bad_targets(y: Any) -> str | None:
+def _find_bad_targets(y: Any, takes_labels: bool) -> str | None:
     """Return what is wrong with targets: numbers for regression, labels of one kind for classes."""
     if issparse(y):
         return f"y must be dense; got a sparse matrix of shape {y.shape}. Give y.toarray()."
@@ -110,6 +116,8 @@ def _find_bad_targets(y: Any) -> str | None:
         kinds = sorted({type(value).__name__ for value in values.ravel()})
         if len(kinds) > 1:
             return f"y must hold targets of one kind; got {', '.join(kinds)}. Convert them all to numbers or to texts."
+    if takes_labels and values.dtype.kind in "OU":
+        return None
     return _find_odd_value("y", values, "Give numbers, or use a classifier for labels.")
 
 
@@ -134,10 +142,13 @@ def _find_odd_value(name: str, given: Any, cure: str) -> str | None:
     for place, value in enumerate(values.ravel()):
         if not _reads_as_number(value):
             where = _name_place(place, values.shape)
-            return (
-                f"{name} must hold numbers; {where} holds {str(value)[:40]!r}, a {type(value).__name__}: every "
-                f"argument must be a number, or a string that reads as a number. {cure}"
-            )
+            # The reasons are worded as those of NumPy and Python, which scikit-learn's users search for.
+            if isinstance(value, str):
+                reason = "could not convert string to float"
+            else:
+                reason = "every argument must be a number, or a string that reads as a number"
+            held = f"{str(value)[:40]!r}, a {type(value).__name__}"
+            return f"{name} must hold numbers; {where} holds {held}: {reason}. {cure}"
     return None
 
 

@@ -63,7 +63,7 @@ def describe_extremes(**inputs: Any) -> list[str]:
 def _read_sizes(given: Any) -> np.ndarray | None:
     """Return the sizes of all values that are not zero, as float32 or float64; None if they are no finite numbers."""
     try:
-        values = np.asarray(given.data if issparse(given) else given)
+        values = np.asarray(given.tocoo().data if issparse(given) else given)
         if values.dtype != np.float32:
             values = values.astype(np.float64)
     except (TypeError, ValueError):

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from mercer._base.guard.explanation import explain_error
 from mercer._base.guard.extremes import NOTED, describe_extremes
@@ -57,10 +58,13 @@ class FitGuard:
         name, extreme = type(estimator).__name__, NOTED.extreme
         if self._token is not None:
             self._errstate.__exit__(None, None, None)
+            # It refers to this guard, which refers to the rows: without the cycle they are freed at once.
+            del self._errstate
             _MET.reset(self._token)
             NOTED.extreme = False
         if isinstance(error, Exception):
-            explained = explain_error(name, error, *_find_inputs(fit, estimator, args, kwargs))
+            inputs = _find_inputs(fit, estimator, args, kwargs)
+            explained = explain_error(name, error, *inputs, takes_labels=is_classifier(estimator))
             if explained is not None:
                 raise explained from error
         elif error is None:

@@ -23,8 +23,8 @@ __all__ = ["EPSILON", "measure_divergence", "parts_in_columns", "parts_in_rows"]
 
 # Smallest divisor: the resolution of float32, as in scikit-learn.
 EPSILON = float(np.finfo(np.float32).eps)
-# Entries of a product that are held at a time: 2**18 float64 are 2 MiB, which a cache holds.
-_TILE = 2**18
+# Entries of a product that are held at a time: 2**16 float64 are 512 KiB, which a core's own cache holds.
+_TILE = 2**16
 
 
 def parts_in_rows(X: Any, W: Array, T: Array, beta: float) -> tuple[Array, Array]:

@@ -151,8 +151,12 @@ class Forest:
     def select(self, first: int, stop: int) -> "Forest":
         """Return the trees from index `first` to before `stop`."""
         chosen = slice(first, stop)
+        # All trees are checked, once, and stay in place: the chosen ones need no check of their own.
+        reach = self.reach
         packed = (self.words, self.thresholds, self.values, self.sets)
-        return Forest(*packed, self.roots[chosen], self.depths[chosen], self.outputs[chosen])
+        part = Forest(*packed, self.roots[chosen], self.depths[chosen], self.outputs[chosen])
+        vars(part)["reach"] = reach
+        return part
 
 
 def pack_trees(trees: tuple[BoostedTree, ...], bins: BinMap, n_scores: int) -> Forest:

@@ -115,6 +115,7 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
         "_neighbours": integers("fitted, near", low=-1, below="fitted"),
         "_neighbour_distances": floats("fitted, near"),
         "_entries": integers("entries", low=0, below="fitted"),
+        "recall_": floats(),
     }
     _neighbours: Array
     _neighbour_distances: Array
@@ -158,7 +159,7 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
         """
         source = self._open_fit(X)
         rows = self._gather(source)[0]
-        for name in (*self._stored, "recall_"):
+        for name in NearestNeighbors._stored:
             # An earlier fit may have left a graph of other rows.
             self.__dict__.pop(name, None)
         if self.algorithm == "nn_descent":
