@@ -132,7 +132,7 @@ def test_a_model_that_lacks_an_attribute_says_so(path):
     forge_header(Ridge().fit(X, Y), lambda node: node["state"].pop("coef_"), path)
     model = mercer.load(path)
     assert not hasattr(model, "coef_")
-    with pytest.raises(AttributeError, match=r"Ridge: coef_ is not there: .* Fit it, or save it again"):
+    with pytest.raises(AttributeError, match=r"'Ridge' object has no attribute 'coef_': .* Fit it, or save it again"):
         model.predict(X)
 
 

@@ -175,8 +175,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 return object.__getattribute__(self, name)
             if name in collect_stored(type(self)):
                 message = (
-                    f"{type(self).__name__}: {name} is not there: this model was not fitted so that it has it, or its "
-                    f"file lacks it. Fit it, or save it again."
+                    f"{type(self).__name__!r} object has no attribute {name!r}: this model was not fitted so that it "
+                    f"has it, or its file lacks it. Fit it, or save it again."
                 )
                 raise NotFittedError(message)
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
