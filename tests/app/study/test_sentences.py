@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from mercer.app.commands.run import _print_answer
 from mercer.app.study.answer import write_answer, write_findings
 from mercer.app.study.metrics import METRICS
@@ -38,6 +40,21 @@ def test_the_answer_names_model_score_interval_and_guess():
     assert write_answer("failure", CHOSEN, weak, metric, [], 3).startswith(
         "No model is shown to predict `failure` better than guessing: the best one has 74 % balanced accuracy"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "beginning"),
+    [
+        ("Bayesian network", "A Bayesian network predicts"),
+        ("multilayer perceptron", "A multilayer perceptron predicts"),
+        ("nearest neighbours", "Nearest neighbours predict"),
+        ("boosted trees", "Boosted trees predict"),
+        ("logistic regression", "Logistic regression predicts"),
+    ],
+)
+def test_names_of_models_begin_the_sentence_with_their_article_and_verb(name, beginning):
+    metric = METRICS["classification"]["balanced_accuracy"]
+    assert write_answer("failure", replace(CHOSEN, name=name), SURE, metric, [], 5).startswith(f"{beginning} `failure`")
 
 
 def test_the_findings_come_in_the_order_of_their_use():

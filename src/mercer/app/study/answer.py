@@ -6,8 +6,8 @@ from mercer.app.study.record import Candidate, Column, Record, Sureness
 __all__ = ["spell_value", "write_answer", "write_findings"]
 
 # How names of candidates end that take an article, and those in the plural.
-_COUNTABLE = ("discriminant", "centroid", "tree", "forest", "machine", "process")
-_PLURAL = ("densities", "trees")
+_COUNTABLE = ("discriminant", "centroid", "tree", "forest", "machine", "process", "network", "perceptron")
+_PLURAL = ("densities", "trees", "neighbours")
 
 
 def spell_value(value: float, metric: Metric) -> str:
