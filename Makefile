@@ -1,6 +1,7 @@
 # Every target makes what it needs in .venv; a second call does only what changed.
 #   make run      the main job on bundled data            make test      lint and test
-#   make bench CASE=kmeans_f32                            make docs, coverage, sanitize, soak, fuzz, matrix, dist-check, clean
+#   make bench CASE=kmeans_f32                            make docs, coverage, soak, fuzz, matrix, dist-check, clean
+#   make sanitize, sanitize-fuzz, sanitize-threads        native code under the compiler's sanitizers
 
 VENV := .venv
 COMMA := ,
@@ -20,8 +21,15 @@ export NINJA := $(CURDIR)/tools/ninja
 RECIPE := pyproject.toml meson.build meson.options $(wildcard src/mercer/_native/meson.build src/mercer/_native/*/meson.build)
 EDITABLE := $(CURDIR)/build/cp$(shell python3 -c "import sys; print('%d%d' % sys.version_info[:2])")
 STAGE := $(CURDIR)/build/sanitize-stage
+THREAD_STAGE := $(CURDIR)/build/thread-stage
+# The interpreter is not built with a sanitizer, so its library is loaded before it. Allocations that are refused give
+# MemoryError as without a sanitizer; leaks of the interpreter are not ours. GCC 13 places local registers of 64 bytes at
+# multiples of 32 on the stack that detects uses after return (GCC's bug 110027), and crashes: it stays off.
+SANITIZED = LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=0 \
+	UBSAN_OPTIONS=print_stacktrace=1 OPENBLAS_NUM_THREADS=1 MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=$(STAGE)
 
-.PHONY: run test sklearn-suite test-all lint format build bench docs coverage sanitize soak fuzz matrix dist-check clean
+.PHONY: run test sklearn-suite test-all lint format build bench docs coverage sanitize sanitize-build sanitize-fuzz sanitize-threads soak fuzz matrix dist-check clean
 
 # Two levels show whether results depend on the instructions; a level of another architecture is passed over.
 test test-all lint build sklearn-suite coverage docs bench soak fuzz: LEVELS := $(LEVELS)$(COMMA)v2
@@ -32,6 +40,13 @@ run: $(VENV)/ready-app
 test: lint build
 	$(PYTEST) -n $(WORKERS) --dist worksteal
 	$(MAKE) --no-print-directory sklearn-suite
+
+# The tests of the report's page need Chromium: find it, install Debian's package where that is allowed, or say loudly that
+# they are skipped. This never fails.
+.PHONY: browser
+browser: | $(PYTHON)
+	@$(PYTHON) tools/find_browser.py
+test test-all: browser
 
 # scikit-learn's own tests with mercer's classes in their place; tests/sklearn_suite lists the deliberate differences.
 sklearn-suite: build
@@ -109,9 +124,10 @@ soak: $(VENV)/ready-test build
 
 # Minutes of hostile input; a short part with fixed seeds is in `make test`. FUZZ="--mutations 1000" asks for more.
 fuzz: $(VENV)/ready-test build
-	$(PYTHON) -m tools.fuzzing files --mutations 30 $(FUZZ)
+	$(PYTHON) -m tools.fuzzing files --mutations 30 --quiet $(FUZZ)
 	$(PYTHON) -m tools.fuzzing estimators --first-setting --quiet
 	$(PYTHON) -m tools.fuzzing tables
+	$(PYTHON) -m tools.fuzzing interrupts --first-setting --quiet
 
 lint: $(VENV)/ready-test,lint
 	ruff check .
@@ -139,15 +155,27 @@ docs: $(VENV)/ready-docs build
 coverage: $(VENV)/ready-test,lint
 	$(PYTHON) tools/coverage.py
 
-# Bounds checks and sanitizers on; the interpreter is not built with them, so their library is loaded before it.
-sanitize: $(VENV)/ready-test,lint
+# Bounds checks, the address sanitizer and the undefined-behaviour sanitizer.
+sanitize: sanitize-build
+	$(SANITIZED) $(PYTEST) tests/native tests/base/test_forged_models.py -p no:cacheprovider
+
+sanitize-build: $(VENV)/ready-test,lint
 	test -f build/sanitize/build.ninja || meson setup build/sanitize -Dsanitize=true -Dchecked=true \
-		-Dpython.platlibdir=$(STAGE) -Dpython.purelibdir=$(STAGE)
+		-Dlevels=$(LEVELS) -Dpython.platlibdir=$(STAGE) -Dpython.purelibdir=$(STAGE)
 	meson install -C build/sanitize --quiet
-	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
-	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 OPENBLAS_NUM_THREADS=1 \
-	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=$(STAGE) $(PYTEST) tests/native tests/base/test_forged_models.py \
-		-p no:cacheprovider
+
+# Forged files and hostile inputs against that build; FUZZ="--mutations 10000 --per-class --jobs 16" asks for more.
+sanitize-fuzz: sanitize-build
+	$(SANITIZED) $(PYTHON) -m tools.fuzzing files --mutations 30 --quiet $(FUZZ)
+	$(SANITIZED) $(PYTHON) -m tools.fuzzing estimators --first-setting --quiet
+
+# The thread sanitizer, on the fits in which threads share native steps; a data race ends it with status 66.
+sanitize-threads: $(VENV)/ready-test,lint
+	test -f build/thread/build.ninja || meson setup build/thread -Dsanitize_threads=true -Dlevels=$(LEVELS) \
+		-Dpython.platlibdir=$(THREAD_STAGE) -Dpython.purelibdir=$(THREAD_STAGE)
+	meson install -C build/thread --quiet
+	LD_PRELOAD="$$(cc -print-file-name=libtsan.so)" TSAN_OPTIONS=halt_on_error=1 OPENBLAS_NUM_THREADS=1 \
+	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=$(THREAD_STAGE) $(PYTHON) -m tools.fuzzing races
 
 # A selection of the tests with every Python here, the oldest dependencies, and unusual users, folders and signals.
 matrix:
@@ -155,17 +183,20 @@ matrix:
 
 # Source distribution -> wheel -> a fresh environment -> native code at every level.
 dist-check: $(VENV)/ready-test,lint
+	$(PYTHON) -m pip install --quiet build
 	$(PYTEST) -m slow tests/build
 
 $(PYTHON):
 	python3 -m venv $(VENV)
 
+# --no-compile: modules are compiled to bytecode when they are first imported, not all of them here.
 $(VENV)/ready-build: pyproject.toml | $(PYTHON)
-	$(PYTHON) -m pip install --quiet "meson-python>=0.17" ninja "Cython>=3.3,<3.4" "scipy>=1.13" build
+	@echo "tools of the build: installing"
+	$(PYTHON) -m pip install --quiet --no-compile "meson-python>=0.17" ninja "Cython>=3.3,<3.4" "scipy>=1.13"
 	touch $@
 
 $(VENV)/ready-%: $(RECIPE) $(VENV)/ready-build
-	$(PYTHON) -m pip install --quiet --no-build-isolation --config-settings=setup-args=-Dlevels=$(LEVELS) --editable ".[$*]"
+	$(PYTHON) tools/install.py --extras "$*" --levels $(LEVELS)
 	touch "$@"
 
 clean:

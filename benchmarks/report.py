@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.import_times import import_table
 from benchmarks.small_fits import small_fits_table
 
 __all__ = ["device_table", "draw", "place_table", "scaling_table", "table", "write_documentation"]
@@ -87,6 +88,7 @@ def write_documentation(folder: Path) -> None:
     body = [f"![Time relative to the best peer, one line per case](_static/{PICTURE.name})\n", _conditions(cases)]
     body += [table(result) for result in cases]
     body += [small_fits_table(result) for result in results if "classes" in result]
+    body += [import_table(result) for result in results if "imports" in result]
     body += [scaling_table(result) for result in results if "scaling" in result]
     body += [place_table(result) for result in results if "place" in result]
     body += [device_table(result) for result in results if "machine" in result]

@@ -1,6 +1,11 @@
 """What every test relies on, whatever started the test run."""
 
+import os
 import signal
+
+# Threads of OpenMP (in scikit-learn, torch and peers) wait asleep. By default they spin for milliseconds after each
+# loop, which takes the cores from the other processes that run tests. OpenMP reads this when it is first loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # A shell script that runs the tests in the background makes them ignore Ctrl-C, which tests of interruption would then
 # wait for in vain. Python's own handler is what users at a terminal have; processes that tests start inherit it.

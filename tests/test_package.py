@@ -1,12 +1,14 @@
 """The package as a whole: names, laziness, versions."""
 
 import importlib
+import inspect
 import subprocess
 import sys
 
 import pytest
 
 import mercer
+from mercer._documentation import compose_docstring
 from mercer._families import FAMILIES
 
 
@@ -54,3 +56,15 @@ def test_show_versions_tells_level_threads_and_blas(capsys):
 def test_the_error_tree_in_the_documentation_is_the_real_one():
     for name in mercer.errors.__all__:
         assert f"+-- {name}" in mercer.errors.__doc__ or name == "MercerError"
+
+
+def test_a_composed_docstring_has_one_indentation_in_every_version_of_python():
+    text = "Say it.\n\n    Parameters\n    ----------\n    %(parts)s\n    last : int\n        100 %% of it.\n    "
+    parts = {"parts": "first : int\n        One.\n    second : int\n        Two."}
+    whole = compose_docstring(text, parts)
+    assert whole.splitlines()[4:] == [
+        "first : int", "    One.", "second : int", "    Two.", "last : int", "    100 % of it.",
+    ]  # fmt: skip
+    # Python 3.13 hands over docstrings without their indentation, and -OO none at all.
+    assert compose_docstring(inspect.cleandoc(text), parts) == whole
+    assert compose_docstring(None, parts) == ""

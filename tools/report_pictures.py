@@ -1,13 +1,15 @@
 """Photograph the report of the bundled study, light, dark and on a phone, for the documentation.
 
-Run it after a change of the page: ``python tools/report_pictures.py``. It needs chromium.
+Run it after a change of the page: ``python -m tools.report_pictures``. It needs chromium. With the folder of a run as
+argument, the report of that run is made again and photographed, which saves the study.
 """
 
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from tools.find_browser import find_browser
 
 # Width and height of the phone's picture, in pixels: it ends after the first table.
 PHONE = (390, 1560)
@@ -21,14 +23,18 @@ SHOTS = (
 
 def main() -> None:
     """Run the study on the bundled table, then take the pictures."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    chromium = find_browser()
     if chromium is None:
         sys.exit("report_pictures: needs chromium on the path")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        command = [sys.executable, "-m", "mercer", "run", "--output", str(folder), "--no-open", "--quiet"]
-        subprocess.run(command, check=True)
-        page = (folder / "report.html").read_text(encoding="utf-8")
+        program = [sys.executable, "-m", "mercer"]
+        if len(sys.argv) > 1:
+            subprocess.run([*program, "report", sys.argv[1]], check=True)
+            page = (Path(sys.argv[1]) / "report.html").read_text(encoding="utf-8")
+        else:
+            subprocess.run([*program, "run", "--output", str(folder), "--no-open", "--quiet"], check=True)
+            page = (folder / "report.html").read_text(encoding="utf-8")
         for name, width, height, options, (old, new) in SHOTS:
             _photograph(chromium, folder, page.replace(old, new, 1) if old else page, name, width, height, options)
         # A window is never narrower than 500 pixels: the phone is a frame inside one.

@@ -17,6 +17,8 @@ __all__ = ["CASES"]
 PERPLEXITY, ITERATIONS = 30, 1000
 # Pairs whose similarities are held at a time: 128 MiB of float64.
 _PAIRS = 2**24
+# Rows by which large maps are judged: all pairs of 100 000 rows would take longer than the maps.
+SAMPLED = 1000
 
 
 def make_digits(scale: float, rows: int) -> dict[str, np.ndarray]:
@@ -62,19 +64,28 @@ def quality(solution: Data, data: Data) -> dict[str, float]:
     return {"kl": value, "kept_10nn": float(np.mean(kept)) / 10}
 
 
+def quality_by_sample(solution: Data, data: Data) -> dict[str, float]:
+    """Return the cross-entropy of the affinities and the map, estimated from some rows.
+
+    It is the divergence plus the entropy of the affinities, the same number for all maps. Its first part is a mean over
+    rows, because log(1 + d^2) is symmetric: sum_ij p_ij log(1 + d_ij^2) = mean_i sum_j p_j|i log(1 + d_ij^2).
+    """
+    X, places = data["X"], solution["places"].astype(np.float64)
+    few = np.random.default_rng(0).permutation(len(X))[:SAMPLED]
+    distances, columns = NearestNeighbors(n_neighbors=3 * PERPLEXITY + 1).fit(X).kneighbors(X[few])
+    weights = match_perplexity(distances[:, 1:] ** 2)
+    squares = np.sum((places[columns[:, 1:]] - places[few][:, None]) ** 2, axis=2)
+    # The similarity of a row to itself is one.
+    total = sum(np.sum(1.0 / (1.0 + np.sum((places - place) ** 2, axis=1))) - 1.0 for place in places[few])
+    value = float(np.sum(weights * np.log1p(squares))) / len(few) + np.log(total * len(X) / len(few))
+    return {"cross_entropy": value}
+
+
 def find_affinities(X: np.ndarray) -> csr_array:
     """Return the joint affinities, by bisection, apart from any contestant's code."""
     k = min(3 * PERPLEXITY, len(X) - 1)
     distances, columns = NearestNeighbors(n_neighbors=k).fit(X).kneighbors()
-    squares = distances**2
-    low, high = np.full(len(X), -40.0), np.full(len(X), 40.0)
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        weights = np.exp(-np.exp(middle)[:, None] * (squares - squares[:, :1]))
-        weights /= weights.sum(axis=1, keepdims=True)
-        entropy = -np.sum(weights * np.log(np.maximum(weights, 1e-300)), axis=1)
-        wide = entropy > np.log(PERPLEXITY)
-        low, high = np.where(wide, middle, low), np.where(wide, high, middle)
+    weights = match_perplexity(distances**2)
     table = csr_array((weights.ravel(), columns.ravel(), np.arange(0, len(X) * k + 1, k)), shape=(len(X), len(X)))
     joint = (table + table.T).tocsr()
     joint.eliminate_zeros()
@@ -82,17 +93,30 @@ def find_affinities(X: np.ndarray) -> csr_array:
     return joint
 
 
+def match_perplexity(squares: np.ndarray) -> np.ndarray:
+    """Return the weights of neighbours at some squared distances, rows of perplexity 30."""
+    low, high = np.full(len(squares), -40.0), np.full(len(squares), 40.0)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        weights = np.exp(-np.exp(middle)[:, None] * (squares - squares[:, :1]))
+        weights /= weights.sum(axis=1, keepdims=True)
+        entropy = -np.sum(weights * np.log(np.maximum(weights, 1e-300)), axis=1)
+        wide = entropy > np.log(PERPLEXITY)
+        low, high = np.where(wide, middle, low), np.where(wide, high, middle)
+    return weights
+
+
 def fit_sklearn(tool: Any, data: Data, threads: int, **options: Any) -> Any:
     settings = {"perplexity": PERPLEXITY, "max_iter": ITERATIONS, "random_state": 0, "n_jobs": threads}
     return tool(**settings, **options).fit(data["X"])
 
 
-def fit_opentsne(tool: Any, data: Data, threads: int, method: str) -> Any:
+def fit_opentsne(tool: Any, data: Data, threads: int, method: str, neighbors: str = "exact") -> Any:
     model = tool(
         perplexity=PERPLEXITY,
         n_iter=ITERATIONS - 250,
         negative_gradient_method=method,
-        neighbors="exact",
+        neighbors=neighbors,
         random_state=0,
         n_jobs=threads,
     )
@@ -104,7 +128,8 @@ def fit_opentsne_bh(tool: Any, data: Data, threads: int) -> Any:
 
 
 def fit_opentsne_fft(tool: Any, data: Data, threads: int) -> Any:
-    return fit_opentsne(tool, data, threads, "fft")
+    """Fit by openTSNE's own choices for many rows: approximate neighbours, because its exact ones take minutes."""
+    return fit_opentsne(tool, data, threads, "fft", "annoy")
 
 
 def fit_fft(tool: Any, data: Data, threads: int) -> Any:
@@ -145,7 +170,8 @@ CASES = (
         "tsne",
         "t-SNE, 10 000 x 50 augmented digits, perplexity 30, 1 000 iterations",
         make_small_map,
-        (*mercer, *peers),
+        # openTSNE's grid is left out: at 3 000 rows it took 3.4 times the CPU time of its tree, 48 s against 14 s.
+        (*mercer, *peers[:3]),
         quality,
         # Each map is a local minimum of its own.
         Agreement("kl", "lower", 0.05),
@@ -154,9 +180,10 @@ CASES = (
         "tsne_100k",
         "t-SNE, 100 000 x 50 augmented digits, perplexity 30, 1 000 iterations",
         make_large_map,
-        (mercer[0], mercer[1], peers[1], peers[3]),
-        quality,
-        Agreement("kl", "lower", 0.05),
+        (mercer[0], peers[1], peers[3]),
+        quality_by_sample,
+        # Of some 15 nats; 0.005 of that is the difference that 0.05 makes to a divergence.
+        Agreement("cross_entropy", "lower", 0.005),
     ),
     Case(
         "tsne_iris",

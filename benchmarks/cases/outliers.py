@@ -90,6 +90,7 @@ def factors() -> tuple[Contestant, ...]:
     return (
         scoring("mercer", "mercer.neighbors.LocalOutlierFactor"),
         scoring("sklearn", "sklearn.neighbors.LocalOutlierFactor"),
+        scoring("onedal", "sklearnex.neighbors.LocalOutlierFactor"),
         scoring("pyod", "pyod.models.lof.LOF", fit_pyod),
     )
 

@@ -17,8 +17,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
+from mercer._stored_shape import ARRAYS, NONE, Axis, match, parse, read_form, spell_axis, spell_form, spell_shape
 from mercer.errors import ModelFileError
 
 __all__ = [
@@ -40,8 +40,6 @@ __all__ = [
     "texts",
 ]
 
-# NumPy's kind of the single values that Python has.
-_SCALAR_KINDS = {bool: "b", int: "i", float: "f", complex: "c", str: "U"}
 # The letters of ``dtype.kind`` in words, in the order in which they are listed.
 _KINDS = {
     "f": "float",
@@ -58,10 +56,6 @@ _KINDS = {
 _GROUPS = {"UO": "text", "bu": "boolean", "fiu": "number", "biufUOSM": "label"}
 # Sizes that mean the same in a model and in its parts.
 _SHARED = ("columns", "classes")
-# Sizes that are at least 1 in every model.
-_NEVER_EMPTY = ("classes", "states", "centres")
-_NONE = ("none",)
-_ANY = ("...",)
 
 
 class Stored:
@@ -88,45 +82,52 @@ class _Values(Stored):
     """
 
     kinds: str
-    shapes: tuple[tuple[str, ...], ...]
+    shapes: tuple[tuple[Axis, ...], ...]
     low: int | None = None
     below: str | None = None
     sparse: bool = False
     finite: bool = False
-    dtype: str | None = None
+    dtype: np.dtype[Any] | None = None
 
     def check(self, place: str, value: Any, sizes: dict[str, int]) -> None:
-        shape, kind = _read_form(value)
-        if shape is None or (issparse(value) and not self.sparse):
+        shape, kind, sparse = read_form(value)
+        if shape is None or (sparse and not self.sparse):
             raise _refusal(place, self.describe(), type(value).__name__)
-        learnt = next((known for wanted in self.shapes if (known := _match(shape, wanted, sizes)) is not None), None)
-        if learnt is None:
-            wanted = " or ".join(_spell_shape(one, sizes) for one in self.shapes)
-            raise _refusal(place, f"have the shape {wanted}", _spell_shape(shape, {}), be="")
-        sizes.update(learnt)
-        if shape != _NONE and kind not in self.kinds and not (kind == "i" and "f" in self.kinds and not shape):
+        for wanted in self.shapes:
+            learnt = match(shape, wanted, sizes)
+            if learnt is not None:
+                break
+        else:
+            forms = " or ".join(spell_shape(one, sizes) for one in self.shapes)
+            raise _refusal(place, f"have the shape {forms}", spell_shape(shape, {}), be="")
+        if learnt:
+            sizes.update(learnt)
+        if shape == NONE:
+            return
+        if kind not in self.kinds and not (kind == "i" and "f" in self.kinds and not shape):
             raise _refusal(place, self.describe(), getattr(value, "dtype", type(value).__name__))
-        if self.dtype is not None and shape != _NONE and str(value.dtype) != self.dtype:
-            raise _refusal(place, f"of {self.dtype}", value.dtype)
-        if (self.low is not None or self.below) and shape != _NONE and not issparse(value):
+        if self.dtype is not None and getattr(value, "dtype", None) != self.dtype:
+            raise _refusal(place, f"of {self.dtype}", getattr(value, "dtype", type(value).__name__))
+        if (self.low is not None or self.below) and not sparse:
             self._check_range(place, value, sizes)
-        values = value.data if issparse(value) else value
-        if self.finite and shape != _NONE and not np.isfinite(values).all():
+        if self.finite and not np.isfinite(value.data if sparse else value).all():
             raise _refusal(place, "finite", "NaN or infinity")
 
     def _check_range(self, place: str, value: Any, sizes: dict[str, int]) -> None:
-        if not np.size(value):
-            return
-        lowest, highest = np.min(value).item(), np.max(value).item()
+        is_array = isinstance(value, ARRAYS)
         end = sizes.get(self.below) if self.below else None
-        # Written so that NaN is refused too.
-        if (self.low is not None and not lowest >= self.low) or (end is not None and not highest < end):
-            raise _refusal(place, f"hold numbers in [{self.low}, {end})", f"{lowest} to {highest}", be="")
+        if is_array and not value.size:
+            return
+        # The methods of the array: np.min finds them by a way that takes longer than a short array itself. The
+        # comparisons are written so that NaN is refused too.
+        inside = self.low is None or (value.min() if is_array else value) >= self.low
+        if not inside or not (end is None or (value.max() if is_array else value) < end):
+            raise _refusal(place, f"hold numbers in [{self.low}, {end})", f"{np.min(value)} to {np.max(value)}", be="")
 
     def describe(self) -> str:
         letters = (letter for letter in _KINDS if letter in self.kinds)
         kind = _GROUPS.get(self.kinds) or " or ".join(dict.fromkeys(_KINDS[letter] for letter in letters))
-        forms = [form for form in (_spell_form(kind, shape) for shape in self.shapes) if form]
+        forms = [form for form in (spell_form(kind, shape) for shape in self.shapes) if form]
         words = " or ".join(forms) + (", dense or sparse" if self.sparse else "")
         if self.low is not None and self.below is None:
             words += f", at least {self.low}"
@@ -194,8 +195,8 @@ class _Members(Stored):
         is_objects = isinstance(value, np.ndarray) and value.dtype == object
         if type(value) not in (list, tuple) and not is_objects:
             raise _refusal(place, self.describe(), type(value).__name__)
-        if (learnt := _match((len(value),), (self.length,), sizes)) is None:
-            raise _refusal(place, f"have {_spell_axis(self.length, sizes)} members", len(value), be="")
+        if (learnt := match((len(value),), (self.length,), sizes)) is None:
+            raise _refusal(place, f"have {spell_axis(self.length, sizes)} members", len(value), be="")
         sizes.update(learnt or {})
         for number, member in enumerate(value.reshape(-1) if is_objects else value):
             self.rule.check(f"{place}[{number}]", member, sizes)
@@ -255,33 +256,29 @@ class _Either(Stored):
         return "; or ".join(rule.describe() for rule in self.rules)
 
 
-def _parse(shapes: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(word.strip() for word in shape.split(",") if word.strip()) for shape in shapes.split("|"))
-
-
 def floats(shapes: str = "", sparse: bool = False, finite: bool = False, low: int | None = None) -> Stored:
     """Declare an array of floats, or a single one; NaN and infinity are refused where they must be `finite`."""
-    return _Values("f", _parse(shapes), low, sparse=sparse, finite=finite)
+    return _Values("f", parse(shapes), low, sparse=sparse, finite=finite)
 
 
 def numbers(shapes: str = "", sparse: bool = False, finite: bool = False) -> Stored:
     """Declare an array of floats or integers, or a single one."""
-    return _Values("fiu", _parse(shapes), sparse=sparse, finite=finite)
+    return _Values("fiu", parse(shapes), sparse=sparse, finite=finite)
 
 
 def integers(shapes: str = "", low: int | None = None, below: str | None = None, dtype: str | None = None) -> Stored:
     """Declare an array of integers, with the lowest value and the size that all are below, if any."""
-    return _Values("iu", _parse(shapes), low, below, dtype=dtype)
+    return _Values("iu", parse(shapes), low, below, dtype=None if dtype is None else np.dtype(dtype))
 
 
 def flags(shapes: str = "") -> Stored:
     """Declare an array of truth values, or of bytes that stand for them."""
-    return _Values("bu", _parse(shapes))
+    return _Values("bu", parse(shapes))
 
 
 def texts(shapes: str = "") -> Stored:
     """Declare an array of texts, or a single text."""
-    return _Values("UO", _parse(shapes))
+    return _Values("UO", parse(shapes))
 
 
 def choice(*options: str) -> Stored:
@@ -291,7 +288,7 @@ def choice(*options: str) -> Stored:
 
 def labels(shapes: str) -> Stored:
     """Declare an array of class labels of any kind."""
-    return _Values("biufUOSM", _parse(shapes))
+    return _Values("biufUOSM", parse(shapes))
 
 
 def size(word: str) -> Stored:
@@ -351,46 +348,3 @@ def _refusal(place: str, rule: str, got: Any, be: str = "be ") -> ModelFileError
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
-
-
-def _read_form(value: Any) -> tuple[tuple[Any, ...] | None, str]:
-    """Return the shape and the kind of an array or single value; None for anything else."""
-    if value is None:
-        return _NONE, ""
-    if isinstance(value, np.ndarray | np.generic) or issparse(value):
-        return value.shape, value.dtype.kind
-    return (() if type(value) in _SCALAR_KINDS else None), _SCALAR_KINDS.get(type(value), "")
-
-
-def _match(shape: tuple[Any, ...], wanted: tuple[str, ...], sizes: dict[str, int]) -> dict[str, int] | None:
-    """Return the sizes that a shape shows, or None if it does not match."""
-    if wanted == _ANY and shape != _NONE:
-        return {}
-    if len(shape) != len(wanted) or (shape == _NONE) != (wanted == _NONE):
-        return None
-    learnt: dict[str, int] = {}
-    for length, axis in zip(shape, wanted, strict=True):
-        if axis == "*" or length == "none":
-            continue
-        if length == 0 and axis in _NEVER_EMPTY:
-            return None
-        known = int(axis) if axis.isdigit() else sizes.get(axis, learnt.get(axis))
-        if known is None:
-            learnt[axis] = length
-        elif known != length:
-            return None
-    return learnt
-
-
-def _spell_axis(axis: Any, sizes: dict[str, int]) -> str:
-    return f"{axis} = {sizes[axis]}" if axis in sizes else str(axis)
-
-
-def _spell_shape(shape: tuple[Any, ...], sizes: dict[str, int]) -> str:
-    return "None" if shape == _NONE else f"({', '.join(_spell_axis(axis, sizes) for axis in shape)})"
-
-
-def _spell_form(kind: str, shape: tuple[str, ...]) -> str:
-    if shape == _NONE:
-        return "None"
-    return f"{kind} array ({', '.join(shape)})" if shape else f"a single {kind}"

@@ -115,7 +115,7 @@ def test_a_file_or_a_folder_that_is_not_there_or_holds_nothing(here, capsys):
 
 def test_a_configuration_that_cannot_be_meant(here, capsys):
     for text, words in (
-        ("target = 3", "target must be a text; got 3."),
+        ("target = 3", "target must be the name of a column, or a list of them; got 3."),
         (
             "target =",
             "not a TOML file (Invalid value (at end of document)). Write each option as name = value, and put texts in "

@@ -57,7 +57,7 @@ def test_json_and_a_configuration_file_serve_machines(place, capsys):
     status, out, err = answer_of(capsys, *words)
     assert (status, err) == (0, "")
     outcome = json.loads(out)
-    assert outcome["sureness"]["score"] > 0.9
+    assert outcome["score"]["score"] > 0.9
     assert os.path.exists(outcome["model"])
     status, out, _ = answer_of(capsys, "compare", place / "first", place / "second")
     assert status == 0

@@ -10,13 +10,14 @@ import mercer
 from mercer.app.command import build_parser
 from mercer.app.commands.config import read_config
 from mercer.app.job import make_options
-from mercer.app.option_kinds import COSTS, DURATION, FLAG, INTEGER, MODELS, NAMES, NUMBER, TEXT
+from mercer.app.option_kinds import COSTS, DURATION, FLAG, INTEGER, MODELS, NAMES, NUMBER, TARGETS, TEXT
 from mercer.app.options import OPTIONS, OUTPUT, Options, convert_options, parse_options
 from mercer.errors import ParameterError
 
 # Of each kind a value as it is typed, as it is written in TOML, and as it is stored.
 VALUES = {
     TEXT: ("some", '"some"', "some"),
+    TARGETS: ("some, other", '"some, other"', "some, other"),
     INTEGER: ("7", "7", 7),
     NUMBER: ("0.5", "0.5", 0.5),
     FLAG: (None, "true", True),

@@ -17,15 +17,17 @@ from mercer.ensemble import (
     IsolationForest,
     RandomForestClassifier,
 )
-from mercer.errors import DataError, ModelFileError
+from mercer.errors import DataError, MemoryForecastError, ModelFileError
 from mercer.hmm import SemiMarkovHMM
 from mercer.kernel_approximation import RBFNetworkClassifier
 from mercer.linear_model import LogisticRegression
+from mercer.manifold import TSNE
 from mercer.mixture import GaussianMixture
 from mercer.naive_bayes import GaussianNB
 from mercer.neighbors import HistogramDensity, KernelDensity, KNeighborsClassifier
 from mercer.neural_network import MLPClassifier
-from mercer.preprocessing import SplineBasis
+from mercer.preprocessing import FourierBasis, PolynomialBasis, SplineBasis
+from mercer.random_projection import SparseRandomProjection
 from mercer.svm import SVC
 from mercer.tree import DecisionTreeClassifier, MultiwayTreeClassifier
 from tools.fuzzing.files.forgery import Original, forge
@@ -71,6 +73,7 @@ def shorten(array):
     return array[:-1]
 
 
+THREE = np.digitize(X[:, 0], np.quantile(X[:, 0], [0.3, 0.6]))
 TREE = DecisionTreeClassifier(random_state=0).fit(X, Y)
 BOOSTED = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5).fit(X, Y)
 FORGERIES = [
@@ -91,6 +94,7 @@ FORGERIES = [
     (BOOSTED, "words", put(0, (10**6 << 32))),
     (BOOSTED, "words", put(0, (1 << 32) | (50 << 8))),
     (BOOSTED, "edges", lambda array: array[:, :-1]),
+    (HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5).fit(X, THREE), "classes_", shorten),
     (AdaBoostClassifier(n_estimators=5).fit(X, Y), "features", put(0, 4)),
     (AdaBoostClassifier(n_estimators=5).fit(X, Y), "votes", shorten),
     (KernelDensity().fit(X), "bounds", put(0, -(2**31))),
@@ -102,6 +106,7 @@ FORGERIES = [
     (GaussianMixture(2, random_state=0).fit(X), "precisions_cholesky_", lambda array: array[:, :, :-1]),
     (GaussianNB().fit(X, Y), "theta_", shorten),
     (SVC().fit(X, Y), "support_vectors_", shorten),
+    (SVC().fit(X, Y), "n_support_", put(0, 2**31 - 1)),
     (LogisticRegression().fit(X, Y), "coef_", lambda array: array[:, :-1]),
     (IsolationForest(n_estimators=3, random_state=0).fit(X), "rights", put(0, 10**6)),
     (IsolationForest(n_estimators=3, random_state=0).fit(X), "rights", put(0, 1)),
@@ -114,6 +119,8 @@ FORGERIES = [
     (KernelKMeans(2, random_state=0).fit(X), "offsets_", shorten),
     (AgglomerativeClustering(2).fit(X), "exemplars_", shorten),
     (RBFNetworkClassifier(5, random_state=0).fit(X, Y), "classes_", lambda array: array[:0]),
+    (PolynomialBasis().fit(X), "exponents_", put(0, 2**31 - 1)),
+    (SplineBasis(n_knots=5).fit(X), "knots_", shorten),
     (SemiMarkovHMM(2, max_duration=4, random_state=0).fit(X), "startprob_", lambda array: array[:0]),
 ]
 
@@ -162,6 +169,40 @@ def test_forged_files_are_refused_or_answered_and_never_crash(model, tmp_path):
     assert "refused" in outcomes
 
 
+def test_pointers_of_a_sparse_array_that_fall_are_refused(tmp_path):
+    # SciPy's own check passes over them if the last pointer is zero, and its products then read beyond the arrays.
+    model = SparseRandomProjection(3, density=0.5, random_state=0).fit(X)
+    original, path = Original(model), tmp_path / "model.mercer"
+    pointers = next(index for index, array in enumerate(original.arrays) if array.dtype.kind == "i" and array.size == 4)
+    original.arrays[pointers][-1] = 0
+    write_container(path, original.header, original.arrays)
+    with pytest.raises(ModelFileError, match="the indices of a sparse array must fit its shape"):
+        mercer.load(path)
+
+
+def test_a_number_of_waves_beyond_memory_is_a_sentence(tmp_path):
+    original, path = Original(FourierBasis().fit(X)), tmp_path / "model.mercer"
+    original.header["model"]["params"]["n_frequencies"] = 2**40
+    write_container(path, original.header, original.arrays)
+    with pytest.raises(MemoryForecastError, match="FourierBasis: names of"):
+        mercer.load(path).transform(X)
+
+
+def test_parts_of_a_file_that_no_declaration_compares_end_in_a_sentence(tmp_path):
+    model = DecisionTreeClassifier(random_state=0).fit(X, np.repeat(["a", "b", "c"], 20))
+    path = tmp_path / "model.mercer"
+    forge_array(model, "classes_", shorten, path)
+    with pytest.raises(ModelFileError, match="predict failed, because the file of this model holds parts that"):
+        mercer.load(path).predict(X)
+
+
+def test_a_model_that_no_file_held_raises_its_own_errors():
+    model = DecisionTreeClassifier(random_state=0).fit(X, np.repeat(["a", "b", "c"], 20))
+    model.classes_ = model.classes_[:1]
+    with pytest.raises(IndexError):
+        model.predict(X)
+
+
 # Users and pickles
 
 
@@ -203,3 +244,11 @@ def test_rows_narrower_than_trees_read_are_refused_though_n_features_in_was_chan
         model.n_features_in_ = 1
         with pytest.raises(DataError, match=r"reads? .* columns.*; got"):
             model.predict(X[:, :1])
+
+
+def test_a_map_of_one_row_is_refused(tmp_path):
+    original = Original(TSNE(perplexity=2.0, max_iter=20, random_state=0).fit(X))
+    arrays = [array[:1] if array.ndim and len(array) == len(X) else array for array in original.arrays]
+    write_container(tmp_path / "model", original.header, arrays)
+    with pytest.raises(ModelFileError, match="embedding_ must have at least 2 rows"):
+        mercer.load(tmp_path / "model")

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_array
 from mercer._base.guard.extremes import NOTED, are_ordinary
 from mercer.cluster import KMeans, linkage
 from mercer.errors import DataError, DataTypeError
-from mercer.linear_model import BayesianRidge, Ridge
+from mercer.linear_model import BayesianRidge, LogisticRegressionCV, Ridge
 from mercer.naive_bayes import GaussianNB
 from mercer.tree import DecisionTreeRegressor
 
@@ -145,3 +145,23 @@ def test_weights_of_any_size_leave_hierarchies_alone():
 def test_weights_that_float64_cannot_sum_are_refused(value):
     with pytest.raises(DataError, match="sample_weight must have a sum and a largest value"):
         Ridge().fit(X, y, sample_weight=np.full(30, value))
+
+
+def test_a_fold_without_weight_is_a_sentence():
+    weight = np.zeros(30)
+    weight[4] = 1.0
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 2
+    with pytest.raises(DataError, match="must have a positive total weight"):
+        LogisticRegressionCV(cv=3, use_legacy_attributes=False).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("n", [100, 20_000])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e200])
+def test_one_value_that_is_not_ordinary_is_noticed_wherever_it_is(n, value):
+    values = np.ones(n)
+    assert are_ordinary(values)
+    assert not are_ordinary(np.zeros(n))
+    for place in (0, n // 2, n - 1):
+        values[place] = value
+        assert not are_ordinary(values)
+        values[place] = 1.0

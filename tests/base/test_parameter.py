@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from mercer._base import parameter
 from mercer._base.parameter import (
     Array,
     Boolean,
@@ -17,6 +18,7 @@ from mercer._base.parameter import (
     Seed,
     Text,
     check_parameters,
+    is_accepted,
 )
 from mercer.errors import ParameterError
 
@@ -70,3 +72,14 @@ def test_the_error_has_subject_rule_and_value():
     assert str(caught.value) == "KMeans: n_clusters must be an integer in [1, inf); got 0."
     assert isinstance(caught.value, ValueError)
     assert isinstance(caught.value, TypeError)
+
+
+def test_a_rule_remembers_short_plain_values_and_no_long_text():
+    rule = Text()
+    assert is_accepted(rule, "ash")
+    assert is_accepted(rule, "ash" * 100)
+    assert (rule, str, "ash") in parameter._accepted
+    assert (rule, str, "ash" * 100) not in parameter._accepted
+    # 1 and True are equal, and only one of them is an integer.
+    assert is_accepted(Integer(1), 1)
+    assert not is_accepted(Integer(1), True)

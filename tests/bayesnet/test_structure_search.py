@@ -237,3 +237,10 @@ def test_measurements_are_announced_before_each_becomes_a_state():
     with pytest.warns(UserWarning, match="column 'height' holds 80 different numbers in 80 rows") as caught:
         learn_structure(table)
     assert len(caught) == 1
+
+
+def test_many_columns_of_measurements_give_one_warning():
+    table = {f"x{index}": np.random.default_rng(index).normal(size=40) for index in range(12)}
+    with pytest.warns(UserWarning, match=r"'x0' holds 40 .* columns 'x1', .*, 'x9' and 2 others\. Cut") as caught:
+        learn_structure(table)
+    assert len(caught) == 1

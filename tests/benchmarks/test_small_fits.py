@@ -17,7 +17,14 @@ def test_classes_of_both_libraries_are_found():
     assert len(classes) > 90
 
 
-@pytest.mark.parametrize(("name", "family", "parts"), [("PCA", "decomposition", 1), ("CCA", "cross_decomposition", 2)])
+@pytest.mark.parametrize(
+    ("name", "family", "parts"),
+    [
+        ("PCA", "decomposition", 1),
+        ("CCA", "cross_decomposition", 2),
+        ("NeighborhoodComponentsAnalysis", "neighbors", 2),
+    ],
+)
 def test_a_class_is_fitted_to_what_it_takes(name, family, parts):
     table = make_small_table(name, family, 20, 3)
     assert len(table) == parts

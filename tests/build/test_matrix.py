@@ -1,6 +1,8 @@
 """The environments of `make matrix`."""
 
 from tools.matrix.environments import list_environments, read_lower_bounds
+from tools.matrix.running import Outcome
+from tools.matrix.table import BEGIN, END, record_outcome
 
 
 def test_lower_bounds_become_pins_of_the_oldest_versions():
@@ -15,3 +17,15 @@ def test_every_interpreter_and_every_condition_has_one_environment():
     assert {"python3.99", "oldest dependencies", "sigint ignored", "read-only checkout"} <= set(names)
     (oldest,) = (environment for environment in environments if environment.name == "oldest dependencies")
     assert any(pin.startswith("numpy==") for pin in oldest.pins)
+
+
+def test_outcomes_replace_older_ones_and_new_environments_get_a_row(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"# Page\n\n{BEGIN}\n{END}\nEnd.\n")
+    record_outcome(Outcome("no home", False, "3 failed, 8 passed in 2.10s"), page)
+    record_outcome(Outcome("python3.12", None, "needs root"), page)
+    record_outcome(Outcome("no home", True, "11 passed in 1.23s"), page)
+    rows = [line for line in page.read_text().splitlines() if line.startswith("| ")][1:]
+    assert [row.split(" | ")[:2] for row in rows] == [["| no home", "passed"], ["| python3.12", "not run"]]
+    assert rows[0].endswith("| 11 passed |")
+    assert page.read_text().endswith("End.\n")

@@ -95,6 +95,25 @@ def test_lloyd_and_elkan_agree_to_the_last_bit_on_any_number_of_threads():
         np.testing.assert_array_equal(model.history_["objective"], fits[0].history_["objective"])
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_steps_in_one_call_have_the_bits_of_steps_that_are_watched_one_by_one(dtype, weighted):
+    # Rounded rows far from the origin: many ties, repeated rows, and clusters that lose all their rows.
+    draws = np.random.default_rng(2)
+    X = (np.round(draws.normal(size=(130, 3))) + 100).astype(dtype)
+    weight = draws.integers(0, 3, 130).astype(float) if weighted else None
+    for init in ("k-means++", "uniform"):
+        options = {"n_clusters": 9, "init": init, "n_init": 2, "random_state": 1}
+        one = KMeans(**options).fit(X, sample_weight=weight)
+        # A time limit asks after every step.
+        other = KMeans(**options, max_time=1e9).fit(X, sample_weight=weight)
+        for name in ("cluster_centers_", "labels_", "inertia_", "n_iter_"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        assert one.certificate_ == other.certificate_
+        for name in ("step", "objective", "shift", "restart"):
+            np.testing.assert_array_equal(one.history_[name], other.history_[name])
+
+
 def test_more_restarts_never_raise_the_inertia(blobs):
     found = [KMeans(9, init="random", n_init=n, random_state=1).fit(blobs) for n in (1, 3, 6)]
     assert found[0].inertia_ >= found[1].inertia_ >= found[2].inertia_

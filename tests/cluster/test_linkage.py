@@ -190,6 +190,10 @@ def test_other_words_and_too_much_memory_are_refused():
         cut_linkage(linkage([[0.0], [1.0]]), n_clusters=1, height=1.0)
     with pytest.raises(DataError, match="n_clusters must be at most the 2 leaves; got 3"):
         cut_linkage(linkage([[0.0], [1.0]]), n_clusters=3)
+    with pytest.raises(DataError, match="merge 0 joins 0 and 3, and only 0 to 2 are there"):
+        cut_linkage([[0.0, 3.0, 1.0, 2.0], [1.0, 2.0, 1.0, 3.0]], n_clusters=2)
+    with pytest.raises(DataError, match="merge 0 joins -1 and 0"):
+        cut_linkage([[-1.0, 0.0, 1.0, 2.0], [1.0, 2.0, 1.0, 3.0]], n_clusters=2)
     X = DRAW.normal(size=(300, 2))
     with mercer.config_context(max_memory=300_000):
         with pytest.raises(MemoryForecastError, match="the 300 x 300 distances needs"):

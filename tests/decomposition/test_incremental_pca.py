@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits, make_low_rank_matrix
 from sklearn.decomposition import IncrementalPCA as Reference
 
-from mercer.decomposition import PCA, IncrementalPCA
+from mercer.decomposition import PCA, IncrementalPCA, _incremental_pca
 from mercer.errors import DataError
 
 RNG = np.random.default_rng(4)
@@ -77,3 +77,22 @@ def test_errors_name_the_rule_the_value_and_the_cure():
     with pytest.raises(DataError, match=r"must not change between calls of partial_fit; got 4 after 5. Set it back"):
         model.set_params(n_components=4).partial_fit(X)
     assert model.n_samples_seen_ == 1000
+
+
+@pytest.mark.parametrize("least", [1.0, 1e-2, 1e-5, 1e-9])
+def test_few_axes_are_as_exact_from_the_gram_matrix_as_from_the_triangle(least, monkeypatch):
+    sizes = np.append(np.geomspace(10.0, 10.0 * least, 5), np.full(35, least))
+    rows = np.random.default_rng(0).normal(size=(300, 40)) * sizes
+    model = IncrementalPCA(5, batch_size=100).fit(rows)
+    monkeypatch.setattr(_incremental_pca, "_SPAN", 0.0)
+    triangle = IncrementalPCA(5, batch_size=100).fit(rows)
+    np.testing.assert_allclose(model.singular_values_, triangle.singular_values_, rtol=1e-9)
+    np.testing.assert_allclose(model.components_, triangle.components_, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:IncrementalPCA. the arithmetic of the fit met overflow")  # of the variances
+@pytest.mark.parametrize("scale", [1e-160, 1e150])
+def test_rows_whose_squares_leave_the_range_of_float64_have_their_axes(scale):
+    rows = np.random.default_rng(0).normal(size=(100, 12)) * np.geomspace(8, 1, 12)
+    plain, scaled = (IncrementalPCA(2, batch_size=50).fit(table).components_ for table in (rows, rows * scale))
+    np.testing.assert_allclose(scaled, plain, atol=1e-8)

@@ -26,6 +26,20 @@ def test_the_linear_kernel_gives_the_scores_of_principal_components(rows):
     np.testing.assert_allclose(ours.eigenvalues_ / (len(rows) - 1), theirs.explained_variance_)
 
 
+@pytest.mark.parametrize("n_components", [None, 2])
+def test_rows_of_few_columns_have_the_components_of_their_matrix_of_pairs(rows, n_components):
+    # A column that others determine: the linear kernel has four components, not five.
+    rows = np.column_stack([rows[:, :4], rows[:, 0] - rows[:, 1]]) + 7.0
+    by_rows, by_pairs = KernelPCA(n_components), KernelPCA(n_components, kernel="precomputed", eigen_solver="dense")
+    by_rows.fit(rows), by_pairs.fit(rows @ rows.T)
+    assert len(by_rows.eigenvalues_) == (n_components or 4)
+    assert by_rows.solver_used_ == "dense"
+    assert by_rows.certificate_.satisfied
+    for name in ("eigenvalues_", "eigenvectors_", "kernel_means_"):
+        np.testing.assert_allclose(getattr(by_rows, name), getattr(by_pairs, name), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(by_rows.transform(rows), by_rows.fit_transform(rows), atol=1e-9)
+
+
 @pytest.mark.catalogue("KM-14")
 def test_components_are_uncorrelated_with_variances_of_the_eigenvalues_and_axes_have_unit_length(rows):
     model = KernelPCA(20, kernel="rbf", gamma=0.05, tol=1e-12).fit(rows)

@@ -7,7 +7,9 @@ import scipy.sparse
 import sklearn.decomposition
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._source import open_source
 from mercer.decomposition import NMF, MiniBatchNMF, non_negative_factorization
+from mercer.decomposition._nonnegative.coordinate import RowStep
 from mercer.decomposition._nonnegative.divergence import measure_divergence
 from mercer.errors import DataError, ParameterError
 
@@ -99,6 +101,49 @@ def test_transform_solves_nonnegative_least_squares_for_each_row():
     np.testing.assert_allclose(model.transform(X)[:10], expected, atol=1e-7)
     np.testing.assert_allclose(model.transform(X[3:4]), expected[3:4], atol=1e-7)
     np.testing.assert_allclose(model.inverse_transform(model.transform(X)), model.transform(X) @ model.components_)
+
+
+def test_transform_is_exact_for_parts_that_are_alike_and_for_the_same_part_twice():
+    rng = np.random.default_rng(0)
+    # Parts that are nearly one: coordinate descent alone would need thousands of sweeps.
+    H = 1.0 + 0.02 * rng.uniform(size=(4, 30))
+    X = rng.uniform(size=(9, 4)) @ H + 0.05 * rng.uniform(size=(9, 30))
+    W, _, _ = non_negative_factorization(X, H=H, n_components=4, update_H=False)
+    expected = np.array([scipy.optimize.nnls(H.T, x)[0] for x in X])
+    np.testing.assert_allclose(W, expected, atol=1e-6)
+    # With a part twice the weights are not unique, and the rows that they make are.
+    H[3] = H[2]
+    W, _, _ = non_negative_factorization(X, H=H, n_components=4, update_H=False, max_iter=1000)
+    best = sum(scipy.optimize.nnls(H.T, x)[1] ** 2 for x in X)
+    assert ((X - W @ H) ** 2).sum() == pytest.approx(best, rel=1e-6)
+    assert (W >= 0).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_tiles_of_rows_give_what_the_definition_gives(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(1500, 40)).astype(dtype)
+    W, T = rng.uniform(size=(1500, 3)), rng.uniform(size=(40, 3))
+    block = open_source(X).block(0)
+    outs = [np.empty((1500, 3)) for _ in range(2)]
+    steps = [RowStep(W, W, 0.0, T, T.T @ T, 0.1, out, 4) for out in outs]
+    expected, sums = steps[0].of(block), steps[1].on(block)
+    # In float32 the definition rounds the products, and the tiles do not.
+    rtol = 1e-9 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(outs[1], outs[0], rtol=rtol, atol=rtol)
+    for part in ("images", "gram", "gradient", "products"):
+        np.testing.assert_allclose(getattr(sums, part), getattr(expected, part), rtol=rtol)
+
+
+def test_the_default_start_keeps_zeros_unless_a_part_would_be_empty():
+    rng = np.random.default_rng(1)
+    full = rng.gamma(0.5, size=(60, 3)) @ rng.gamma(0.5, size=(3, 8)) + 0.1 * rng.uniform(size=(60, 8))
+    # Two distinct rows: rank 2, and a third part has no singular vector.
+    flat = np.repeat(np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 1.0]]), 5, axis=0)
+    for X, start in ((full, "nndsvd"), (flat, "nndsvda")):
+        models = [NMF(3, init=init, random_state=0, max_iter=5, tol=0).fit(X) for init in (None, start)]
+        np.testing.assert_array_equal(models[0].components_, models[1].components_)
+        assert models[0].components_.any(axis=1).all()
 
 
 def test_batches_find_the_parts_too_and_can_arrive_one_by_one():

@@ -53,3 +53,17 @@ def test_weights_are_repetitions_and_names_do_not_matter():
 def test_one_class_is_refused():
     with pytest.raises(DataError, match="at least 2 classes are needed, but the data contains only one class"):
         KernelDiscriminantAnalysis().fit(np.eye(3), np.zeros(3))
+
+
+def test_weights_that_hide_mu_are_an_error_with_a_cure():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    with pytest.raises(DataError, match=r"must be positive definite; .* up to 1e\+15\. Divide sample_weight"):
+        KernelDiscriminantAnalysis().fit(X, np.arange(12) % 2, np.full(12, 1e15))
+
+
+def test_directions_that_are_computed_aside_have_the_same_bits(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    here = KernelDiscriminantAnalysis().fit(X, X[:, 0] > 0)
+    monkeypatch.setattr("mercer.discriminant_analysis._kernel_discriminant._HEAVY", 10)
+    aside = KernelDiscriminantAnalysis().fit(X, X[:, 0] > 0)
+    np.testing.assert_array_equal(here.transform(X), aside.transform(X))

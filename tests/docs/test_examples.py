@@ -55,7 +55,9 @@ def elsewhere(tmp_path, monkeypatch):
         yield tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(blocks(page))], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 def test_every_block_of_the_page_runs(page, elsewhere):
     run_page(page)
 
@@ -77,14 +79,19 @@ def test_no_block_escapes_by_an_unusual_fence():
 
 
 def modules():
-    """Every module of the package but the native ones, which tests/native runs compiled and uncompiled."""
+    """Names and texts of all modules but the native ones, which tests/native runs compiled and uncompiled."""
     for path in sorted((ROOT / "src" / "mercer").rglob("*.py")):
         parts = path.relative_to(ROOT / "src").with_suffix("").parts
         if "_native" not in parts and "__main__" not in parts:
-            yield ".".join(parts).removesuffix(".__init__")
+            yield ".".join(parts).removesuffix(".__init__"), path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", list(modules()))
+def test_every_module_can_be_imported():
+    for name, _ in modules():
+        importlib.import_module(name)
+
+
+@pytest.mark.parametrize("name", [name for name, text in modules() if ">>> " in text])
 def test_the_examples_in_docstrings_give_what_they_show(name, elsewhere):
     module = importlib.import_module(name)
     finder = doctest.DocTestFinder(exclude_empty=True)

@@ -1,6 +1,7 @@
 """Histogram boosting: exact gains, falling loss, the same trees everywhere, constraints, missing values, categories."""
 
 import threading
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.datasets import make_classification, make_friedman1
 
 from mercer._source.threads import run_numbered
 from mercer.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from mercer.ensemble._histogram import tree_builder
 from mercer.ensemble._histogram.gradients import Gradients
 from mercer.errors import DataError, InterruptWarning, ParameterError
 
@@ -268,3 +270,23 @@ def test_validation_labels_that_were_not_seen_are_refused():
     X, y = make_classification(100, random_state=0)
     with pytest.raises(DataError, match=r"must have labels of the training rows; got \[2\], known are \[0, 1\]"):
         HistGradientBoostingClassifier().fit(X, y, X_val=X[:3], y_val=[0, 1, 2])
+
+
+@pytest.mark.parametrize("total", [np.inf, np.nan])
+def test_sums_of_gradients_that_overflow_leave_words_that_fit_into_64_bits(total):
+    scale = tree_builder._find_scale(52, total)
+    # 2^40 rows of the largest gradient; the unit, its inverse, is finite.
+    assert np.finfo(np.float64).max * scale * 2.0**40 < 2.0**63
+    assert np.isfinite(1.0 / scale)
+
+
+def test_gradients_that_overflow_become_numbers_before_they_are_rounded_to_words():
+    y = np.array([1e308, -1e308, 1.0, 2.0] * 10)
+    model = HistGradientBoostingRegressor(max_iter=2, min_samples_leaf=2, early_stopping=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            answer = model.fit(np.arange(40.0)[:, None], y).predict([[0.0]])
+        except DataError:
+            return
+    assert np.isfinite(answer).all()

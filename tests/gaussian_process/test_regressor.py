@@ -23,7 +23,7 @@ def rows(n=60, seed=0):
     return X, np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] + 0.1 * random.normal(size=n)
 
 
-@pytest.mark.catalogue("KM-17", "E-113")
+@pytest.mark.catalogue("KM-17")
 def test_the_mean_is_kernel_ridge_with_the_noise_as_its_penalty():
     X, y = rows()
     model = GaussianProcessRegressor(RBF(0.7), alpha=0.09, optimizer=None).fit(X, y)

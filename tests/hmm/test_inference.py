@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 from scipy.stats import poisson as poisson_law
 
 from mercer.errors import DataError
-from mercer.hmm import CategoricalHMM, GaussianHMM
+from mercer.hmm import CategoricalHMM, GaussianHMM, PoissonHMM
 from tests.hmm.models import (
     COVARIANCES,
     EVERY,
@@ -238,3 +238,21 @@ def test_one_hundred_states_are_passed_as_well():
         total, message = total + np.log(message.sum()), message / message.sum()
         message = (message @ model.transmat_) * model.emissionprob_[:, symbol]
     assert model.score(X) == pytest.approx(total + np.log(message.sum()), rel=1e-12)
+
+
+def test_probabilities_are_finite_where_log_densities_are_beyond_their_rounding():
+    # 64-bit ids taken for counts: log densities of -1e19 are rounded by 1000, a factor that no double holds.
+    ids = np.random.default_rng(39).integers(2**60, 2**63, size=(40, 5))
+    model = PoissonHMM(3, random_state=0).fit(ids)
+    counts = np.random.default_rng(0).poisson(4.0, size=(40, 5))
+    for rows in (ids, counts):
+        probabilities = model.predict_proba(rows)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, atol=1e-6)
+
+
+def test_all_probability_is_on_the_best_path_where_rounding_decides():
+    model = poisson()
+    model.lambdas_ = model.lambdas_ * 1e18 + np.arange(len(model.lambdas_))[:, None] * 1e17
+    model.transmat_ = np.roll(np.eye(len(model.lambdas_)), 1, axis=1)
+    X = np.ones((6, model.lambdas_.shape[1]))
+    np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.predict(X))

@@ -175,6 +175,16 @@ def test_one_state_lasts_to_the_end():
     assert model.score(X) == pytest.approx(GaussianHMM(1).fit(X).score(X), abs=1e-3)
 
 
+def test_rows_of_64_bit_numbers_have_finite_probabilities():
+    # Log densities of -1e38 are rounded by 1e22: all probability is on the best segmentation.
+    X = make_steps(48)
+    model = SemiMarkovHMM(2, max_duration=12, random_state=0).fit(X)
+    wrapped = np.where(np.arange(48) % 5 == 0, 2.0**64 - 6.0, X[:, 0])[:, None]
+    probabilities = model.predict_proba(wrapped)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(probabilities.argmax(axis=1), model.predict(wrapped))
+
+
 def test_wrong_input_is_named():
     X = make_steps(24)
     with pytest.raises(ParameterError, match="durations must be one of 'poisson'"):

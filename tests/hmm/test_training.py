@@ -270,3 +270,11 @@ def test_a_mixture_of_one_component_is_a_gaussian():
         mixed.fit(X)
         np.testing.assert_allclose(mixed.means_[:, 0], plain.means_, rtol=1e-9)
         np.testing.assert_allclose(mixed.history_["objective"], plain.history_["objective"], rtol=1e-10)
+
+
+def test_starts_of_a_mixture_chain_among_equal_rows_give_one_warning():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        GMMHMM(3, n_mix=2, random_state=0).fit(np.zeros((40, 2)))
+    assert [str(one.message) for one in caught if "first means gave 4 warnings; the first: KMeans" in str(one.message)]
+    assert not [one for one in caught if str(one.message).startswith("KMeans")]

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from mercer.errors import DataError
+from mercer.errors import DataError, ParameterError
 from mercer.inspection import (
+    ApproximationDisplay,
     FilterDisplay,
     LayeredNetworkDisplay,
     LayerHealthDisplay,
@@ -153,3 +154,30 @@ def test_filters_are_drawn_as_images():
         FilterDisplay.from_estimator(model, layer=1)
     with pytest.raises(DataError, match="must have the shape"):
         FilterDisplay(np.zeros(3))
+
+
+@pytest.mark.catalogue("NN-17")
+def test_more_units_approximate_better_and_the_picture_shows_each_error():
+    display = ApproximationDisplay.from_function(np.sin, [4, 8, 16], high=3.0)
+    # The slope of the sine is at most 1, so that a staircase of n pieces of [0, 3] is off by at most 3 / (2 n).
+    assert (display.errors <= 1.5 / np.array([4, 8, 16]) + 1e-12).all()
+    assert (np.diff(display.errors) < 0).all()
+    drawn = display.axes_[1].lines[0]
+    np.testing.assert_array_equal(drawn.get_xdata(), [3, 7, 15])
+    np.testing.assert_array_equal(drawn.get_ydata(), display.errors)
+    assert len(display.axes_[0].lines) == 4
+
+
+def test_cosines_are_drawn_over_the_unit_square():
+    display = ApproximationDisplay.from_function(
+        lambda p: np.cos(2 * np.pi * p[:, 0]) * np.cos(np.pi * p[:, 1]), [2, 3], kind="cosine"
+    )
+    assert display.errors[1] < 1e-12 < display.errors[0]
+    assert display.axes_[0].get_title() == "18 units"
+
+
+def test_sigmoids_are_smooth_and_other_kinds_are_refused():
+    display = ApproximationDisplay.compute(np.sin, [8], kind="sigmoid", high=3.0)
+    assert display.sums[0].kind == "sigmoid"
+    with pytest.raises(ParameterError, match=r"kind must be 'step', 'sigmoid' or 'cosine'.*got 'spline'"):
+        ApproximationDisplay.compute(np.sin, [8], kind="spline")

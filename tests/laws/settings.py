@@ -241,7 +241,7 @@ SETTINGS = {
     "SGDRegressor": [
         {},
         {"loss": "huber", "epsilon": 50.0, "penalty": "elasticnet", "learning_rate": "adaptive", "shuffle": False},
-        {"loss": "epsilon_insensitive", "average": True, "batch_size": 4},
+        {"loss": "epsilon_insensitive", "average": True, "batch_size": 4, "max_iter": 60},
     ],
     "MLPClassifier": [
         {"hidden_layer_sizes": (8,), "learning_rate_init": 0.05, "max_iter": 20},

@@ -3,6 +3,7 @@
 import hashlib
 import importlib
 import inspect
+import warnings
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -164,13 +165,32 @@ def required(estimator: type) -> dict[str, Any]:
     return {name: SETTINGS[estimator.__name__][0][name] for name in names}
 
 
-def subjects() -> list[Subject]:
+@cache
+def subjects() -> tuple[Subject, ...]:
     """Every public estimator in each of its settings; the default setting where none is listed."""
-    return [
+    return tuple(
         Subject(estimator, settings)
         for estimator in public_estimators()
         for settings in SETTINGS.get(estimator.__name__, [{}])
-    ]
+    )
+
+
+def first_settings() -> list[Subject]:
+    """Every public estimator in its first setting alone: for laws that hold or fail by class, whatever the solver."""
+    return list({subject.name: subject for subject in reversed(subjects())}.values())[::-1]
+
+
+def fit_once(subject: Subject, n: int = 500) -> Any:
+    """A model fitted to `n` rows, fitted once in a process: laws that only read it share it, and must not change it."""
+    return _fit_once(subjects().index(subject), n)
+
+
+@cache
+def _fit_once(number: int, n: int) -> Any:
+    subject = subjects()[number]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return subject.make().fit(*subject.data(n, 5))
 
 
 def fitted(model: Any) -> dict[str, Any]:

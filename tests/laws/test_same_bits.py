@@ -10,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from tests.laws.subjects import digest, fitted, outputs, subjects
+from tests.laws.subjects import digest, first_settings, fitted, outputs, subjects
 
 SUBJECTS = subjects()
-# 64 columns make blocks of 2048 rows, so these rows fill more than three of them.
-SHAPE = (6500, 64)
+# 64 columns make blocks of 2048 rows, so these rows fill more than two of them: the sums of blocks are added along a
+# tree of two levels, and more threads than blocks ask for work.
+SHAPE = (4300, 64)
 
 
 def digest_of_fit(subject, n_jobs):
@@ -33,15 +34,14 @@ def test_threads_and_fits_that_run_at_the_same_time_do_not_change_a_bit(subject)
         assert set(users.map(lambda n_jobs: digest_of_fit(subject, n_jobs), (2, 5))) == {alone}
 
 
-@pytest.mark.parametrize("subject", SUBJECTS, ids=repr)
-def test_two_fits_with_one_seed_agree_and_generators_are_accepted(subject):
+@pytest.mark.parametrize("subject", [one for one in first_settings() if one.takes("random_state")], ids=repr)
+def test_generators_are_accepted_and_two_of_one_seed_agree(subject):
+    """Whole numbers as seeds are proven in every setting: a clone that is fitted again has the same bits."""
     X, y = subject.data(300, 5)
-    if not subject.takes("random_state"):
-        pytest.skip("takes no random_state")
-    for seed in (3, np.random.RandomState, np.random.default_rng):
+    for seed in (np.random.RandomState, np.random.default_rng):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            first, second = (subject.make(random_state=seed if seed == 3 else seed(3)).fit(X, y) for _ in range(2))
+            first, second = (subject.make(random_state=seed(3)).fit(X, y) for _ in range(2))
         assert digest(fitted(first)) == digest(fitted(second))
 
 
@@ -60,5 +60,4 @@ def test_fresh_processes_with_other_thread_settings_give_the_same_bits():
 def report():
     """Print the digest of a fit of every class; called in a fresh process."""
     # One setting of each class: the other settings run in this process with other numbers of threads above.
-    first = {subject.name: subject for subject in reversed(SUBJECTS)}
-    sys.stdout.write(json.dumps({name: digest_of_fit(subject, None) for name, subject in first.items()}))
+    sys.stdout.write(json.dumps({subject.name: digest_of_fit(subject, None) for subject in first_settings()}))

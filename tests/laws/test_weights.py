@@ -7,7 +7,7 @@ import pytest
 import sklearn
 from sklearn.pipeline import make_pipeline
 
-from tests.laws.subjects import digest, fitted, outputs, subjects
+from tests.laws.subjects import digest, first_settings, fit_once, fitted, outputs, subjects
 
 WEIGHTED = [subject for subject in subjects() if subject.fit_takes("sample_weight")]
 
@@ -45,14 +45,13 @@ def test_integer_weights_equal_repeated_rows(subject):
 @pytest.mark.parametrize("subject", WEIGHTED, ids=repr)
 def test_unit_weights_change_nothing(subject):
     X, y = subject.data(200, 5)
-    plain = fit_quietly(subject.make(), X, y)
     ones = fit_quietly(subject.make(), X, y, sample_weight=np.ones(len(X)))
-    for name, expected in outputs(plain, X).items():
+    for name, expected in outputs(fit_once(subject, 200), X).items():
         if expected.dtype.kind == "f":
             np.testing.assert_allclose(outputs(ones, X)[name], expected, rtol=1e-6, atol=1e-8, err_msg=name)
 
 
-@pytest.mark.parametrize("subject", WEIGHTED, ids=repr)
+@pytest.mark.parametrize("subject", [one for one in first_settings() if one.fit_takes("sample_weight")], ids=repr)
 def test_weights_are_routed_through_a_pipeline(subject):
     X, y = subject.data(200, 5)
     weight = np.random.default_rng(0).random(200)
@@ -65,15 +64,12 @@ def test_weights_are_routed_through_a_pipeline(subject):
 
 
 @pytest.mark.parametrize("subject", WEIGHTED, ids=repr)
-@pytest.mark.parametrize(
-    ("weight", "words"),
-    [
-        (lambda n: np.zeros(n), "sample_weight must have a positive entry; got zeros only"),
-        (lambda n: np.r_[-1.0, np.ones(n - 1)], "sample_weight must be non-negative; got -1"),
-        (lambda n: np.ones(n - 1), "Give one weight per row"),
-    ],
-)
-def test_weights_that_make_no_sense_are_refused(subject, weight, words):
+def test_weights_that_make_no_sense_are_refused(subject):
     X, y = subject.data(100, 5)
-    with pytest.raises(ValueError, match=words):
-        subject.make().fit(X, y, sample_weight=weight(100))
+    for weight, words in (
+        (np.zeros(100), "sample_weight must have a positive entry; got zeros only"),
+        (np.r_[-1.0, np.ones(99)], "sample_weight must be non-negative; got -1"),
+        (np.ones(99), "Give one weight per row"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            subject.make().fit(X, y, sample_weight=weight)

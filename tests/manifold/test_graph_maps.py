@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import sklearn.manifold
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import pdist
 from scipy.stats import spearmanr
 from sklearn.datasets import make_s_curve
@@ -12,6 +14,7 @@ from mercer.manifold import (
     Isomap,
     LocallyLinearEmbedding,
     SpectralEmbedding,
+    _isomap,
     compare_maps,
     continuity,
     locally_linear_embedding,
@@ -158,3 +161,25 @@ def test_a_function_that_is_no_metric_is_refused_with_its_cure(value):
     X = np.random.default_rng(0).normal(size=(12, 3))
     with pytest.raises(DataError, match=r"must return numbers of at least 0.*Return distances, not similarities"):
         Isomap(n_neighbors=4, metric=lambda first, second: value).fit(X)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("visits", [1.0, 5e6], ids=["one_row_per_call", "all_rows_in_one_call"])
+def test_paths_have_the_bits_of_scipys_also_where_edges_are_zero_or_rows_apart(monkeypatch, visits, threads):
+    # Sums of lengths are rounded, but monotonely: every exact method ends at the same numbers.
+    monkeypatch.setattr(_isomap, "_VISITS", visits)
+    random = np.random.default_rng(0)
+    edges = random.integers(40, size=(2, 100))
+    graph = csr_array((random.random(100) * (random.random(100) > 0.2), edges), shape=(42, 42))
+    graph.sum_duplicates()
+    found = _isomap._measure_paths(graph, "auto", threads)
+    assert np.isinf(found[41, 0])
+    np.testing.assert_array_equal(found, shortest_path(graph, method="D", directed=False))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_negative_distances_are_refused_with_their_cure(kind):
+    distances = np.abs(np.subtract.outer(np.arange(12.0), np.arange(12.0)))
+    distances[0, 1] = distances[1, 0] = -1.0
+    with pytest.raises(DataError, match=r"Negative values in data .*; got -1\. Give distances, not similarities"):
+        Isomap(n_neighbors=4, metric="precomputed").fit(kind(distances))

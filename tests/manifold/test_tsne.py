@@ -10,6 +10,7 @@ from mercer.errors import DataError, ParameterError, UnsupportedError
 from mercer.manifold import TSNE, Divergence, join_affinities, match_perplexity, measure_divergence
 from mercer.manifold._tsne.first_map import make_first_map
 from mercer.manifold._tsne.grid import GridRepulsion
+from mercer.manifold._tsne.method import choose_cheapest
 
 CYCLE = (
     "169.75 180.73 186.04 206.50 213.83 222.14 249.11 273.10 277.09 277.24 298.09 339.02 340.80 380.20 "
@@ -236,6 +237,13 @@ def test_gaussian_similarities_and_other_degrees_of_freedom_take_all_pairs(group
         model = TSNE(max_iter=260, perplexity=5, method="auto", **options).fit(X[::3])
         assert model.method_used_ == "exact"
         assert np.isfinite(model.embedding_).all()
+
+
+def test_the_method_of_auto_follows_the_number_of_rows():
+    methods = [choose_cheapest(n, grid=True, exact=True) for n in (2, 217, 218, 78_000, 79_000)]
+    assert methods == ["exact", "exact", "barnes_hut", "barnes_hut", "fft"]
+    assert choose_cheapest(100, grid=True, exact=False) == "barnes_hut"
+    assert choose_cheapest(10**6, grid=False, exact=True) == "barnes_hut"
 
 
 @pytest.mark.parametrize("method", ["exact", "barnes_hut"])

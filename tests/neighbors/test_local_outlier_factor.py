@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 import sklearn.neighbors
 
 from mercer.errors import DataError
@@ -74,3 +75,31 @@ def test_more_equal_rows_than_neighbours_give_a_warning_with_the_cure():
 
 def test_contamination_is_the_share_of_outliers():
     assert (LocalOutlierFactor(contamination=0.1).fit_predict(table()) == -1).sum() == 40
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_factors_of_weighted_rows_are_those_of_repeated_ones(sparse):
+    X = np.random.default_rng(3).normal(size=(40, 2))
+    weight = np.random.default_rng(4).integers(0, 4, 40)
+    weighted = LocalOutlierFactor(5, contamination=0.2).fit(scipy.sparse.csr_array(X) if sparse else X, None, weight)
+    repeated = LocalOutlierFactor(5, contamination=0.2).fit(X.repeat(weight, axis=0))
+    firsts = np.cumsum(weight)[weight > 0] - 1
+    factors = weighted.negative_outlier_factor_
+    np.testing.assert_allclose(factors[weight > 0], repeated.negative_outlier_factor_[firsts])
+    assert weighted.offset_ == pytest.approx(repeated.offset_)
+    # A row of weight zero is compared with rows it is not one of, as a new row would be.
+    novel = LocalOutlierFactor(5, novelty=True).fit(X.repeat(weight, axis=0))
+    np.testing.assert_allclose(factors[weight == 0], novel.score_samples(X[weight == 0]))
+
+
+def test_weights_count_rows_by_their_parts():
+    X = np.array([[0.0], [1.0], [3.0], [10.0]])
+    model = LocalOutlierFactor(2, novelty=True).fit(X, sample_weight=[1.0, 1.5, 2.0, 0.5])
+    # Two neighbours of 0 are row 1 with its weight of 1.5 and a quarter of row 2; of 1, its own half and row 0, and a
+    # quarter of row 2; of 3, its second copy and two thirds of row 1; of 10, row 2 alone.
+    np.testing.assert_array_equal(model._last_distances, [3.0, 2.0, 2.0, 7.0])
+    reach = [(1.5 * 2.0 + 0.5 * 3.0) / 2, (0.5 * 2.0 + 1.0 * 3.0 + 0.5 * 2.0) / 2, 2.0, 7.0]
+    np.testing.assert_allclose(1.0 / model._densities, reach)
+    message = "LocalOutlierFactor: sample_weight counts rows, and neighbours need at least 2 rows; got weights with the"
+    with pytest.raises(ValueError, match=message):
+        LocalOutlierFactor(2).fit(X, sample_weight=[0.25] * 4)

@@ -244,3 +244,22 @@ def test_too_many_neighbours_give_a_warning_with_the_number_that_is_taken():
 def test_functions_that_are_no_metric_are_refused_with_the_cure(model, function, sentence):
     with pytest.raises(DataError, match=sentence):
         clone(model).set_params(metric=function).fit(table(30))
+
+
+@pytest.mark.parametrize("method", ["largest", "mean"])
+def test_neighbours_of_weighted_rows_are_those_of_repeated_ones(method):
+    X = np.random.default_rng(3).normal(size=(40, 2))
+    weight = np.random.default_rng(4).integers(0, 4, 40)
+    weighted = KNeighborsOutlier(5, method=method).fit(X, sample_weight=weight)
+    repeated = KNeighborsOutlier(5, method=method).fit(X.repeat(weight, axis=0))
+    firsts = np.cumsum(weight)[weight > 0] - 1
+    np.testing.assert_allclose(weighted.training_scores_[weight > 0], repeated.training_scores_[firsts])
+    assert weighted.offset_ == pytest.approx(repeated.offset_)
+    np.testing.assert_allclose(weighted.score_samples(X), repeated.score_samples(X))
+
+
+def test_a_heavy_row_is_its_own_neighbour_and_a_light_one_needs_more_of_them():
+    X = [[0.0], [1.0], [3.0], [7.0]]
+    scores = KNeighborsOutlier(2).fit(X, sample_weight=[3.0, 0.5, 0.5, 1.0]).training_scores_
+    # Row 0 has two copies; rows 1 to 3 find weights of 2 with one copy or two of row 0, or with all other rows.
+    assert scores.tolist() == [0.0, -1.0, -3.0, -7.0]

@@ -316,6 +316,17 @@ DIFFERENCES: dict[str, str] = {
         "compares numbers of epochs that depend on the order drawn from a seed, and expects the words of a warning "
         "that is in words of our own"
     ),
+    # These look at the last step of one seed, whose order is another one here. Over 25 to 150 seeds they hold at least
+    # as often as with the orders of numpy.random.Generator.
+    "test_sgd::test_class_weights*": "holds for 86 % of 150 seeds, and for 85 % with NumPy's orders; not for this one",
+    "test_sgd::test_sample_weights*": "the rows, the steps and the seed of test_class_weights",
+    "test_sgd::test_multi_thread_multi_class_and_early_stopping": (
+        "bounds the number of epochs of one seed by 120; holds for 40 % of 25 seeds, and for 24 % with NumPy's orders"
+    ),
+    "test_perceptron::test_perceptron_l1_ratio": (
+        "expects two penalties to misclassify different numbers of rows; holds for 92 % of 25 seeds, and for 80 % with "
+        "NumPy's orders"
+    ),
     "test_sgd::test_validation_mask_correctly_subsets": "replaces a private class of scikit-learn",
     "test_sgd::test_sgd_error_on_zero_validation_weight": "weights that are all zero are refused before any split",
     "test_tree::test_almost_constant_feature*": "values that differ are told apart, however little",

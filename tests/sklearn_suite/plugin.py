@@ -4,7 +4,8 @@
 
 Public names are replaced before the test module is imported, so its ``from sklearn.cluster import KMeans`` gets ours.
 Tests that differ on purpose are listed in :mod:`tests.sklearn_suite.differences`, each with its reason; they are
-expected to fail, and one that passes is reported.
+expected to fail, and one that passes is reported. Tests that name none of the replaced classes and functions would test
+scikit-learn with scikit-learn: they are left out (:mod:`tests.sklearn_suite.reach`).
 """
 
 import fnmatch
@@ -13,6 +14,7 @@ import importlib
 import pytest
 
 from tests.sklearn_suite.differences import DIFFERENCES, REPLACED
+from tests.sklearn_suite.reach import reaches_mercer
 
 for family, names in REPLACED.items():
     theirs = importlib.import_module(f"sklearn.{family}")
@@ -25,7 +27,11 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "no_check_spmatrix: scikit-learn's own mark, for a check that is not run here")
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    replaced = {name for names in REPLACED.values() for name in names}
+    kept = [item for item in items if reaches_mercer(item, replaced)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
     for item in items:
         identity = f"{item.module.__name__.rpartition('.')[2]}::{item.name}"
         for pattern, reason in DIFFERENCES.items():

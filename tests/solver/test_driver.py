@@ -7,9 +7,10 @@ import time
 import numpy as np
 import pytest
 
-from mercer._solver import Certificate, Dense, Map, OnBlock, Solution, Step, Take, Tiles, drive
+from mercer._solver import Certificate, Dense, Map, OnBlock, Solution, Step, Take, Tiles, drive, request
 from mercer._solver.driver import Recorder
 from mercer._source import ArraySource
+from mercer._source.threads import run_numbered
 from mercer._statistic import Moments
 
 X = np.random.default_rng(0).normal(size=(5000, 64))
@@ -134,3 +135,42 @@ def test_certificates_compare_or_say_that_there_is_none():
     none = Certificate.none("No bound is known.")
     assert np.isnan(none.value)
     assert not none.satisfied
+
+
+def test_a_call_that_ctrl_c_abandons_is_waited_for_before_the_process_ends(monkeypatch):
+    go_on, done = threading.Event(), []
+
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(request, "wait", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        request.run_aside(lambda: (go_on.wait(), done.append(True)))
+    assert not done
+    go_on.set()
+    request.join_abandoned()
+    assert done
+    assert not request._abandoned
+
+
+def test_numbered_work_of_an_abandoned_call_ends_at_its_next_item(monkeypatch):
+    begun, go_on, items = threading.Event(), threading.Event(), []
+
+    def work(number):
+        items.append(number)
+        begun.set()
+        go_on.wait()
+
+    def interrupt(*arguments, **options):
+        begun.wait()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(request, "wait", interrupt)
+    for threads in (1, 2):
+        items.clear(), begun.clear(), go_on.clear()
+        with pytest.raises(KeyboardInterrupt):
+            request.run_aside(lambda count=threads: run_numbered(work, 10**6, count))
+        go_on.set()
+        request.join_abandoned()
+        # The thread of the call stops after the item that it holds; a helper may take some more until it is told.
+        assert len(items) == 1 if threads == 1 else 1 <= len(items) < 10**6

@@ -8,11 +8,18 @@ import torch
 
 from mercer._source.device import cuda_program
 
+SCATTER = {"BANDS": 3, "PAIRS": 6, "TEAMS": 2, "LINES": 32, "RESIDENT": 1, "FOLD": 1}
 SOURCES = [
     ("mercer.svm._dual", "pair_steps.cu", 80, {"CLUSTER": 1, "THREADS": 1024, "PER": 4, "PAIRS": 2}),
     ("mercer.svm._dual", "pair_steps.cu", 86, {"CLUSTER": 1, "THREADS": 1024, "PER": 2, "PAIRS": 2}),
     ("mercer.svm._dual", "pair_steps.cu", 90, {"CLUSTER": 8, "THREADS": 128, "PER": 8, "PAIRS": 4}),
     *(("mercer._solver", "kernel_sums.cu", 80, {"KIND": kind}) for kind in range(1, 6)),
+    *(("mercer._solver.neighbours", "nearest_rows.cu", 80, {"STEPS": s, "STAGES": 2}) for s in (1, 4, 16)),
+    ("mercer._solver.neighbours", "rank_candidates.cu", 80, {"REAL": "float", "WIDE": 0}),
+    ("mercer._solver.neighbours", "rank_candidates.cu", 80, {"REAL": "double", "WIDE": 1}),
+    ("mercer.manifold._tsne._device", "map_steps.cu", 80, {}),
+    ("mercer._source.device", "group_sums.cu", 80, {"REAL": "float", "LANES": 32, "ORDERED": 1}),
+    *(("mercer._source.device", "scatter_sums.cu", 90, SCATTER | {"REAL": real}) for real in ("float", "double")),
 ]
 SCALED = """
 extern "C" __global__ void scaled(double *x, long long n, double by)

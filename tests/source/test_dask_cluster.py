@@ -37,7 +37,10 @@ Y = X[:, 0] + RNG.normal(size=len(X))
 
 @pytest.fixture(scope="module")
 def client():
+    # LocalCluster gives up a name whose worker is away 15 s after any loss of it. The tests below kill workers one
+    # after the other, so the second loss of a name could fall on the check of the first; an hour outlasts this module.
     with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):

@@ -311,7 +311,7 @@ def test_numbers_with_a_fraction_are_no_labels():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="the fused search runs on NVIDIA GPUs only")
-@pytest.mark.parametrize("shape", [(1, 1, 1), (1000, 7, 3), (5000, 128, 1024), (300, 33, 65)])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1000, 7, 3), (5000, 128, 1024), (300, 33, 65), (900, 300, 20)])
 def test_the_fused_search_finds_what_array_operations_find(shape):
     from mercer._source.block import DenseBlock
     from mercer._source.device.fused_search import search_nearest
@@ -325,3 +325,14 @@ def test_the_fused_search_finds_what_array_operations_find(shape):
     # Rows between two centres may fall to either by rounding, at the same distance.
     assert (labels == expected).double().mean() > 0.999
     torch.testing.assert_close(squares, distances, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("d", [1, 8, 32, 33, 96, 1000])
+@pytest.mark.parametrize("k", [1, 8, 64, 65, 2048])
+def test_tiles_have_shapes_that_matrix_units_take(d, k):
+    from mercer._source.device.fused_search import choose_tiles
+
+    tiles = choose_tiles(d, k)
+    assert all(size & (size - 1) == 0 and size >= 16 for size in (tiles.rows, tiles.numbers, tiles.width))
+    # Rows that stay in registers must fit in one part.
+    assert d > 32 or tiles.width >= d

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer.svm import SVDD, NuSVC, NuSVR, OneClassSVM
+from mercer.svm import SVDD, NuSVC, NuSVR, OneClassSVM, _gamma
 from mercer.svm._dual import machines
 
 RNG = np.random.default_rng(0)
@@ -46,3 +46,11 @@ def test_ordinary_programs_are_solved_to_the_tolerance():
         warnings.simplefilter("error")
         model = NuSVC(tol=1e-6).fit(X, LABELS)
     assert model.history_["violation"][-1] <= 1e-6
+
+
+def test_blocks_of_rows_do_not_change_gamma(monkeypatch):
+    random = np.random.default_rng(0)
+    rows, weight = random.normal(size=(23, 5)), random.uniform(size=23)
+    whole = _gamma.compute_gamma("scale", rows, weight)
+    monkeypatch.setattr(_gamma, "_VALUES", 20)
+    assert _gamma.compute_gamma("scale", rows, weight) == whole

@@ -37,6 +37,7 @@ def can_split(points, labels, offset):
     return linprog(np.zeros(rows.shape[1]), constraints, -np.ones(len(points)), bounds=(None, None)).status == 0
 
 
+@pytest.mark.catalogue("LT-05")
 @pytest.mark.parametrize("n_features", [1, 2, 3])
 @pytest.mark.parametrize(("name", "offset"), [("hyperplanes", True), ("origin hyperplanes", False)])
 def test_hyperplanes_shatter_their_dimension_and_not_one_point_more(name, offset, n_features):
@@ -47,6 +48,7 @@ def test_hyperplanes_shatter_their_dimension_and_not_one_point_more(name, offset
         assert all(can_split(points, labels, offset) for labels in product([-1, 1], repeat=size)) == shattered
 
 
+@pytest.mark.catalogue("LT-05")
 def test_boxes_shatter_two_points_a_column():
     points = np.concatenate([np.eye(3), -np.eye(3)])
     assert vc_dimension("boxes", 3) == len(points)

@@ -10,8 +10,13 @@ import sys
 
 # The name of each attack on the command line, and the module that makes it.
 ATTACKS = {
+    "cost": "tools.fuzzing.cost",
     "estimators": "tools.fuzzing.estimators.attack",
     "files": "tools.fuzzing.files.attack",
+    "interrupts": "tools.fuzzing.interrupts.attack",
+    "latency": "tools.fuzzing.interrupts.latency",
+    "page": "tools.fuzzing.page",
+    "races": "tools.fuzzing.races.attack",
     "tables": "tools.fuzzing.tables.attack",
 }
 

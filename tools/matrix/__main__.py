@@ -4,12 +4,12 @@ import argparse
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from tools.matrix.environments import Environment, list_environments
 from tools.matrix.running import run_environment
-
-WORDS = {True: "passed", False: "FAILED", None: "not run"}
+from tools.matrix.table import WORDS, record_outcome
 
 
 def main() -> int:
@@ -17,20 +17,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.matrix", description=__doc__)
     parser.add_argument("--only", nargs="+", metavar="NAME", help="names of environments; all others are left out")
     parser.add_argument("--python", nargs="+", default=[], metavar="PATH", help="further interpreters")
+    parser.add_argument(
+        "--tests", nargs="+", metavar="PATH", help="run these tests instead of those of each environment"
+    )
     parser.add_argument("--list", action="store_true", help="print the names of the environments and stop")
+    parser.add_argument("--record", action="store_true", help="write the outcomes into the table of docs/releasing.md")
     arguments = parser.parse_args()
     environments = list_environments(arguments.python)
     if arguments.list:
         sys.stdout.write("".join(f"{environment.name}: {environment.python}\n" for environment in environments))
         return 0
     chosen = [environment for environment in environments if environment.name in (arguments.only or [environment.name])]
+    if arguments.tests:
+        chosen = [replace(environment, tests=tuple(arguments.tests)) for environment in chosen]
     with tempfile.TemporaryDirectory(prefix="mercer-matrix-wheels-") as store:
-        failures = [_run(environment, Path(store)) for environment in chosen]
+        failures = [_run(environment, Path(store), arguments.record) for environment in chosen]
     return int(any(failures))
 
 
-def _run(environment: Environment, store: Path) -> bool:
-    """Run one environment, print a line, and return whether it failed."""
+def _run(environment: Environment, store: Path, record: bool) -> bool:
+    """Run one environment, print a line, write it into the table if asked to, and return whether it failed."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mercer-matrix-") as folder:
         # A user without root must be able to enter the folder.
@@ -38,6 +44,8 @@ def _run(environment: Environment, store: Path) -> bool:
         outcome = run_environment(environment, Path(folder), store)
     sys.stdout.write(f"{outcome.name:22} {WORDS[outcome.passed]:8} {time.monotonic() - began:6.0f} s  {outcome.text}\n")
     sys.stdout.flush()
+    if record:
+        record_outcome(outcome)
     return outcome.passed is False
 
 

@@ -62,9 +62,11 @@ def open_batch(
         )
         raise DataError(message)
     purpose = f"the sums of {source.n_features} x {source.n_features} products"
+    # The sums so far, those of the batch, and their total, each of d^2 float64.
     require_memory(type(estimator).__name__, 24 * source.n_features**2, purpose, "select columns")
     sums, dtype = source.reduce(Batch()).plainly(), source.host_dtype
     if seen is not None:
+        # The model has the widest type of all batches, whatever their order.
         sums, dtype = seen.sums + sums, np.promote_types(dtype, seen.dtype)
     estimator._seen = Seen(sums, dtype.name, shape)
     return _sum_batch(estimator, centre)

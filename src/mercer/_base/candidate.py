@@ -53,12 +53,16 @@ class Candidate:
     tasks : tuple of str
         Some of "classification", "regression", "clustering".
     rank : int
-        Place in the order from simple to complex: 0 the constant, 10 to 19 one point a class, 20 to 29 independent
-        columns, 30 to 49 linear, 50 to 69 curved or quadratic with few parameters, 70 to 99 densities, 100 to 199
-        single trees and neighbours, 200 and more committees and kernels.
+        Place in the order from simple to complex, by how many numbers a reader must take in to know the model. With d
+        columns and c classes: 0 the constant; 10 to 19 one point a class; 30 to 44 linear, about d(c - 1) numbers; 45
+        to 49 about twice as many (a mean and a variance for each column and class, or the leaves of one tree); 50 to 59
+        several numbers a column (curves), or one for each pair of columns; 60 to 79 a covariance or several bell curves
+        a class; 80 to 99 tables of probabilities; 180 to 199 all training rows; 200 to 299 committees, networks and
+        kernels, which nobody reads number by number: those that depend less on their settings come first; 300 several
+        models together.
     make : callable
         ``make(shape)`` returns the estimator, not fitted, for a :class:`Shape`.
-    space : mapping of str to sequence, or callable
+    space : mapping of str to sequence, list of such mappings, or callable
         Few settings worth trying, as scikit-learn's ``ParameterGrid`` takes them, simple ones first; or
         ``space(shape)`` that returns them.
     needs : tuple of str
@@ -77,13 +81,23 @@ class Candidate:
     tasks: tuple[str, ...]
     rank: int
     make: Callable[[Shape], Any]
-    space: Mapping[str, Sequence[Any]] | Callable[[Shape], Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+    space: (
+        Mapping[str, Sequence[Any]]
+        | Sequence[Mapping[str, Sequence[Any]]]
+        | Callable[[Shape], Mapping[str, Sequence[Any]]]
+    ) = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     unfit: Callable[[Shape], str] = _always
     complexity: Callable[[Any], tuple[float, str]] | None = None
     text: str = ""
 
     def settings(self, shape: Shape) -> dict[str, list[Any]]:
-        """List the settings worth trying for a table of this shape."""
+        """List the settings worth trying for a table of this shape, if they form one grid."""
+        grids = self.list_grids(shape)
+        return grids[0] if len(grids) == 1 else {}
+
+    def list_grids(self, shape: Shape) -> list[dict[str, list[Any]]]:
+        """List the grids of settings worth trying for a table of this shape."""
         space = self.space(shape) if callable(self.space) else self.space
-        return {name: list(values) for name, values in space.items()}
+        grids = [space] if isinstance(space, Mapping) else space
+        return [{name: list(values) for name, values in grid.items()} for grid in grids]

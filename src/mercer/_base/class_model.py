@@ -91,6 +91,7 @@ class ClassModel(Estimator):
         if self._totals_show_nan and source.place == "memory" and not sum_is_finite(sums.totals):
             check_finite(cast(ArraySource, source).X, source.threads, self)
         if declared is None:
+            # Without declared classes, a label whose rows all have weight zero is no class.
             sums = sums.present()
         else:
             self._check_labels(sums.classes, declared)
@@ -109,6 +110,7 @@ class ClassModel(Estimator):
         if seen is None:
             return np.unique(to_numpy(classes))
         known = seen.sums.classes
+        # The sums have one row for each declared class, so a later call may repeat the classes but not change them.
         if given is not None and not np.array_equal(given, known):
             message = (
                 f"{name}: `classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}; give "

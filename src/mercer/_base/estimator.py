@@ -20,13 +20,13 @@ from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
 from mercer._base.parameter import Rule, check_parameters
 from mercer._base.rehearsal import find_rehearsal
-from mercer._base.resumption import CheckpointWriter, resume_state
+from mercer._base.resumption import CheckpointWriter, read_resumed, resume_solver, resume_state
 from mercer._base.tags import add_places
 from mercer._config import get_config
 from mercer._solver import Outcome, Solver, Step, drive
 from mercer._solver.driver import Recorder, Watch
 from mercer._source import Source
-from mercer._source.threads import n_threads, one_blas_thread
+from mercer._source.threads import count_holds, drop_holds, n_threads, one_blas_thread
 from mercer._stored import (
     Stored,
     choice,
@@ -50,6 +50,8 @@ from mercer.watch.step_printer import StepPrinter
 __all__ = ["Estimator", "fitting"]
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
+# What scikit-learn's callbacks set on an instance, and on no class.
+_CALLBACK_NAMES = frozenset({"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx"})
 
 
 def fitting(fit: Fit) -> Fit:
@@ -58,18 +60,26 @@ def fitting(fit: Fit) -> Fit:
     @with_callbacks
     @wraps(fit)
     def check_and_fit(self: "Estimator", *args: Any, **kwargs: Any) -> Any:
-        before = dict(self.__dict__)
+        before, holds = dict(self.__dict__), count_holds()
+        guard = FitGuard(self, fit, args, kwargs)
         try:
             self._check_parameters()
-            with FitGuard(self, fit, args, kwargs):
+            with guard:
                 clean, options = clean_arguments(type(self).__name__, args, kwargs)
                 result = fit(self, *clean, **options)
             follow_rows(self, args[0] if args else kwargs.get("X"))
             return result
         except BaseException as error:
-            if getattr(error, "mercer_state_kept", False):
+            # Ctrl-C at the first instruction of an exit leaves the guard open, or the BLAS held to one thread.
+            if not isinstance(error, Exception):
+                guard.close()
+                drop_holds(holds)
+            # An interrupted fit may keep what it has reached; its error then names this very estimator.
+            if getattr(error, "mercer_state_kept", None) is self:
                 follow_rows(self, args[0] if args else kwargs.get("X"))
             else:
+                # scikit-learn tears its callbacks down after this frame,
+                # from these two attributes: they survive the restoration.
                 keep = ("_callback_fit_ctx", "_skl_callbacks_to_teardown")
                 state = {name: value for name, value in self.__dict__.items() if name in keep}
                 self.__dict__.clear()
@@ -86,6 +96,7 @@ class _Watching(Generic[State]):
     watches: list[Watch] = field(default_factory=list)
     bridge: CallbackBridge | None = None
     start: State | None = None
+    resumed: Checkpoint | None = None
     recorder: Recorder = field(default_factory=Recorder)
 
 
@@ -166,6 +177,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
         def __getattr__(self, name: str) -> Any:
             """Say of a declared attribute that is not there that the model is not fitted, or its file not whole."""
+            if name in _CALLBACK_NAMES:
+                # Every fit asks for these and most have none: a walk through the classes would take 5 us each.
+                raise AttributeError(name)
             for base in type(self).__mro__:
                 if name in vars(base):
                     # A property or method that raised AttributeError: its own words say more than ours.
@@ -251,7 +265,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         # here, it need not be set in every pass.
         try:
             with one_blas_thread():
-                outcome = drive(solve(following.start), source, following.watches, following.recorder)
+                if following.resumed is None or following.start is None:
+                    solver = solve(following.start)
+                else:
+                    solver = resume_solver(solve, following.start, following.resumed)
+                    fitted = read_resumed(fitted, following.resumed)
+                outcome = drive(solver, source, following.watches, following.recorder)
         finally:
             source.release()
         for name, value in (given | fitted(outcome.state)).items():
@@ -278,14 +297,17 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     ) -> _Watching[State]:
         """Collect the watches of a fit: callbacks, checkpoints, the time limit, printed lines, and a rehearsal."""
         following: _Watching[State] = _Watching()
-        watches = following.watches
-        callbacks = getattr(self, "_skl_callbacks", [])
-        if callbacks or hasattr(self, "_parent_callback_ctx"):
+        # Callbacks and parameters are attributes of the instance: a look at others would go through all base classes.
+        watches, state = following.watches, vars(self)
+        callbacks = state.get("_skl_callbacks", ())
+        if callbacks or "_parent_callback_ctx" in state:
             root = self._init_callback_context(max_subtasks=max_steps)
             following.bridge = CallbackBridge(
                 self,
                 root,
                 lambda state: place_attributes(given | fitted(state), source.placement),
+                # Rows and labels are given as functions:
+                # a callback that does not ask for them does not pay for reading them.
                 X=lambda: source.whole(),
                 y=lambda: self._labels(source, given),
             )
@@ -293,15 +315,25 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         for callback in callbacks:
             if isinstance(callback, Checkpoint):
                 following.start, following.recorder = resume_state(callback, self, source)
+                following.resumed = callback
                 watches.append(CheckpointWriter(callback, self, source, following.recorder))
-        if getattr(self, "max_time", None) is not None:
-            watches.append(TimeLimit(max(0.0, self.max_time - seconds_spent)))
-        if getattr(self, "verbose", False):
+        if state.get("max_time") is not None:
+            # Seconds that this fit has already spent count against the limit too.
+            watches.append(TimeLimit(max(0.0, state["max_time"] - seconds_spent)))
+        if state.get("verbose"):
             watches.append(StepPrinter(self._describe_step))
         if (rehearsal := find_rehearsal(self)) is not None:
             rehearsal.most_steps = max_steps
             watches.append(rehearsal)
         return following
+
+    def _is_watched(self) -> bool:
+        """Return whether anybody looks at the steps of a fit one by one; otherwise a native call may take many."""
+        state = vars(self)
+        if state.get("_skl_callbacks") or "_parent_callback_ctx" in state:
+            return True
+        limited = state.get("max_time") is not None
+        return limited or bool(state.get("verbose")) or find_rehearsal(self) is not None
 
     def _describe_step(self, number: int, step: Step[Any]) -> str:
         """Return the line about a step that ``verbose`` prints."""
@@ -318,8 +350,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             message = f"{name}: interrupted after {outcome.n_steps} steps; the last complete state was kept."
             warnings.warn(message, InterruptWarning, stacklevel=5)
             if get_config()["on_interrupt"] == "raise":
-                # Tells `fitting` not to restore the attributes from before the fit.
-                vars(outcome.interrupt)["mercer_state_kept"] = True
+                # Tells `fitting` not to restore the attributes from before the fit. It names this estimator: those
+                # around it, which fit it as a part of theirs, have no state of their own yet and restore theirs.
+                vars(outcome.interrupt)["mercer_state_kept"] = self
                 raise outcome.interrupt
         elif not outcome.converged and outcome.reason in ("max_iter", "max_time", "line_search"):
             reached = outcome.certificate

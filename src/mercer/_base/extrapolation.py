@@ -43,6 +43,8 @@ class Extrapolation:
         """Return the rows that the fit will read, by kind; it makes as many passes as over the sample."""
         before, after = self.half.readings.rows, self.whole.readings.rows
         return {
+            # Passes read all rows, whatever their number; other readings grow as they did from the half to the whole
+            # sample.
             kind: count * self.factor if kind == "passes" else _extrapolate(before[kind], count, self.factor)
             for kind, count in after.items()
         }
@@ -50,6 +52,7 @@ class Extrapolation:
     def passes(self) -> tuple[int, int]:
         """Return the number of passes over the data: expected, and at most."""
         whole = self.whole
+        # 0.01 of a pass is rounding, and would add a whole one.
         expected = max(1, math.ceil(sum(self.rows_read().values()) / self.n_rows - 0.01))
         if whole.most_steps is None or whole.n_steps >= whole.most_steps:
             return expected, expected
@@ -109,6 +112,7 @@ class Extrapolation:
         """List the errors that `require_memory` would raise for all rows."""
         said = []
         for _, asked in self.requests():
+            # The check itself raises, so the forecast says word for word what the fit would say.
             try:
                 purpose = self._purpose(asked)
                 require_memory(asked.subject, self.count_requested_bytes()[purpose], purpose, asked.cure)

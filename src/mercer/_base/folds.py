@@ -70,6 +70,7 @@ def route_parameters(
     """Return the parameters for the scorer and for the splitter; without routing, weights go to the scorer alone."""
     if sklearn.get_config()["enable_metadata_routing"]:
         given = {"sample_weight": sample_weight, **parameters}
+        # process_routing refuses names that nobody requests, also where their value is None.
         given = {name: value for name, value in given.items() if value is not None}
         routed = process_routing(estimator, method, **given) if given else None
         split = routed.splitter.split if routed is not None and method == "fit" else {}
@@ -88,6 +89,7 @@ def scorer_of(estimator: Any, default: str) -> Any:
     """Return the scorer that ``scoring`` names, or the default one, which requests weights if they are routed."""
     from sklearn.metrics import get_scorer
 
+    # The text "warn" is what scikit-learn's own models use while a default is about to change.
     is_default = estimator.scoring is None or (isinstance(estimator.scoring, str) and estimator.scoring == "warn")
     if not is_default:
         return get_scorer(estimator.scoring)

@@ -89,6 +89,7 @@ class Forecast:
             f"  memory  {readable(self.memory_bytes)} on top of the data ({parts}); {verdict} in "
             f"{readable(self.allowed_bytes)}",
         ]
+        # A fit that is refused for its memory has no time: its seconds are NaN.
         if not math.isnan(self.seconds):
             lines += [f"  passes  {passes}", f"  time    about {_write_duration(self.seconds)}"]
         return "\n".join(lines + [f"  note    {note}" for note in self.notes])
@@ -132,6 +133,7 @@ def forecast(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -
     source, opening = _open_timed(estimator, X, y, sample_weight)
     sample = take_sample(source, _sample_rows(source))
     whole = _rehearse_best(estimator, sample)
+    # A sample of all rows leaves nothing to extrapolate: half of it would tell nothing new.
     half = whole if sample.n_rows >= source.n_rows else _rehearse_best(estimator, sample.half())
     extrapolation = Extrapolation(half, whole, source.n_rows)
     if whole.refusal:
@@ -162,8 +164,10 @@ def _rehearse_best(estimator: Any, sample: Sample) -> Rehearsal:
     best = rehearse(estimator, sample)
     if best.refusal:
         return best
+    # A second run of a long rehearsal would cost more than loading modules once can distort.
     if best.seconds < _LONG:
         best = min(best, rehearse(estimator, sample), key=lambda rehearsal: rehearsal.seconds)
+    # Tracing slows allocations down, so memory is measured in a run of its own, which does not count for the time.
     traced = rehearse(estimator, sample, traced=True)
     best.held_bytes, best.kept_bytes = traced.held_bytes, traced.kept_bytes
     return best
@@ -175,6 +179,7 @@ def _open_timed(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Sou
     targets = "labels" if is_classifier(estimator) else "numbers" if is_regressor(estimator) else None
     y = y if targets else None
     source = clone(estimator)._open(X, y, sample_weight, targets=targets, accept_sparse="csr")
+    # The rehearsal consumes blocks that the fit itself would need again.
     if not getattr(source, "restartable", True):
         message = (
             f"forecast: {source.description} can be read only once, and a forecast reads some of it; give a list of "
@@ -199,6 +204,7 @@ def _memory_parts(extrapolation: Extrapolation, source: Source, sample: Sample, 
     if copied:
         parts["for a copy of the rows as C-ordered floats"] = int(sample.bytes_per_row * source.n_rows)
     if not source.random_access:
+        # Blocks wait in the queue, and each thread works on one more.
         ahead = (_AHEAD + source.threads) * source.block_rows
         parts["for blocks read ahead"] = int(sample.bytes_per_row * ahead)
     return parts

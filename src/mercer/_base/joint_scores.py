@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.opening import open_new_rows
+from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import few_rows
 from mercer._source import Block, place_of
 from mercer._source.block import DenseBlock
@@ -158,6 +158,7 @@ def replace_impossible(scores: Any, log_priors: Any) -> Any:
     if log_priors is None:
         return scores
     xp = namespace_of(scores)
+    # If log p(x | k) + log p(k) is minus infinity for each k, the posterior is 0 / 0; without evidence it is the prior.
     possible = xp.max(scores, axis=1, keepdims=True) > -xp.inf
     if xp is np:
         return scores if possible.all() else np.where(possible, scores, log_priors)

@@ -80,8 +80,10 @@ class KernelSum:
             return self._of_rows(X, others)
 
     def _of_rows(self, X: Array, others: Prepared) -> Array:
+        # Rows of a precomputed kernel are already the values k(x, x_i) for the fitted rows x_i.
         if isinstance(self.kernel, Precomputed):
             return ((X @ self.weights) + self.offset).astype(X.dtype, copy=False)
+        # A tile of kernel values has `height` rows and a column for each fitted row; _TILE bounds their product.
         height = max(1, _TILE // max(1, len(others)))
         if X.shape[0] <= height:
             return self._tile(X, others)

@@ -117,6 +117,7 @@ def follow_rows(estimator: Any, X: Any) -> None:
 
 def check_placement(estimator: Any, X: Any) -> None:
     """Raise if a model and rows given to it are of two libraries or on two devices."""
+    # A model without a placement was fitted to NumPy arrays.
     model, rows = vars(estimator).get("_placement", str(HOST)), Placement.of(X)
     if model == str(rows):
         return

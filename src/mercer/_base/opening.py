@@ -38,8 +38,10 @@ def open_rows(
         For rows in memory: what :func:`check_rows` takes.
     """
     threads, place = estimator._threads(), place_of(X, y)
+    # Only a fitted model has a placement that new rows could contradict.
     if not reset:
         check_placement(estimator, X)
+    # Rows elsewhere are checked block by block as they are read, so there is no check of the whole here.
     if place != "memory":
         check_place(estimator, place)
         source = open_place(
@@ -76,6 +78,7 @@ def open_new_rows(estimator: Any, X: Any, *, accept_sparse: Any = False, **optio
 
 def _by_name(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     """Replace targets and weights that name columns of a frame by the columns, and remove these from the frame."""
+    # Weights and targets are taken out of the frame, so that they are no features.
     names = [name for name in (y, weight) if isinstance(name, str)]
     if not names or not hasattr(X, "columns"):
         return X, y, weight
@@ -117,6 +120,7 @@ def _note_columns(estimator: Any, source: Source, reset: bool) -> None:
     names = source.feature_names
     if reset:
         estimator.n_features_in_ = source.n_features
+        # A refit on rows without names must not keep the names of the fit before.
         vars(estimator).pop("feature_names_in_", None)
         if names is not None:
             estimator.feature_names_in_ = np.asarray(names, dtype=object)
@@ -128,6 +132,7 @@ def _note_columns(estimator: Any, source: Source, reset: bool) -> None:
             f"input; {source.description} must have the columns of the fit."
         )
         raise DataError(message)
+    # Names are compared only where both sides have some: an array may follow a frame, and the reverse.
     expected = vars(estimator).get("feature_names_in_")
     if names is not None and expected is not None and list(names) != list(expected):
         message = (

@@ -30,6 +30,7 @@ __all__ = [
     "Seed",
     "Text",
     "check_parameters",
+    "is_accepted",
 ]
 
 # Names of metrics that scikit-learn's functions of pairs know, and "precomputed".
@@ -43,6 +44,8 @@ METRICS = (
 _PLAIN = frozenset((int, float, str, bool, type(None)))
 # Accepted values that are remembered, about 1 MB of them; a search over more values forgets and starts again.
 _MOST_REMEMBERED = 8192
+# Characters of the longest text that is remembered: names of options are shorter.
+_LONGEST_REMEMBERED = 40
 _accepted: set[tuple["Rule", type, Any]] = set()
 
 
@@ -242,24 +245,33 @@ class _Either(Rule):
             yield from (value for value in rule.list_refused() if not self.accepts(value))
 
 
-def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any]) -> None:
-    """Raise ``ParameterError`` for the first value that breaks its rule.
+def is_accepted(rule: Rule, value: Any) -> bool:
+    """Return whether a value keeps a rule.
 
     Plain values that a rule has accepted are remembered: looking one up takes a tenth of the time of asking the rule.
     """
+    kind = type(value)
+    # A long text of a model file is not worth its memory.
+    plain = kind in _PLAIN and (kind is not str or len(value) <= _LONGEST_REMEMBERED)
+    # The kind is part of the key because 1, 1.0 and True are equal and hash alike, but rules tell them apart.
+    if plain and (rule, kind, value) in _accepted:
+        return True
+    if not rule.accepts(value):
+        return False
+    if plain:
+        # Emptying all at once bounds the memory without the bookkeeping of an order of use.
+        if len(_accepted) >= _MOST_REMEMBERED:
+            _accepted.clear()
+        _accepted.add((rule, kind, value))
+    return True
+
+
+def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any]) -> None:
+    """Raise ``ParameterError`` for the first value that breaks its rule."""
     for name, rule in rules.items():
-        value = values[name]
-        kind = type(value)
-        plain = kind in _PLAIN
-        if plain and (rule, kind, value) in _accepted:
-            continue
-        if not rule.accepts(value):
-            message = f"{subject}: {name} must be {rule.text}; got {value!r}."
+        if not is_accepted(rule, values[name]):
+            message = f"{subject}: {name} must be {rule.text}; got {values[name]!r}."
             raise ParameterError(message)
-        if plain:
-            if len(_accepted) >= _MOST_REMEMBERED:
-                _accepted.clear()
-            _accepted.add((rule, kind, value))
 
 
 def _range(low: float, high: float, closed: str) -> str:

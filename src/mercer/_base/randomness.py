@@ -19,6 +19,7 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     if random_state is None:
         return np.random.SeedSequence()
     if isinstance(random_state, np.random.Generator):
+        # Four words of 32 bits fill the pool of SeedSequence, which has 128 bits by default.
         return np.random.SeedSequence(random_state.integers(0, 2**32, size=4, dtype=np.uint32).tolist())
     if isinstance(random_state, np.random.RandomState):
         return np.random.SeedSequence(random_state.randint(0, 2**32, size=4, dtype=np.uint32).tolist())

@@ -28,6 +28,7 @@ def read_numbers(
 ) -> np.ndarray:
     """Read an array of float64 whose entries lie in a range; `closed` says which ends belong to it."""
     numbers = _as_floats(subject, name, value, error)
+    # An open end at infinity excludes infinite entries, a closed one lets them pass.
     above = numbers >= low if closed in ("both", "left") else numbers > low
     below = numbers <= high if closed in ("both", "right") else numbers < high
     if not (above & below).all():
@@ -46,6 +47,7 @@ def read_probabilities(subject: str, name: str, value: Any, length: int | None =
         message = f"{subject}: {name} must have {wanted}; got shape {numbers.shape}."
         raise ParameterError(message)
     sums = numbers.sum(axis=-1)
+    # Probabilities that a model rounded to single precision sum to one less exactly than doubles do.
     single = getattr(value, "dtype", None) in (np.float32, np.float16)
     if not np.allclose(sums, 1.0, rtol=0, atol=_SINGLE_TOLERANCE if single else _SUM_TOLERANCE):
         worst = np.asarray(sums).flat[np.abs(np.asarray(sums) - 1).argmax()]
@@ -110,7 +112,9 @@ def _as_floats(subject: str, name: str, value: Any, error: type[Exception]) -> n
 
 def read_costs(subject: str, costs: Any, n_classes: int | None = None) -> np.ndarray:
     """Read a cost matrix of shape (n_actions, n_classes), or one such matrix for each row; errors name `subject`."""
+    # Both ends open at infinity: a cost may be negative (a gain), but not infinite.
     matrix = read_numbers(subject, "costs", costs, closed="neither", error=ParameterError)
+    # Axis -2 is the action and axis -1 the class; a third axis in front is the row.
     if matrix.ndim not in (2, 3) or matrix.shape[-2] == 0 or (n_classes not in (None, matrix.shape[-1])):
         columns = "n_classes" if n_classes is None else n_classes
         message = (

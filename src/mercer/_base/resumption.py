@@ -1,15 +1,20 @@
 """Write checkpoints and resume from them: the estimator's side of :class:`mercer.watch.Checkpoint`."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mercer._base import model_file
-from mercer._solver import Step
+from mercer._solver import Solver, Step
 from mercer._solver.driver import Recorder
 from mercer._source import Source
-from mercer.errors import CheckpointError, ModelFileError
+from mercer._types import State
+from mercer.errors import CheckpointError, MercerError, ModelFileError
 from mercer.watch import Checkpoint
 
-__all__ = ["CheckpointWriter", "resume_state"]
+__all__ = ["CheckpointWriter", "read_resumed", "resume_solver", "resume_state"]
 
 
 def _fingerprint(estimator: Any, source: Source) -> dict[str, Any]:
@@ -57,18 +62,101 @@ def resume_state(checkpoint: Checkpoint, estimator: Any, source: Source) -> tupl
     except ModelFileError as error:
         message = f"Checkpoint: {checkpoint.path} cannot be read ({error}); delete it to start afresh."
         raise CheckpointError(message) from error
+    # A saved model is a valid plain file too; its keys tell it from a state.
     if not isinstance(record, dict) or record.keys() != {"fingerprint", "history", "state"}:
         message = (
             f"Checkpoint: {checkpoint.path} must hold the state of a fit; it holds other content, such as a model. "
             f"Name another file, or delete it to start afresh."
         )
         raise CheckpointError(message)
+    # The fingerprint covers class, parameters and rows: going on from a state of other rows would converge elsewhere.
     if record["fingerprint"] != _fingerprint(estimator, source):
         message = (
             f"Checkpoint: {checkpoint.path} was written by another fit (other estimator, parameters or data); "
             f"delete it to start afresh, or name another file."
         )
         raise CheckpointError(message)
+    if not _is_history(record["history"]):
+        message = (
+            f"Checkpoint: {checkpoint.path} must hold columns of numbers, one for each step, as the history of its "
+            f"fit; it holds others. Delete it to start afresh."
+        )
+        raise CheckpointError(message)
     recorder = Recorder(record["history"])
     checkpoint.resumed_from_ = len(recorder)
     return record["state"], recorder
+
+
+def _is_history(history: Any) -> bool:
+    """Return whether a value has the columns of a history: lists of numbers, and at least one step."""
+    if not isinstance(history, dict) or not history.keys() >= {"step", "objective", "seconds"}:
+        return False
+    columns = list(history.values())
+    if not all(isinstance(column, list) and all(isinstance(one, int | float) for one in column) for column in columns):
+        return False
+    return 0 < len(history["step"]) == len(history["objective"]) == len(history["seconds"])
+
+
+def resume_solver(
+    solve: Callable[[State | None], Solver[State]], start: State, checkpoint: Checkpoint
+) -> Solver[State]:
+    """Run ``solve(start)``, and blame the file for raw errors of the solver and of its requests.
+
+    Errors of callbacks and other watches pass through: the driver calls those itself.
+    """
+    with _blaming(checkpoint.path):
+        solver = solve(start)
+    answer: Any = None
+    try:
+        while True:
+            try:
+                with _blaming(checkpoint.path):
+                    request = solver.send(answer)
+            except StopIteration as end:
+                return end.value
+            # A Step goes to the watches as it is. Other requests compute on the state,
+            # so their raw errors blame the file too.
+            answer = yield request if isinstance(request, Step) else _ResumedRequest(request, checkpoint.path)
+    # An error of a watch is raised at the yield; closing lets the solver release what it holds.
+    finally:
+        solver.close()
+
+
+def read_resumed(
+    fitted: Callable[[State], dict[str, Any]], checkpoint: Checkpoint
+) -> Callable[[State], dict[str, Any]]:
+    """Return `fitted`, from a state to attributes, such that it blames the file for raw errors."""
+
+    def read(state: State) -> dict[str, Any]:
+        with _blaming(checkpoint.path):
+            return fitted(state)
+
+    return read
+
+
+@dataclass(frozen=True)
+class _ResumedRequest:
+    """A request of a resumed solver."""
+
+    request: Any
+    path: Path
+
+    def answer(self, source: Source) -> Any:
+        with _blaming(self.path):
+            return self.request.answer(source)
+
+
+@contextmanager
+def _blaming(path: Path) -> Iterator[None]:
+    """Turn raw errors into one that names the checkpoint: a sound state does not raise them."""
+    try:
+        yield
+    # These speak for themselves; StopIteration is how a generator ends, and lack of memory is no fault of the file.
+    except (MercerError, StopIteration, MemoryError):
+        raise
+    except Exception as error:
+        message = (
+            f"Checkpoint: {path} holds a state that its fit cannot go on from ({type(error).__name__}: "
+            f"{str(error)[:200]}); delete it to start afresh."
+        )
+        raise CheckpointError(message) from error

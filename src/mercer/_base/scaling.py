@@ -40,6 +40,7 @@ def amdahl(parallel_share: float, workers: float) -> float:
             f"and {workers!r}."
         )
         raise ParameterError(message)
+    # All of the work divided among infinitely many workers leaves no time; the limit of 1 / left is infinite.
     left = (1 - parallel_share) + parallel_share / workers
     return 1 / left if left else math.inf
 

@@ -112,10 +112,12 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
         y = check_targets(estimator, y, numbers=not isinstance(estimator, ClassifierMixin))
         if y.dtype.kind == "f":
             note_extreme(y)
-    check_values(name, X)
-    if not issparse(X) and np.isnan(X[0]).all() and np.isnan(X).all():
-        message = f"{name}: X holds NaN only, so that there is nothing to split by; give at least one value."
-        raise DataError(message)
+    # One product tells of most rows that nothing in them is missing or infinite.
+    if issparse(X) or not are_ordinary(X):
+        check_values(name, X)
+        if not issparse(X) and np.isnan(X[0]).all() and np.isnan(X).all():
+            message = f"{name}: X holds NaN only, so that there is nothing to split by; give at least one value."
+            raise DataError(message)
     y = np.atleast_1d(y)
     if estimator.criterion == "poisson":
         _check_counts(name, y, np.ones(y.shape[0]))
@@ -158,10 +160,12 @@ def _encode_categories(estimator: Any, X: Any, name: str) -> tuple[Any, Category
 def check_values(name: str, X: Rows) -> None:
     """Raise if values are infinite, or missing where rows are sparse."""
     values = X.data if issparse(X) else X
+    # One sum finds NaN and infinity in a single pass. It may also overflow for finite values, so a closer look follows.
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()
     if np.isfinite(total):
         return
+    # Dense rows may hold NaN, for which a split has a side; sparse rows may not.
     if issparse(X) or np.isinf(values).any():
         assert_all_finite(values, input_name="X", estimator_name=name, allow_nan=not issparse(X))
 
@@ -173,6 +177,7 @@ def _check_counts(name: str, y: Array, weight: Array) -> None:
             f"Poisson regression, the least is {y.min():g}. Use criterion='squared_error'."
         )
         raise DataError(message)
+    # The deviance of Poisson takes the logarithm of the mean, which is finite only for a positive sum in each output.
     if (weight @ y <= 0).any():
         message = (
             f"{name}: criterion='poisson' needs a positive y; Sum of y is not positive which is necessary for Poisson "
@@ -201,7 +206,10 @@ def balance_classes(labels: Array, weight: Array) -> Array:
         totals = np.bincount(column, weight)
         present = totals > 0
         factors = np.zeros(len(totals))
+        # Class k gets the factor W / (K W_k), with K the number of classes that have weight;
+        # a class without weight gets 0.
         factors[present] = weight.sum() / (present.sum() * totals[present])
+        # Factors of several outputs multiply.
         factor *= factors[column]
     return factor
 
@@ -209,16 +217,19 @@ def balance_classes(labels: Array, weight: Array) -> Array:
 def read_rules(estimator: Any, problem: Problem) -> Rules:
     """Return the rules of growth that an estimator's parameters set."""
     n, d = problem.X.shape
-    leaf, split = estimator.min_samples_leaf, estimator.min_samples_split
+    leaf, split, share = estimator.min_samples_leaf, estimator.min_samples_split, estimator.min_weight_fraction_leaf
     min_leaf = int(leaf) if isinstance(leaf, Integral) else math.ceil(leaf * n)
+    # A fraction is rounded up, and a node needs at least two rows to be split.
     min_split = int(split) if isinstance(split, Integral) else max(2, math.ceil(split * n))
     return Rules(
+        # A node with fewer than two leaves' rows has no split that min_samples_leaf allows.
         min_rows_split=max(min_split, 2 * min_leaf),
         min_rows_leaf=min_leaf,
-        min_weight_leaf=estimator.min_weight_fraction_leaf * float(problem.full_weight.sum()),
+        min_weight_leaf=share * float(problem.full_weight.sum()) if share > 0 else 0.0,
         max_depth=math.inf if estimator.max_depth is None else estimator.max_depth,
         min_decrease=estimator.min_impurity_decrease,
         max_features=count_features(estimator.max_features, d),
+        # From this number of rows on, a node is searched in coarse steps (histograms); infinity stands for never.
         coarse_rows=0 if estimator.splitter == "histogram" else math.inf,
         random=estimator.splitter == "random",
         signs=_read_signs(estimator, problem),
@@ -244,6 +255,7 @@ def _read_signs(estimator: Any, problem: Problem) -> Array:
     if problem.labels.shape[1] > 1:
         message = f"{name}: Monotonicity constraints are not supported with multiple outputs; fit one for each output."
         raise DataError(message)
+    # The constraint orders one number for each leaf: the mean, or the probability of the second class.
     if problem.classes and len(problem.classes[0]) > 2:
         message = (
             f"{name}: Monotonicity constraints are not supported with multiclass classification; got "
@@ -272,6 +284,7 @@ def _read_signs(estimator: Any, problem: Problem) -> Array:
 def open_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     """Check rows that may have missing values, with labels and weights, and open them as a source."""
     check_wrapped_place(estimator, X, y)
+    # NaN may pass here. What stays forbidden is NaN in sparse rows, and rows of nothing but NaN.
     X, y = validate_data(
         estimator, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr", ensure_all_finite="allow-nan"
     )

@@ -41,7 +41,9 @@ def check_rows(estimator: Any, X: Any, *, threads: int = 1, reset: bool = True, 
     Arrays of the right type and layout skip scikit-learn's inspection, which takes longer than PCA of 150 rows of 8.
     """
     allow_nan = not options.pop("ensure_all_finite", True)
-    if reset and are_plain_rows(X) and options.keys() <= {"accept_sparse"}:
+    # The fast path learns the columns as well, so it serves only fits; a prediction must compare them.
+    plain = reset and are_plain_rows(X) and options.keys() <= {"accept_sparse", "ensure_min_samples"}
+    if plain and X.shape[0] >= options.get("ensure_min_samples", 1):
         learn_plain_columns(estimator, X)
     else:
         options = {"dtype": list(FLOATS), "order": "C"} | options
@@ -63,6 +65,7 @@ def check_rows_and_targets(
     """
     allow_nan = not options.pop("ensure_all_finite", True)
     plain = are_plain(X, y) or (options.get("multi_output", False) and are_plain_tables(X, y))
+    # Any other option asks for a rule of scikit-learn, so only these three may take the fast path.
     if reset and plain and options.keys() <= {"accept_sparse", "multi_output", "y_numeric"}:
         learn_plain_columns(estimator, X)
     else:
@@ -73,6 +76,7 @@ def check_rows_and_targets(
         note_if_extreme(X)
     else:
         check_finite(X, threads, estimator)
+    # The sum of squares of the targets is ordinary in most fits; only where it is not is each value looked at.
     if y.dtype.kind == "f" and not are_ordinary(y):
         assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
         note_extreme(y)
@@ -138,9 +142,11 @@ def few_rows(estimator: Any, X: Any) -> np.ndarray | None:
     """Return the rows if they are a small NumPy matrix that needs only a check for NaN; else None."""
     if type(X) is np.ndarray and X.size <= _FEW and X.ndim == 2 and X.shape[0] > 0 and X.dtype.char in "fd":
         state = estimator.__dict__
+        # Names of columns and a device need comparisons that only the full check makes.
         named = "feature_names_in_" in state or "_placement" in state
         if state.get("n_features_in_") == X.shape[1] and not named and X.dtype.isnative:
             rows = X if X.flags.c_contiguous and X.flags.aligned else np.require(X, requirements=["C", "A"])
+            # An all-zero matrix is not ordinary by its magnitude, yet nothing is wrong with it.
             if are_ordinary(rows) or not rows.any():
                 return rows
             note_if_extreme(rows)

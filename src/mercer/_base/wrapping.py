@@ -30,6 +30,7 @@ def fit_members(wrapper: Any, members: list[Any], X: Any, y: Any, sample_weight:
     for member in map(clone, members):
         task = root.subcontext(task_name="fit-member")
         task.call_on_fit_task_begin(estimator=wrapper, X=X, y=y)
+        # The member reports to the callbacks of the wrapper, one level below its task.
         with task.propagate_callback_context(member):
             fitted.append(_fit_member(wrapper, member, X, y, sample_weight))
         task.call_on_fit_task_end(estimator=wrapper, X=X, y=y)

@@ -22,6 +22,7 @@ def choose_level(wanted: str) -> str:
     from mercer.errors import CpuLevelError
 
     runnable = list_levels()
+    # A misspelt level must not pass for one that this CPU cannot run.
     if wanted and wanted not in LEVELS:
         message = f"MERCER_CPU: the level must be one of {', '.join(LEVELS)}; got {wanted!r}. Correct or unset it."
         raise CpuLevelError(message)

@@ -36,6 +36,7 @@ def load_module(room: str, name: str) -> ModuleType:
     Rooms call this from their ``__getattr__``. Compiled modules of all rooms lie side by side in
     ``mercer._native.LEVEL``, so the name of a native module is unique in the whole of ``_native``.
     """
+    # Python asks modules for private names such as __path__; they are never native modules.
     if name.startswith("_"):
         message = f"module {room!r} has no attribute {name!r}"
         raise AttributeError(message)
@@ -43,9 +44,11 @@ def load_module(room: str, name: str) -> ModuleType:
     try:
         module = importlib.import_module(qualified)
     except ModuleNotFoundError as error:
+        # The module exists but one of its own imports does not: that error says more.
         if error.name != qualified:
             raise
         message = f"module {room!r} has no native module {name!r}"
         raise AttributeError(message) from error
+    # The next access finds the attribute and does not come here again.
     setattr(sys.modules[room], name, module)
     return module

@@ -37,6 +37,7 @@ class ZeroOne(LabelLoss):
         return False
 
     def _value(self, scores: Array, y: Array, xp: Any) -> Array:
+        # With two classes there is one score, whose sign decides; a score of zero counts as an error.
         if self.n_classes == 2:
             return xp.astype((self.signs(y, xp, scores.dtype) * scores)[:, 0] <= 0, scores.dtype)
         return xp.astype(xp.argmax(scores, axis=1) != xp.astype(y, xp.int64), scores.dtype)

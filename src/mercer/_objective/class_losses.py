@@ -78,6 +78,7 @@ class Logistic(_ClassLoss):
         """Return p log p + (1 - p) log(1 - p) at p = dual + y, for p in [0, 1]."""
         p = dual[:, 0] + self.targets(y, xp, dual.dtype)[:, 0]
         inside = _negative_entropy(p, xp) + _negative_entropy(1.0 - p, xp)
+        # Outside of [0, 1] nothing bounds dual z - loss(z), so the conjugate is infinite.
         return xp.where((p < 0) | (p > 1), xp.full_like(p, xp.inf), inside)
 
     def balance(
@@ -146,6 +147,7 @@ class Softmax(_ClassLoss):
         return 1.0 / self.n_classes
 
     def _value(self, scores: Array, y: Array, xp: Any) -> Array:
+        # log sum exp(z) = m + log sum exp(z - m): with m the largest score, no exponential overflows.
         most = xp.max(scores, axis=1, keepdims=True)
         shifted = scores - most
         chosen = xp.sum(shifted * self.targets(y, xp, scores.dtype), axis=1)
@@ -162,6 +164,7 @@ class Softmax(_ClassLoss):
     def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return sum_j p_j log p_j at p = dual + onehot(y), for p in the simplex."""
         p = dual + self.targets(y, xp, dual.dtype)
+        # The sum of the probabilities is one only up to rounding.
         outside = xp.any(p < 0, axis=1) | (xp.abs(xp.sum(p, axis=1) - 1.0) > 1e-9)
         inside = xp.sum(_negative_entropy(p, xp), axis=1)
         return xp.where(outside, xp.full_like(inside, xp.inf), inside)
@@ -201,6 +204,7 @@ class Softmax(_ClassLoss):
             np.ascontiguousarray(parameters[:, -1]),
             np.empty((_TILE, X.shape[1])),
             scores,
+            # The residuals take the place of the scores: two views of the same memory.
             scores.reshape(-1),
             np.empty(_TILE),
             out,

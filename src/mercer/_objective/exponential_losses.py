@@ -41,6 +41,7 @@ class Poisson(Loss):
     def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return m log m - m at m = dual + y, for m >= 0."""
         mean = dual[:, 0] + self.targets(y, xp, dual.dtype)[:, 0]
+        # m log m is zero at m = 0; the logarithm of one stands in for that of zero.
         inside = mean * xp.log(xp.where(mean > 0, mean, xp.ones_like(mean))) - mean
         return xp.where(mean < 0, xp.full_like(mean, xp.inf), inside)
 
@@ -89,6 +90,7 @@ class Exponential(LabelLoss):
     def _conjugate(self, dual: Array, y: Array, xp: Any) -> Array:
         """Return a log a - a at a = -t dual, for a >= 0."""
         size = -self.signs(y, xp, dual.dtype) * dual
+        # a log a is zero at a = 0; the logarithm of one stands in for that of zero.
         inside = size * xp.log(xp.where(size > 0, size, xp.ones_like(size))) - size
         return xp.sum(xp.where(size < 0, xp.full_like(size, xp.inf), inside), axis=1)
 

@@ -231,6 +231,7 @@ class LabelLoss(Loss):
         return 1 if self.n_classes == 2 else self.n_classes
 
     def targets(self, y: Array, xp: Any, dtype: Any = None) -> Array:
+        # Two classes have one column of 0 and 1; more classes have a column each (one-hot).
         if self.n_classes == 2:
             return xp.astype(y, xp.float64 if dtype is None else dtype, copy=False)[:, None]
         classes = xp.arange(self.n_classes, dtype=y.dtype, device=y.device)
@@ -262,9 +263,12 @@ class LabelLoss(Loss):
 
 def _proximal(loss: Loss, scores: Array, y: Array, step: float, xp: Any) -> Array:
     """Return the root of u - scores + step residual(u), which lies between the scores and a gradient step from them."""
+    # The residual rises with u for a convex loss.
+    # Hence the root lies between u = scores and one gradient step from there.
     far = scores - step * loss._residual(scores, y, xp)
     low, high = xp.minimum(scores, far), xp.maximum(scores, far)
     for _ in range(_HALVINGS):
+        # Each halving gives one more bit. low + (high - low) / 2 cannot overflow, unlike (low + high) / 2.
         middle = low + 0.5 * (high - low)
         beyond = middle - scores + step * loss._residual(middle, y, xp) > 0
         low, high = xp.where(beyond, low, middle), xp.where(beyond, middle, high)

@@ -18,6 +18,7 @@ def read_scores(loss: Any, scores: Any, xp: Any) -> tuple[Array, Any, bool]:
     xp = namespace_of(scores) if xp is None else xp
     if isinstance(scores, np.ndarray) and scores.dtype.kind != "f":
         scores = _read_numbers(loss, "scores", scores)
+    # A vector stands for one score per row; formulas see it as a matrix of one column.
     flat = scores.ndim == 1 and loss.n_scores == 1
     if flat:
         scores = scores[:, None]
@@ -44,6 +45,7 @@ def read_arguments(loss: Any, scores: Any, y: Any, xp: Any) -> tuple[Array, Arra
         raise DataError(message)
     if loss.target == "labels":
         return scores, _read_labels(loss, y, scores.dtype, xp), xp, flat
+    # Targets may be integers and the bound a fraction, so both are compared as float64.
     if loss.least_target > -np.inf and not bool(xp.all(xp.astype(y, xp.float64) >= loss.least_target)):
         worst = float(xp.min(xp.astype(y, xp.float64)))
         message = f"{type(loss).__name__}: targets must be numbers in [{loss.least_target:g}, inf); got {worst:g}."
@@ -57,6 +59,7 @@ def _read_labels(loss: Any, y: Array, dtype: Any, xp: Any) -> Array:
     y = xp.astype(y, dtype) if n_classes == 2 else y
     if n_classes == 2 and bool(xp.all((y == 0) | (y == 1))):
         return y
+    # Signs -1, 1 become 0, 1, by which the logistic formulas are written.
     if n_classes == 2 and bool(xp.all((y == -1) | (y == 1))):
         return 0.5 * (y + 1.0)
     if n_classes > 2 and bool(xp.all((y >= 0) & (y < n_classes) & (y == xp.astype(xp.astype(y, xp.int64), y.dtype)))):
@@ -71,6 +74,7 @@ def _read_labels(loss: Any, y: Array, dtype: Any, xp: Any) -> Array:
 
 
 def _read_targets(loss: Any, y: Any) -> Array:
+    # Arrays of a device stay there; only NumPy's and lists are converted.
     if hasattr(y, "shape") and not isinstance(y, np.ndarray):
         return y
     y = np.asarray(y)
@@ -81,6 +85,7 @@ def _read_targets(loss: Any, y: Any) -> Array:
             f"numpy.unique(y, return_inverse=True)."
         )
         raise DataError(message)
+    # Formulas subtract targets, which NumPy refuses for booleans.
     return y.astype(np.float64) if y.dtype.kind == "b" else y
 
 

@@ -85,6 +85,7 @@ class ElasticNetPenalty(Penalty):
         """Return the least subgradient of (smooth part with `gradient`) + l1 part: zero exactly at the optimum."""
         if not self.has_l1:
             return gradient
+        # At w_j = 0 the subgradients are g + [-l1, l1]; the one nearest to zero is g shrunk by l1.
         inside = np.sign(gradient) * np.maximum(np.abs(gradient) - self.l1, 0.0)
         return np.where(w != 0, gradient + self.l1 * np.sign(w), inside)
 
@@ -104,6 +105,7 @@ class ElasticNetPenalty(Penalty):
 
     def conjugate(self, u: np.ndarray) -> float:
         """Return sup_w <u, w> - penalty(w); infinite if a column with no quadratic part has |u| above its l1."""
+        # The conjugate of l1 |w| + l2 w^2 / 2 is max(|u| - l1, 0)^2 / (2 l2).
         excess = np.maximum(np.abs(u) - self.l1, 0.0) if self.has_l1 else u
         if len(self.unbounded) and ((np.asarray(self.l2) == 0) & (excess != 0)).any():
             return np.inf
@@ -125,6 +127,7 @@ class ElasticNetPenalty(Penalty):
     def check(self, n_features: int) -> None:
         for name in ("l1", "l2"):
             strength = np.asarray(getattr(self, name))
+            # NaN fails the comparison as well, because `>=` is false for it.
             if strength.shape not in ((), (n_features,)) or not (strength >= 0).all():
                 message = (
                     f"ElasticNetPenalty: {name} must be a non-negative number, or one for each of {n_features} "
@@ -258,6 +261,7 @@ class GroupL1(StrengthPenalty):
     def prox(self, w: np.ndarray, step: Any) -> np.ndarray:
         """Shrink each group towards zero by its penalty, as a vector."""
         norms = self._norms(w)
+        # The proximal map of c |w_g| is w_g max(1 - step c / |w_g|, 0).
         kept = np.maximum(1.0 - step * self._prices / np.where(norms > 0, norms, 1.0), 0.0)
         return w * kept[self._numbers]
 
@@ -268,6 +272,8 @@ class GroupL1(StrengthPenalty):
     def dual_scale(self, u: np.ndarray) -> float:
         norms = self._norms(u)
         over = norms > self._prices
+        # The dual norm of a group is its Euclidean norm;
+        # the group that exceeds its price by the largest factor decides.
         return float(np.min(self._prices[over] / norms[over])) if over.any() else 1.0
 
     def check(self, n_features: int) -> None:
@@ -320,6 +326,7 @@ class PowerPenalty(StrengthPenalty):
         price = np.broadcast_to(np.asarray(step * self.strength, dtype=np.float64), w.shape)
         size = np.abs(w)
         if self.q == 1:
+            # Soft thresholding, the closed form at q = 1.
             return np.sign(w) * np.maximum(size - price, 0.0)
         # For q < 1 the left side has its minimum here, and the outer root, if any, is to its right.
         low = (price * max(1.0 - self.q, 0.0)) ** (1.0 / (2.0 - self.q)) if self.q < 2 else np.zeros_like(size)
@@ -332,6 +339,7 @@ class PowerPenalty(StrengthPenalty):
                 low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
         root = 0.5 * (low + high)
         if self.q < 1:
+            # For q < 1 the prox jumps: the outer root is a local minimum only, and zero may be lower.
             better = 0.5 * (root - size) ** 2 + price / self.q * root**self.q < 0.5 * size**2
             root = np.where(better, root, 0.0)
         return np.sign(w) * root
@@ -340,6 +348,7 @@ class PowerPenalty(StrengthPenalty):
         """Return strength sum_j |u_j / strength|^p / p, with 1/p + 1/q = 1."""
         if self.q == 1:
             return 0.0 if (np.abs(u) <= self.strength).all() else np.inf
+        # p is the conjugate exponent of q; at q = 1 the conjugate is the indicator of a box.
         p = self.q / (self.q - 1.0)
         return self.strength / p * float(np.sum(np.abs(u / self.strength) ** p))
 

@@ -72,6 +72,7 @@ class PiecewiseLoss(Loss):
         """Return the residual with parabolas of another width at the corners."""
         lower, upper, sign = self.distances(scores, y, xp)
         low, high = self.limits
+        # Without a width the corner is sharp, and 0 is a valid subgradient in it.
         if width == 0:
             flat = xp.zeros_like(lower)
             return sign * (xp.where(lower < 0, flat + low, flat) + xp.where(upper > 0, flat + high, flat))
@@ -92,6 +93,7 @@ class PiecewiseLoss(Loss):
         slope = sign * dual
         corner = xp.where(slope < 0, -lower, -upper)
         inside = slope * corner + 0.5 * self.width * slope * slope
+        # Slopes beyond the limits are never reached, so the supremum is infinite there.
         outside = (slope < self.limits[0]) | (slope > self.limits[1])
         return xp.sum(xp.where(outside, xp.full_like(inside, xp.inf), inside), axis=1)
 

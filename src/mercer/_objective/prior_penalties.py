@@ -61,6 +61,7 @@ class Box(Penalty):
     def check(self, n_features: int) -> None:
         lower, upper = np.asarray(self.lower), np.asarray(self.upper)
         allowed = ((), (n_features,))
+        # NaN fails the comparison as well, because `<=` is false for it.
         if lower.shape not in allowed or upper.shape not in allowed or not np.all(lower <= upper):
             message = (
                 f"{type(self).__name__}: lower must not be above upper, and each be a number or one for each of "

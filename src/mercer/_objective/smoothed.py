@@ -51,6 +51,7 @@ class Smoothed(Loss):
         if self.loss.tube == 0:
             value, slope, bend = round_corner(lower, low, high, self.barrier, xp)
         else:
+            # A tube has two corners, each with slope zero on its inner side, so that their values and slopes add up.
             value, slope, bend = round_corner(lower, low, 0.0, self.barrier, xp)
             other = round_corner(upper, 0.0, high, self.barrier, xp)
             value, slope, bend = value + other[0], slope + other[1], bend + other[2]
@@ -73,10 +74,15 @@ def round_corner(distance: Array, low: Array, high: Array, barrier: Array, xp: A
     cancellation, whatever the sizes of t and b.
     """
     span = high - low
+    # Here t is the distance and b the barrier. With w = high - low,
+    # the smaller part s of w solves |t| s (w - s) = b (w - 2 s).
     reach = span * xp.abs(distance)
+    # This is the root 2 b w / (2 b + |t| w + sqrt(4 b^2 + t^2 w^2)): all terms are positive, so nothing cancels.
     small = 2.0 * barrier * span / (2.0 * barrier + reach + xp.sqrt(4.0 * barrier * barrier + reach * reach))
     large = span - small
     slope = xp.where(distance > 0, high - small, low + small)
+    # The logarithm is zero at t = 0, where both parts are w / 2.
     value = slope * distance + barrier * xp.log(4.0 * (small / span) * (large / span))
     squares = small * small * large * large
+    # du/dt = 1 / (b / (u - low)^2 + b / (high - u)^2).
     return value, slope, squares / (barrier * (small * small + large * large))

@@ -88,8 +88,10 @@ class CudaSums:
         padded = xp.zeros(m, dtype=xp.float64, device=weights.device)
         padded[: rows.count] = weights * self.profile.factor
         blocks, tiles = c // _TILE, m // _TILE
+        # Slices of the rows, so that enough blocks of threads run even for few points.
         height = -(-tiles // max(1, min(tiles, -(-_BUSY // blocks))))
         slices = -(-tiles // height)
+        # The program computes powers of two, which the GPU has as one instruction.
         scale = -self.profile.scale * math.log2(math.e) if self.profile.kind == _GAUSSIAN else self.profile.scale
         sums = xp.empty((slices, c), dtype=xp.float64, device=weights.device)
         given = [rows.entries, rows.squares, rows.numbers, padded, int(m)]
@@ -97,6 +99,7 @@ class CudaSums:
         given += [height * _TILE, float(self.profile.shape), float(scale), sums]
         assert self.program is not None
         self.program.launch((blocks, slices), _THREADS, given, sums)
+        # Slices are summed in their order: the result does not depend on scheduling.
         return xp.sum(sums, axis=0)[: others.count]
 
 

@@ -63,9 +63,15 @@ class Recorder:
     def __len__(self) -> int:
         return len(self.columns["step"])
 
-    def add(self, number: int, step: Step[Any]) -> None:
-        """Append the objective, the seconds so far and the extra measures of `step` to the columns."""
+    def add(self, step: Step[Any]) -> int:
+        """Append the objective, the seconds so far and the extra measures of `step` to the columns; return its number.
+
+        Steps of the same native call come before it, their seconds spread evenly: nobody measured them.
+        """
         columns = self.columns
+        if step.earlier is not None:
+            self._add_earlier(step.earlier)
+        number = len(self)
         columns["step"].append(number)
         columns["objective"].append(step.objective)
         columns["seconds"].append(time.perf_counter() - self.start)
@@ -79,6 +85,19 @@ class Recorder:
                 # A column that starts late is padded with NaN, so that all columns have one length.
                 column.extend([np.nan] * (number - len(column)))
             column.append(value)
+        return number
+
+    def _add_earlier(self, earlier: dict[str, list[float]]) -> None:
+        """Append the measures of several steps that one native call has taken."""
+        first, length = len(self), len(earlier["objective"])
+        seconds = self.columns["seconds"]
+        begun, ended = seconds[-1] if seconds else 0.0, time.perf_counter() - self.start
+        pace = (ended - begun) / (length + 1)
+        given = {"step": range(first, first + length), "seconds": [begun + pace * (i + 1) for i in range(length)]}
+        for name, values in (given | earlier).items():
+            column = self.columns.setdefault(name, [])
+            column.extend([np.nan] * (first - len(column)))
+            column.extend(values)
 
     def history(self) -> dict[str, np.ndarray]:
         """Return the columns as arrays of one length; a column that ended early is padded with NaN."""
@@ -112,18 +131,19 @@ def drive(
                 answer = request.answer(source)
                 continue
             last = request
-            number = len(recorder)
-            recorder.add(number, last)
+            number = recorder.add(last)
             # Every watch sees the step, also when an earlier one has asked to stop.
             for reason in [watch.step(number, last) for watch in watches]:
                 if reason is not None:
                     return _report_stop(last, reason, watches, recorder)
     except KeyboardInterrupt as interrupt:
+        # There is no completed step to keep.
         if last is None:
             raise
         outcome = _report_stop(last, "interrupt", watches, recorder)
         outcome.interrupt = interrupt
         return outcome
+    # The generator may hold threads or files, which its own cleanup releases.
     finally:
         solver.close()
 

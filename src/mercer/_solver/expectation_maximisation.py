@@ -152,14 +152,17 @@ class ExpectationMaximisation:
         # The first objective is compared with nothing: the exactness of the last step of an earlier fit is not known.
         slack = np.inf
         while not run.stopped and run.iteration < self.max_iter:
+            # The expectation at the parameters also gives the objective there: one pass for both.
             expected = yield model.expectation(run.parameters)
             value = model.objective(expected, run.parameters)
             change = value - run.objective
             self._check(value, change, slack, run.iteration)
             parameters = self._maximise(model, expected, run)
+            # How far the next objective may fall where the M step is not exact.
             slack = model.slack(run.parameters, parameters)
             run = AscentRun(run.iteration + 1, parameters, value, np.nan, bool(abs(change) < self.tol))
             yield Step(value, run, extra={"change": float(change)})
+        # After the last M step the objective of the final parameters is still unknown.
         expected = yield model.expectation(run.parameters)
         run = replace(run, objective=model.objective(expected, run.parameters))
         return replace(run, gain=float(self._measure_gain(model, expected, run)))

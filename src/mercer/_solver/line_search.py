@@ -54,6 +54,7 @@ def search(
     decides. None means that no such place was found.
     """
     slope = inner(point.gradient, direction)
+    # Uphill or NaN: not a direction of descent.
     if not slope < 0:
         return None
     low, high = (0.0, point.objective, slope), None
@@ -62,14 +63,18 @@ def search(
         trial = yield from problem.evaluate(point.parameters + step * direction)
         new_slope = inner(trial.gradient, direction)
         end = (step, trial.objective, new_slope)
+        # Too high: the minimum lies before this step.
         if not _is_low_enough(point.objective, slope, end):
             high = end
+        # Still falling steeply: the minimum lies beyond.
         elif new_slope < flatness * slope:
             low = end
+        # Rising steeply: the minimum lies before.
         elif strong and new_slope > -flatness * slope:
             high = end
         else:
             return trial
+        # No upper end of the bracket yet: go twice as far.
         if high is None:
             step = 2.0 * step
         else:
@@ -96,13 +101,16 @@ def _between(low: tuple[float, float, float], high: tuple[float, float, float], 
     (a, value_a, slope_a), (b, value_b, slope_b) = low, high
     width = b - a
     if width > 0.6 * before and np.isfinite(value_b) and slope_a < 0 < slope_b < np.inf:
+        # Where the two tangents cross.
         crossing = a + (value_b - value_a - slope_b * width) / (slope_a - slope_b)
         return crossing if a < crossing < b else 0.5 * (a + b)
     # A slope by differences may be infinite at a finite value, near the edge of the function's domain.
     if not (np.isfinite(value_b) and np.isfinite(slope_b)):
         return a + 0.1 * width
+    # The cubic through values and slopes at both ends; its minimum by the formula of Nocedal and Wright (3.59).
     tilt = slope_a + slope_b - 3.0 * (value_b - value_a) / width
     square = tilt * tilt - slope_a * slope_b
+    # The cubic has no minimum.
     if square < 0:
         return a + 0.5 * width
     root = float(np.sqrt(square))

@@ -105,12 +105,16 @@ class LinearProblem:
         """Return an upper bound of J at `point` minus its minimum; infinite if nothing is penalised."""
         if self.penalty.is_zero:
             return math.inf
+        # The gradient of the loss by the coefficients is the dual point.
         dual = point.slope
+        # Fenchel and Young: the mean conjugate is <W, U> - L.
         conjugate = float(np.vdot(point.parameters, dual)) - point.loss
+        # A free intercept asks the residuals of every class to sum to zero.
         if self._has_free_intercept:
             conjugate, dual = self._balance(conjugate, dual, moments)
         if self.penalty.has_l1 and len(self.penalty.unbounded):
             conjugate, dual = self._bound(conjugate, dual)
+        # Primal less dual objective; rounding may leave it just below zero.
         return max(0.0, point.objective + conjugate + self.penalty.conjugate(dual))
 
     @cached_property

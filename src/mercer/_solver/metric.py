@@ -74,6 +74,7 @@ def survey(problem: LinearProblem, n_features: int) -> Generator[Any, Any, tuple
     penalised = problem.penalty.l2[-1]
     mean = moments.mean if problem.fit_intercept and penalised == 0 else np.zeros(n_features)
     if not problem.fit_intercept or penalised:
+        # Second moments about zero are the scatter about the mean plus the outer product of the mean.
         scatter = scatter + curvature * (moments.mean**2 if scatter.ndim == 1 else np.outer(moments.mean, moments.mean))
     factor = yield Dense(lambda: _factor(scatter, problem.penalty.l2[:-1]))
     intercept = curvature + penalised if problem.fit_intercept else 0.0
@@ -82,6 +83,7 @@ def survey(problem: LinearProblem, n_features: int) -> Generator[Any, Any, tuple
 
 def _factor(scatter: np.ndarray, l2: np.ndarray) -> np.ndarray:
     """Return the Cholesky factor of scatter + diag(l2), lifted if columns are constant or dependent."""
+    # Only the diagonal was summed, because the columns are many.
     if scatter.ndim == 1:
         diagonal = np.maximum(scatter, 0.0) + l2
         return np.where(diagonal > 0, diagonal, 1.0)

@@ -81,6 +81,7 @@ def _newton(
 def _solve_full(problem: LinearProblem, curvature: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Return minus the inverse Hessian of J times the gradient."""
     k, width = gradient.shape
+    # The Hessian of the mean loss, plus that of the penalty on its diagonal.
     hessian = curvature / problem.total_weight
     hessian[np.diag_indices_from(hessian)] += np.tile(problem.penalty.l2, k)
     used = np.ones(width, dtype=bool) if problem.fit_intercept else np.arange(width) < width - 1
@@ -89,6 +90,7 @@ def _solve_full(problem: LinearProblem, curvature: np.ndarray, gradient: np.ndar
         blocks = hessian.reshape(k, width, k, width)
         index = np.arange(width)
         blocks[:, index, :, index] += np.mean(np.diagonal(hessian)) / k
+    # Without an intercept its rows and columns are left out.
     keep = np.tile(used, k)
     step = np.zeros(k * width)
     step[keep] = _solve_positive(

@@ -88,12 +88,14 @@ def integrate_box(
     scale, done, error = float(size.sum()), 0.0, 0.0
     shifts = np.array(list(product((0.0, 0.5), repeat=d)))
     for _ in range(max_depth):
+        # Every open cell is cut into 2^d pieces of half its sides.
         width = width / 2
         corners = (corner[:, None] + 2 * width * shifts).reshape(-1, d)
         parts, sizes, more = _cell_sums(function, corners, width, subject)
         n_points += more
         parts, sizes = parts.reshape(-1, 2**d), sizes.reshape(-1, 2**d)
         change = np.abs(parts.sum(axis=1) - value)
+        # The scale of the integrand, by which `tol` is relative, may grow as details appear.
         scale = max(scale, abs(done) + float(sizes.sum()))
         # A quarter of the allowed error is divided among the open cells; the rest is left for later rounds.
         settled = change <= 0.25 * tol * scale / max(len(corner), 64)
@@ -101,10 +103,12 @@ def integrate_box(
         error += float(change[settled].sum())
         if settled.all():
             return Integral(done, error, n_points)
+        # The pieces of cells that are not settled are the cells of the next round.
         corner = corners.reshape(-1, 2**d, d)[~settled].reshape(-1, d)
         value = parts[~settled].ravel()
         if len(corner) * 2**d > _MOST_CELLS:
             break
+    # The depth or the number of cells is exhausted: what is open counts with its error.
     rest = float(value.sum())
     return Integral(done + rest, error + float(change[~settled].sum()), n_points)
 
@@ -122,6 +126,7 @@ def _cell_sums(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Return the integrals over cells of the function and of its absolute value, and the number of points."""
     d = len(width)
+    # Lobatto's nodes on [0, 1] in every dimension; the weights are products.
     points = np.array(list(product((_NODES + 1) / 2, repeat=d)))
     weight = np.prod(np.array(list(product(_WEIGHTS / 2, repeat=d))), axis=1) * np.prod(width)
     at = (corner[:, None] + points * width).reshape(-1, d)

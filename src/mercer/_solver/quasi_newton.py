@@ -22,12 +22,15 @@ def inverse_product(
     curvatures = [inner(step, change) for step, change in zip(steps, changes, strict=True)]
     shares = [0.0] * len(curvatures)
     q = gradient
+    # First loop: from the newest pair to the oldest.
     for i in reversed(range(len(curvatures))):
         shares[i] = inner(steps[i], q) / curvatures[i]
         q = q - shares[i] * changes[i]
     result = solve(q)
+    # The metric is scaled by s.y / y.M^-1 y of the newest pair, so that the first step has the right length.
     if curvatures:
         result = result * (curvatures[-1] / inner(changes[-1], solve(changes[-1])))
+    # Second loop: from the oldest pair to the newest.
     for i in range(len(curvatures)):
         result = result + (shares[i] - inner(changes[i], result) / curvatures[i]) * steps[i]
     return result

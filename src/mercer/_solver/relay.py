@@ -45,6 +45,7 @@ def relay(
         except StopIteration as end:
             return end.value
         answer = None
+        # A request: someone further out answers it, or the source here does.
         if not isinstance(request, Step):
             answer = (yield request) if source is None else request.answer(source)
             continue

@@ -1,5 +1,6 @@
 """The requests that a solver can yield besides a statistic; the driver sends it ``request.answer(source)``."""
 
+import atexit
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
@@ -8,10 +9,11 @@ from threading import Thread
 from typing import Any, Protocol
 
 from mercer._source import Block, Source
+from mercer._source.calls import Call, begin_call, check_dropped
 from mercer._source.threads import carry_context, hold_blas_here, one_blas_thread
 from mercer._types import Array
 
-__all__ = ["Dense", "Map", "OnBlock", "Request", "Take", "Tiles"]
+__all__ = ["Dense", "Map", "OnBlock", "Request", "Take", "Tiles", "run_aside", "run_large"]
 
 
 class Request(Protocol):
@@ -69,8 +71,7 @@ class Dense:
     """A dense computation that cannot be cut into blocks, such as a factorisation: ``function()``.
 
     It runs with one BLAS thread, which fixes its bits. When `heavy`, it runs on a thread of its own, under the settings
-    that hold on the driver's, so that the driver stays open to Ctrl-C; an abandoned computation ends by itself and its
-    result is dropped.
+    that hold on the driver's, so that the driver stays open to Ctrl-C; `run_aside` says how what is abandoned ends.
     """
 
     function: Callable[[], Any]
@@ -80,19 +81,63 @@ class Dense:
         # Most BLAS libraries keep one thread count per process, which is set here; `_fulfil` sets those that keep one
         # per thread.
         with one_blas_thread():
-            if not self.heavy:
-                return self.function()
-            promise: Future[Any] = Future()
-            Thread(target=carry_context(partial(self._fulfil, promise)), daemon=True).start()
-            # Wait 0.05 s at a time: a signal that comes just before a wait begins is handled when that wait ends.
-            while not promise.done():
-                wait([promise], timeout=0.05)
-            return promise.result()
+            return run_aside(self.function) if self.heavy else self.function()
 
-    def _fulfil(self, promise: "Future[Any]") -> None:
-        """Compute the result on the current thread and hand it, or the error, to `promise`."""
-        try:
-            hold_blas_here()
-            promise.set_result(self.function())
-        except BaseException as error:
-            promise.set_exception(error)
+
+# Seconds that the end of a process waits for a thread that Ctrl-C abandoned: long enough for a decomposition of some
+# thousand rows. A process whose memory is taken down under a running LAPACK call ends in a crash.
+_PATIENCE = 10.0
+_abandoned: list[Thread] = []
+
+
+def run_aside(function: Callable[[], Any]) -> Any:
+    """Return ``function()``, run on a thread of its own: this one stays open to Ctrl-C.
+
+    For calls of other libraries that last longer than 50 ms. What Ctrl-C abandons is dropped: mercer's own numbered
+    work ends at its next item, and a call of another library ends by itself.
+    """
+    promise: Future[Any] = Future()
+    call = Call()
+    thread = Thread(target=carry_context(partial(_fulfil, function, promise, call)), daemon=True)
+    thread.start()
+    try:
+        # Wait 0.05 s at a time: a signal that comes just before a wait begins is handled when that wait ends.
+        while not promise.done():
+            wait([promise], timeout=0.05)
+            # This thread may itself work for a call that Ctrl-C has abandoned.
+            check_dropped()
+    except BaseException:
+        call.dropped = True
+        _abandoned.append(thread)
+        raise
+    return promise.result()
+
+
+# Values that calls of NumPy may touch, some operations on each, on the thread that notices Ctrl-C: 10 to 40 ms.
+_LARGE = 2**21
+
+
+def run_large(function: Callable[[], Any], n_values: int) -> Any:
+    """Return ``function()``, which works on `n_values` values; aside where they are more than `_LARGE`.
+
+    For calls of other libraries that cannot be cut into pieces. NumPy gives the interpreter's lock back meanwhile, so
+    that this thread stays open to Ctrl-C. Starting a thread takes 0.1 ms.
+    """
+    return run_aside(function) if n_values > _LARGE else function()
+
+
+@atexit.register
+def join_abandoned() -> None:
+    """Wait for the threads that Ctrl-C abandoned, at most `_PATIENCE` seconds for each, before the process ends."""
+    while _abandoned:
+        _abandoned.pop().join(_PATIENCE)
+
+
+def _fulfil(function: Callable[[], Any], promise: "Future[Any]", call: Call) -> None:
+    """Compute the result on the current thread and hand it, or the error, to `promise`."""
+    try:
+        begin_call(call)
+        hold_blas_here()
+        promise.set_result(function())
+    except BaseException as error:
+        promise.set_exception(error)

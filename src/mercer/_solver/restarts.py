@@ -81,19 +81,23 @@ def keep_best_run(
     while True:
         run = yield from relay(complete(state.run), partial(_add_restart, state))
         state = replace(state, run=run)
+        # Strictly better: among equal runs the first is kept.
         if state.best is None or run.improves_on(state.best):
             state = replace(state, best_restart=state.restart, best=run)
         following = state.restart + 1
         if following >= n_init:
             return state
+        # The seed depends on the root and the index of the run alone.
         run = yield from begin(child_seed(state.seed, following), following)
         state = replace(state, restart=following, run=run)
 
 
 def _add_restart(state: Restarts, step: Step) -> Step:
     """Return a step of one run with the state of all runs and the index of its restart."""
-    extra = {"restart": float(state.restart)} | step.extra
-    return replace(step, state=replace(state, run=step.state), extra=extra)
+    restart, earlier = float(state.restart), step.earlier
+    if earlier is not None:
+        earlier = {"restart": [restart] * len(earlier["objective"])} | earlier
+    return replace(step, state=replace(state, run=step.state), extra={"restart": restart} | step.extra, earlier=earlier)
 
 
 def keep_history_of(restart: int, history: dict[str, Array]) -> dict[str, Array]:

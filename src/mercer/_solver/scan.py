@@ -46,7 +46,9 @@ def combine_prefixes(
     if len(elements) <= 1:
         return list(elements)
     pairs = _map_numbered(lambda i: combine(elements[2 * i], elements[2 * i + 1]), len(elements) // 2, threads)
+    # The prefixes of the pairs are those of odd index.
     odd = combine_prefixes(pairs, combine, threads)
+    # Between them one more element is added to the prefix before.
     even = _map_numbered(lambda i: combine(odd[i], elements[2 * i + 2]), (len(elements) - 1) // 2, threads)
     prefixes = [elements[0]]
     for number in range(1, len(elements)):
@@ -104,6 +106,7 @@ def settle_chunks(
     warm_ups : sequence of int
         The steps of further warm-ups to try before the exact effect.
     """
+    # Cheap first: a longer warm-up makes most chains forget what they began with.
     for warm_up in warm_ups:
         wrong = _find_disagreeing(passage, results)
         if not wrong:
@@ -130,6 +133,7 @@ def _settle_run(passage: Passage, results: list[Any], run: list[int], threads: i
     """Repeat the consecutive chunks `run` with their true messages: by the scan if there are many, else one by one."""
     entering = results[run[0] - 1].leaving
     effects = None
+    # The effect of a chunk is a whole matrix: it pays only where many chunks follow each other.
     if len(run) >= _SHORTEST_SCAN and (first := passage.effect(run[0])) is not None:
         effects = [first, *_map_numbered(lambda i: passage.effect(run[i + 1]), len(run) - 2, threads)]
     if effects is None:
@@ -138,6 +142,7 @@ def _settle_run(passage: Passage, results: list[Any], run: list[int], threads: i
             entering = results[number].leaving
         return
     prefixes = combine_prefixes(effects, passage.combine, threads)
+    # Each prefix maps the message that enters the run to the one that enters the next chunk.
     messages = [entering, *(passage.apply(entering, prefix) for prefix in prefixes)]
     repeated = _map_numbered(lambda i: passage.run(run[i], messages[i]), len(run), threads)
     for number, result in zip(run, repeated, strict=True):

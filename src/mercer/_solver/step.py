@@ -51,13 +51,16 @@ class Step(Generic[State]):
     """One completed step of a solver.
 
     ``state`` is complete: a solver started from it continues with the same bits, which is what checkpoints rely on,
-    and a model can be made from it, which is what interrupts and early stopping rely on.
+    and a model can be made from it, which is what interrupts and early stopping rely on. ``earlier`` holds the
+    objective and the extra measures, a list each, of steps before this one that were taken in the same native call:
+    the history lists them, and watches do not see them.
     """
 
     objective: float
     state: State
     certificate: Certificate | None = None
     extra: dict[str, float] = field(default_factory=dict)
+    earlier: dict[str, list[float]] | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ in place without the interpreter's lock, which SciPy's triangular solvers hold.
 from functools import partial
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs, strtrs
 
 from mercer._native.shared import triangles
 from mercer._source.threads import run_numbered
@@ -87,7 +87,7 @@ def solve(L: Array, B: Array) -> Array:
     X = forward(L, B)
     for cut in reversed(_cut(0, len(L), TILE)):
         right = X[cut] - L[cut.stop :, cut].T @ X[cut.stop :]
-        X[cut] = solve_triangular(L[cut, cut], right, lower=True, trans="T", check_finite=False)
+        X[cut] = _solve_corner(L[cut, cut], right, True)
     return X
 
 
@@ -96,8 +96,22 @@ def forward(L: Array, B: Array) -> Array:
     Z = np.array(B, dtype=L.dtype, order="C")
     for cut in _cut(0, len(L), TILE):
         right = Z[cut] - L[cut, : cut.start] @ Z[: cut.start]
-        Z[cut] = solve_triangular(L[cut, cut], right, lower=True, check_finite=False)
+        Z[cut] = _solve_corner(L[cut, cut], right, False)
     return Z
+
+
+def _solve_corner(L: Array, right: Array, transposed: bool) -> Array:
+    """Solve L X = right or, if `transposed`, L^T X = right, by LAPACK.
+
+    SciPy's `solve_triangular` calls the same function, after checks that take longer than 50 rows.
+    """
+    trtrs = dtrtrs if L.dtype == np.float64 else strtrs
+    # LAPACK reads columns: for it the C-ordered lower triangle is an upper one.
+    X, singular = trtrs(L.T, right, lower=0, trans=0 if transposed else 1)
+    if singular:
+        message = f"the triangle is singular: its diagonal is zero in row {singular}."
+        raise np.linalg.LinAlgError(message)
+    return X
 
 
 def inverse_factor(L: Array, threads: int = 1) -> Array:
@@ -128,6 +142,7 @@ def inverse_diagonal(L: Array, threads: int = 1) -> Array:
 
     def of_columns(number: int) -> None:
         here = tile_bounds(n, number)
+        # Column j of L^-1 is zero above row j.
         columns = np.zeros((n - here.start, here.stop - here.start), dtype=L.dtype)
         np.fill_diagonal(columns, 1.0)
         columns = forward(L[here.start :, here.start :], columns)
@@ -144,6 +159,7 @@ def multiply_upper(A: Array, diagonal: Array, X: Array, threads: int = 1) -> Arr
     def products(number: int) -> tuple[slice, Array, Array]:
         cut = cuts[number]
         corner, beyond = np.triu(A[cut, cut], 1), A[cut, cut.stop :]
+        # A tile of the upper triangle counts twice: for its own rows and, transposed, for those below.
         return cut, corner @ X[cut] + corner.T @ X[cut] + beyond @ X[cut.stop :], beyond.T @ X[cut]
 
     def add(tile: tuple[slice, Array, Array]) -> None:

@@ -23,6 +23,10 @@ __all__ = [
 
 # Rows of a tile: 512 x 512 float64 are 2 MiB, which stay in a second-level cache.
 _SIDE = 512
+# Bytes of new memory that are written at a time before Ctrl-C is looked for: 8 pages of 2 MiB, at up to 4 ms each.
+_NEW = 2**24
+# Values between two that are written: none of the smallest pages, of 4 KiB, is left out.
+_PAGE = 512
 # Rows of a strip: 4000 rows make 16 strips for the threads.
 _HEIGHT = 256
 
@@ -31,8 +35,10 @@ def kernel_matrix(kernel: Kernel, rows: Prepared, threads: int = 1) -> Array:
     """Return the values of all pairs of rows, symmetric to the last bit."""
     n = len(rows)
     out = np.empty((n, n), dtype=rows.dtype)
+    _touch_memory(out, threads, lower=False)
     cuts = [slice(start, min(start + _SIDE, n)) for start in range(0, n, _SIDE)]
     parts = [rows.take(cut) for cut in cuts]
+    # Tiles on and above the diagonal; the others are their mirror images.
     pairs = [(i, j) for j in range(len(cuts)) for i in range(j + 1)]
 
     def fill(number: int) -> None:
@@ -53,6 +59,7 @@ def lower_kernel_matrix(kernel: Kernel, rows: Prepared, threads: int = 1) -> Arr
     """Return the values of all pairs of rows in the tiles on and below the diagonal; other tiles are not set."""
     n = len(rows)
     out = np.empty((n, n), dtype=rows.dtype)
+    _touch_memory(out, threads, lower=True)
     cuts, parts, pairs = _lower_pairs(rows)
 
     def fill(number: int) -> None:
@@ -61,6 +68,24 @@ def lower_kernel_matrix(kernel: Kernel, rows: Prepared, threads: int = 1) -> Arr
 
     run_numbered(fill, len(pairs), threads)
     return out
+
+
+def _touch_memory(out: Array, threads: int, lower: bool) -> None:
+    """Write into new memory some rows at a time: those of a matrix, or of its lower triangle.
+
+    The system gives memory when it is first written, in pages of 2 MiB that hold many rows: the first tile of a matrix
+    of 16 000 rows would wait for 64 MB of pages, 0.17 s on a virtual machine, before Ctrl-C is noticed.
+    """
+    n = len(out)
+    if out.nbytes <= _NEW:
+        return
+    height = max(1, _NEW // out[:1].nbytes)
+
+    def touch(number: int) -> None:
+        stop = min((number + 1) * height, n)
+        out[number * height : stop, : stop if lower else n : _PAGE] = 0.0
+
+    run_numbered(touch, -(-n // height), threads)
 
 
 def multiply_off_diagonal(kernel: Kernel, rows: Prepared, X: Array, threads: int = 1) -> Array:
@@ -72,6 +97,7 @@ def multiply_off_diagonal(kernel: Kernel, rows: Prepared, X: Array, threads: int
         i, j = pairs[number]
         tile = kernel.between(parts[i], parts[j])
         if i == j:
+            # The diagonal is left out.
             np.fill_diagonal(tile, 0.0)
         return cuts[i], cuts[j], tile @ X[cuts[j]], None if i == j else tile.T @ X[cuts[i]]
 
@@ -125,6 +151,8 @@ class KernelStrips:
 
         def products(number: int) -> tuple[slice, Array, Array]:
             cut, strip = self.cuts[number], self.strips[number]
+            # A strip holds K from its own columns on; what lies to the right of the diagonal also counts for the rows
+            # below.
             mirrored = turned[:, cut] @ strip[:, cut.stop - cut.start :]
             return cut, turned[:, cut.start :] @ strip.T, mirrored
 

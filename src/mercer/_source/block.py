@@ -40,7 +40,9 @@ def rows_per_sparse_block(n_rows: int, n_stored: int, n_features: int) -> int:
     as large as the blocks.
     """
     stored = min(max(2**17, 64 * n_features), 2**22)
+    # The rows that hold this number of stored values, if values are spread evenly.
     rows = stored * max(1, n_rows) // max(1, n_stored)
+    # The bit length rounds down to a power of two, between 2^10 and 2^16.
     rows = 2 ** (min(max(rows, 1024), 65536).bit_length() - 1)
     n_blocks = -(-n_rows // rows)
     return -(-n_rows // n_blocks) if 1 < n_blocks < _FEW_BLOCKS else rows
@@ -114,6 +116,16 @@ class Block(ABC):
     @abstractmethod
     def dense(self) -> Array:
         """Return the rows as a dense array."""
+
+    # Whether `sum_centred` has a program for the rows; else the caller centres and multiplies.
+    has_centred_sums = False
+
+    def sum_centred(self, targets: Array = None) -> Any:
+        """Return sums of squares of rows of unit weight about a shift near their mean, in one pass over them.
+
+        `targets` (n,) are in the wide type.
+        """
+        raise NotImplementedError
 
     def matmul(self, right: Array) -> Array:
         """Return ``X @ right``, dense."""

@@ -17,6 +17,7 @@ def check_block(block: Block, source: Any) -> Block:
     """
     values = block.X.data if block.is_sparse else block.X
     with np.errstate(over="ignore", invalid="ignore"):
+        # The sum may overflow although all values are finite: then they are looked at one by one.
         if np.isfinite(values.sum()) or np.isfinite(values).all():
             return block
     what = "NaN" if np.isnan(values).any() else f"infinity or a value too large for dtype({str(values.dtype)!r})"

@@ -41,6 +41,7 @@ class Groups:
 
     def __init__(self, labels: Array, k: int, xp: Any, device: Any = None) -> None:
         self.xp, self.device, self.k = xp, device, k
+        # A stable sort keeps the order of the rows of a label, and with it the order of additions.
         self.order = xp.argsort(labels, stable=True)
         gathered = xp.take(labels, self.order)
         bounds = xp.arange(k + 1, dtype=labels.dtype, device=device)
@@ -57,9 +58,12 @@ class Groups:
         total: Array = None
         for level in self._levels:
             rows = self._gather(table, level.ends)
+            # Padding counts as zero, since every label gets the same width.
             rest = xp.sum(xp.where(level.inside[:, :, None], rows, xp.zeros_like(rows)), axis=1, dtype=wide)
             total = rest if total is None else total + rest
             if level.chunks is not None:
+                # Sums of whole chunks are the rows of the next level,
+                # so n rows of a label take about log n levels and no loop.
                 table = xp.sum(self._gather(table, level.chunks), axis=1, dtype=wide)
         return total if values.ndim == 2 else total[:, 0]
 
@@ -77,8 +81,10 @@ class Groups:
             chunk = self._chunk(n_rows)
             ends, inside = self._cut_ends(starts, chunk)
             chunks, begins = (None, starts) if n_rows < chunk else self._cut_chunks(starts, chunk, n_rows)
+            # Places past the end are masked by `inside`; clipped, they can be read.
             places = [None if index is None else self.xp.clip(index, 0, n_rows - 1) for index in (ends, chunks)]
             if not levels:
+                # Only the first level reads the rows, through the order of their labels; later ones read sums in place.
                 places = [None if index is None else self._in_order(index) for index in places]
             levels.append(_Level(places[0], inside, places[1]))
             if chunks is None:
@@ -104,6 +110,7 @@ class Groups:
         begins = xp.cumulative_sum((starts[1:] - starts[:-1]) // chunk, include_initial=True)
         numbers = self._counting(n_rows // chunk)
         label = xp.clip(xp.searchsorted(begins, numbers, side="right") - 1, 0, self.k - 1)
+        # A chunk begins at its label's first row plus the chunks of that label before it.
         first = xp.take(starts, label) + (numbers - xp.take(begins, label)) * chunk
         return first[:, None] + self._counting(chunk)[None, :], begins
 

@@ -27,9 +27,11 @@ class Labelling:
         """Return the block with class indices for labels: floats 0 and 1 for two classes, integers for more."""
         xp = block.xp
         binary = self.classes.shape[0] == 2
+        # Two classes need no search: the second is the one that counts as 1.
         labels = block.y == self.classes[1] if binary else xp.searchsorted(self.classes, block.y)
         weight = block.weight
         if self.by_class is not None:
+            # The weight of a row is its own times that of its class.
             factor = xp.take(self.by_class, xp.astype(labels, xp.int64))
             weight = factor if weight is None else factor * weight
         y = xp.astype(labels, block.wide if binary else xp.int64, copy=False)

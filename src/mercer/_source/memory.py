@@ -17,7 +17,15 @@ import numpy as np
 from mercer._config import get_config
 from mercer.errors import MemoryForecastError
 
-__all__ = ["Request", "collect_requests", "count_allowed_bytes", "readable", "require_memory", "small_table"]
+__all__ = [
+    "Request",
+    "collect_requests",
+    "count_allowed_bytes",
+    "is_allowed",
+    "readable",
+    "require_memory",
+    "small_table",
+]
 
 # Files of the limit, the usage and the statistics of a container's memory: cgroup version 2, then version 1.
 _CGROUPS = (
@@ -71,9 +79,11 @@ def require_memory(subject: str, n_bytes: float, purpose: str, cure: str) -> Non
         What to do instead, as an imperative: ``"use solver='lsqr'"``.
     """
     collected = _collected.get()
+    # A forecast collects the requests of a rehearsal, to extrapolate them to all rows.
     if collected is not None:
         collected.append(Request(subject, n_bytes, purpose, cure))
     limit = get_config()["max_memory"]
+    # Asking the system for its free memory takes longer than small requests deserve.
     if limit is None and n_bytes < _SMALL:
         return
     limit = count_allowed_bytes()
@@ -99,6 +109,13 @@ def count_allowed_bytes() -> int:
     if setting is not None:
         return setting
     return min([left for left in (_container_left(), _machine_left()) if left is not None], default=2**63 - 1)
+
+
+def is_allowed(n_bytes: float) -> bool:
+    """Return whether a fit may take that many bytes; reading the limits takes 100 us, so a few bytes always may."""
+    if get_config()["max_memory"] is None and n_bytes < _SMALL:
+        return True
+    return n_bytes <= count_allowed_bytes()
 
 
 def readable(n_bytes: float) -> str:
@@ -128,10 +145,12 @@ def _machine_left() -> int | None:
     """Return the bytes of memory that the machine has available; None if it does not say."""
     try:
         fields = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        # The kernel counts in KiB. MemAvailable includes the caches that it would give up.
         return int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         pass
     try:
+        # Without /proc the physical memory is an upper bound of what is left.
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
         return None

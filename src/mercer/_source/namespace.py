@@ -20,6 +20,7 @@ def namespace_of(array: Any) -> Any:
     if isinstance(array, np.ndarray | np.generic):
         return np
     try:
+        # The package is needed for device arrays alone, so NumPy's rows do not depend on it.
         from array_api_compat import array_namespace
     except ImportError as error:
         message = (

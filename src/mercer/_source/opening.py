@@ -26,6 +26,7 @@ def place_of(X: Any, y: Any = None) -> str:
         return "memory"
     if isinstance(X, str | os.PathLike):
         return "file"
+    # The name of the library decides, so that none has to be imported.
     library = type(X).__module__.split(".")[0]
     if library in ("dask", "distributed") or (_is_list(X) and _library(X[0]) in ("dask", "distributed")):
         return "dask"
@@ -85,6 +86,7 @@ def open_place(
         return open_reader(X, y, weight, columns=columns, **options)
     from mercer._source.file.block_stream import BlockStream
 
+    # Blocks carry their targets: an array beside them could not be matched to rows that come in unknown lengths.
     for name, value in (("y", y), ("sample_weight", weight)):
         if value is not None:
             message = (
@@ -125,10 +127,12 @@ def _names_columns(y: Any, X: Any) -> bool:
 def _gives_blocks(X: Any) -> bool:
     """Return whether `X` is a function, an iterator, an iterable that is no array, or a list of matrices or tuples."""
     if _is_list(X):
+        # A list of numbers or of lists is a matrix; a list of matrices is a list of blocks.
         first = X[0][0] if isinstance(X[0], tuple) and len(X[0]) > 0 else X[0]
         return len(getattr(first, "shape", ())) == 2
     if isinstance(X, Iterator):
         return True
+    # Arrays, frames and dictionaries can be iterated as well, but they are one table and not blocks.
     if hasattr(X, "shape") or hasattr(X, "__array__") or hasattr(X, "__dataframe__") or isinstance(X, dict | set):
         return False
     return (callable(X) and not isinstance(X, type)) or (hasattr(X, "__iter__") and not hasattr(X, "__getitem__"))

@@ -43,6 +43,7 @@ class Placement:
         """Return the placement that a user names: ``"cpu"``, ``"cuda:1"``, ``"torch:cpu"``, ``"cupy"``, or an array."""
         if not isinstance(name, str):
             return cls._find(name)
+        # "cuda:1" begins with a device of torch and "torch:cpu" with a library; only cupy and torch are libraries.
         library, _, device = name.partition(":")
         if name in ("cpu", "numpy"):
             return HOST
@@ -87,6 +88,7 @@ class Placement:
     @cached_property
     def wide(self) -> Any:
         """The widest real type: float64 wherever the device has it, else float32."""
+        # Some devices, such as Apple's GPUs, have no float64; an attempt is the only portable test.
         try:
             self.xp.zeros(1, dtype=self.xp.float64, device=self.device)
         except (TypeError, ValueError, RuntimeError):
@@ -125,6 +127,7 @@ def change_arrays(thing: Any, change: Any) -> Any:
         return change(thing)
     if type(thing) is tuple:
         parts = tuple(change_arrays(part, change) for part in thing)
+        # The same object comes back where nothing changed, so moving a model to where it is copies nothing.
         return parts if any(new is not old for new, old in zip(parts, thing, strict=True)) else thing
     if is_dataclass(thing) and not isinstance(thing, type):
         changed = {}

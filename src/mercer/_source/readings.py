@@ -37,6 +37,7 @@ class Readings:
         if self.within:
             yield
             return
+        # A pass over some of the rows is counted apart from passes over all.
         kind = "parts" if kind == "passes" and n_rows < self.all_rows else kind
         self.rows[kind] += n_rows
         self.passes += kind == "passes"

@@ -53,6 +53,7 @@ def take_sample(source: Source, most_rows: int) -> Sample:
     n_blocks = min(source.n_blocks, max(1, -(-most_rows // source.block_rows)))
     begin = time.perf_counter()
     if source.random_access:
+        # Blocks spread evenly from the first to the last: rows may be sorted.
         numbers = np.unique(np.linspace(0, source.n_blocks - 1, n_blocks).astype(int)).tolist()
         blocks = [source.block(number) for number in numbers]
     else:

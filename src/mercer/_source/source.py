@@ -227,6 +227,7 @@ class Source(ABC):
         if self.n_blocks == 1:
             with self._report("passes", self.n_rows):
                 return self.fetch(run_alone(self._sum_run, statistic, 0, 1))
+        # The cut into items depends on threads, but each item is a subtree: the order of additions stays the same.
         tree, size = SumTree(), _blocks_per_item(self.n_blocks, self.n_features, self.threads)
 
         def partial_sum(number: int) -> Any:
@@ -260,6 +261,7 @@ class Source(ABC):
         self.each(function, parts.append)
         if isinstance(parts[0], tuple):
             return tuple(self.xp.concat(column) for column in zip(*parts, strict=True))
+        # One block is returned as it is, without the copy that joining makes.
         return parts[0] if len(parts) == 1 else self.xp.concat(parts)
 
     def on_blocks(self, work: dict[int, Callable[[Block], Any]]) -> dict[int, Any]:
@@ -282,6 +284,7 @@ class Source(ABC):
         """Return rows by index, as a dense NumPy array."""
         indices = np.asarray(indices)
         numbers = self.numbers_of(indices)
+        # Indices are grouped by block, so each block is read once whatever the order of the indices.
         work: dict[int, Callable[[Block], Any]] = {
             int(number): _Pick(indices[numbers == number]) for number in np.unique(numbers)
         }
@@ -297,12 +300,14 @@ class Source(ABC):
 
     def tiles(self, function: Callable[[Block, Block], Array], out: Array) -> Array:
         """Fill the symmetric matrix `out` with ``function(block_i, block_j)`` for each pair of blocks."""
+        # The kernel is symmetric: only tiles with i <= j are computed, about half of all.
         pairs = [(i, j) for j in range(self.n_blocks) for i in range(j + 1)]
 
         def fill(number: int) -> None:
             i, j = pairs[number]
             rows, columns = slice(*self.bounds(i)), slice(*self.bounds(j))
             out[rows, columns] = function(self.block(i), self.block(j))
+            # Each tile is written by one thread only, and so is its mirror image; no lock is needed.
             if i != j:
                 out[columns, rows] = out[rows, columns].T
 

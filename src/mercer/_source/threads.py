@@ -20,9 +20,13 @@ import joblib
 import sklearn
 from threadpoolctl import ThreadpoolController
 
+from mercer._source.calls import check_dropped
+
 __all__ = [
     "available_threads",
     "carry_context",
+    "count_holds",
+    "drop_holds",
     "hold_blas_here",
     "n_threads",
     "one_blas_thread",
@@ -62,6 +66,9 @@ def available_threads() -> int:
     setting = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
     if setting.isdigit() and int(setting) > 0:
         limits.append(int(setting))
+    if min(limits) == 1:
+        # No other limit can be lower, and asking each BLAS takes 10 us.
+        return 1
     limits.extend(_guard.outside_limits())
     return max(1, min(limits))
 
@@ -89,6 +96,7 @@ def n_threads(n_jobs: int | None) -> int:
         return available_threads()
     if n_jobs > 0:
         return int(n_jobs)
+    # -1 stands for all threads: available + 1 - 1.
     return max(1, available_threads() + 1 + int(n_jobs))
 
 
@@ -114,15 +122,30 @@ class _BlasGuard:
                 self.before = [library.num_threads for library in _blas().lib_controllers]
                 self.changes = any(count != 1 for count in self.before)
                 if self.changes:
-                    _set_blas_threads([1] * len(self.before))
+                    # Ctrl-C may come at any instruction, the first of a called function included: hence the `try` here.
+                    try:
+                        _set_blas_threads([1] * len(self.before))
+                    except BaseException:
+                        _set_blas_threads(self.before)
+                        raise
+            holds = getattr(_place, "holds", 0) + 1
+            # No call stands between these two, so that Ctrl-C cannot come between them.
             self.inside += 1
+            _place.holds = holds
 
     def leave(self) -> None:
         """Restore the thread counts when the last caller leaves."""
         with self.lock:
+            # Holds are counted for each thread, callers for the process; the last caller restores the counts.
+            holds = getattr(_place, "holds", 1) - 1
             self.inside -= 1
+            _place.holds = holds
             if self.inside == 0 and self.changes:
-                _set_blas_threads(self.before)
+                try:
+                    _set_blas_threads(self.before)
+                except BaseException:
+                    _set_blas_threads(self.before)
+                    raise
 
 
 _guard = _BlasGuard()
@@ -159,6 +182,20 @@ class one_blas_thread(ContextDecorator):  # noqa: N801
         _guard.leave()
 
 
+def count_holds() -> int:
+    """Return how many times this thread holds the BLAS to one thread now."""
+    return getattr(_place, "holds", 0)
+
+
+def drop_holds(before: int) -> None:
+    """Leave what this thread still holds beyond `before`.
+
+    Ctrl-C at the first instruction of `__exit__` leaves a hold behind; an interrupted fit calls this at its end.
+    """
+    while count_holds() > before:
+        _guard.leave()
+
+
 def carry_context(function: Callable[[], Any], config: dict[str, Any] | None = None) -> Callable[[], Any]:
     """Wrap `function` for a call on another thread, under the settings that hold on this one.
 
@@ -187,6 +224,7 @@ class _Job:
         self.items = items
         self.receive = receive
         self.stopped = False
+        # Two locks: `turn` guards the items that are taken, `lock` the results that wait for their order.
         self.turn = threading.Lock()
         self.lock = threading.Lock()
         self.ready: dict[int, Any] = {}
@@ -194,9 +232,11 @@ class _Job:
 
     def work(self) -> None:
         """Take items and run them until none are left; an error stops the other threads too."""
+        # The mark makes parallel work inside of an item run on this thread, so threads do not multiply.
         _place.inside, before = True, getattr(_place, "inside", False)
         try:
             while not self.stopped and (item := self.take()) is not None:
+                check_dropped()
                 result = self.function(item[1])
                 if self.receive is not None:
                     self.hand_on(item[0], result)
@@ -248,6 +288,7 @@ def _run_here(function: Callable[[int], Any], n_items: int, receive: Callable[[A
 
     def run_all() -> None:
         for number in range(n_items):
+            check_dropped()
             result = function(number)
             if receive is not None:
                 receive(result)
@@ -268,6 +309,7 @@ def run_taken(
 
 def _run(job: _Job, threads: int, close: Callable[[], None] | None = None) -> None:
     """Run a job on `threads` threads, this one among them; raise the first error of any."""
+    # A worker that waited for other workers could wait for ever: inside the pool there is one thread.
     if getattr(_place, "inside", False):
         threads = 1
     with one_blas_thread():
@@ -284,6 +326,7 @@ def _run(job: _Job, threads: int, close: Callable[[], None] | None = None) -> No
             # A worker that has not begun is not needed: another fit may keep the pool busy for long.
             begun = [worker for worker in workers if not worker.cancel()]
             wait(begun)
+        # Errors of workers are raised here, once all have ended.
         for worker in begun:
             worker.result()
 
@@ -305,8 +348,10 @@ def run_alongside(work: Callable[[int], Any], dismiss: Callable[[], Any], thread
         yield
     finally:
         dismiss()
+        # Workers that have not begun are cancelled; the others return soon after the dismissal.
         begun = [worker for worker in workers if not worker.cancel()]
         wait(begun)
+    # A result is asked for only to raise the error of its worker here.
     for worker in begun:
         worker.result()
 

@@ -100,9 +100,11 @@ class ClassMomentSums:
 
     def __add__(self, other: "ClassMomentSums") -> "ClassMomentSums":
         classes = merge_labels(self.classes, other.classes)
+        # Both sides over the union of labels: a class that one lacks has weight zero there.
         first, second = self.over(classes), other.over(classes)
         xp = namespace_of(first.means)
         weights = first.weights + second.weights
+        # Chan's update: m = m1 + (w2 / w) (m2 - m1), S = S1 + S2 + (w1 w2 / w) (m2 - m1)(m2 - m1)^T.
         share = second.weights / xp.where(weights > 0, weights, xp.ones_like(weights))
         step = second.means - first.means
         between = _products(step, first.weights * share, self.kind)
@@ -267,6 +269,7 @@ class ClassMoments(Statistic):
         weight = _EMPTY if block.weight is None else block.weight
         counts = np.bincount(block.y if block.weight is None else block.y[weight > 0], minlength=k).astype(np.float64)
         weights = counts if block.weight is None else np.bincount(block.y, weight, k)
+        # Sums are taken about the first row: near the data, so that columns far from zero keep their digits.
         means, point = np.zeros((k, d)), block.X[0].astype(np.float64)
         class_sums.add_rows(block.X, block.y, weight, point, means)
         means = np.where(weights > 0, means.T / np.where(weights > 0, weights, 1.0) + point[:, None], 0.0).T.copy()
@@ -274,9 +277,11 @@ class ClassMoments(Statistic):
             squares = np.zeros((k, d))
             class_sums.add_squares(block.X, block.y, weight, means, squares)
             return ClassMomentSums(classes, weights, counts, means, squares, self.kind)
+        # One pooled scatter has a single run of rows, each less the mean of its own class.
         if self.kind == "pooled":
             order, starts = np.arange(block.n), np.array([0, block.n])
         else:
+            # Rows are visited class by class, so that each scatter matrix is filled in one run.
             order = np.argsort(block.y, kind="stable")
             starts = np.concatenate([[0], np.cumsum(np.bincount(block.y, minlength=k))])
         width = class_sums.pad_width(d)

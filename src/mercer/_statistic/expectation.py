@@ -7,7 +7,7 @@ whatever the number of rows. Two matrix products do both.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,9 +55,15 @@ def n_features_of(form: str, d: int) -> int:
     return 1 + d + {"linear": 0, "spherical": 1, "diagonal": d, "full": d * (d + 1) // 2}[form]
 
 
+@lru_cache(maxsize=16)
 def pairs(d: int) -> tuple[Array, Array]:
-    """Return the two columns of each pair, in the order of the features: the first not after the second."""
-    return np.triu_indices(d)
+    """Return the two columns of each pair, in the order of the features: the first not after the second.
+
+    The arrays are read-only, because all callers share them: every step of EM asks for them several times.
+    """
+    first, second = np.triu_indices(d)
+    first.flags.writeable = second.flags.writeable = False
+    return first, second
 
 
 def pairs_beside(block: Block) -> tuple[Array, Array]:
@@ -73,6 +79,7 @@ def features(block: Block, rows: Array, form: str, columns: tuple[Array, Array] 
     if form == "linear":
         return xp.concat([ones, rows], axis=1)
     if form == "full":
+        # Of the symmetric products x_i x_j only the pairs i <= j are features.
         first, second = columns or pairs_beside(block)
         squares = xp.take(rows, first, axis=1) * xp.take(rows, second, axis=1)
     else:
@@ -136,6 +143,7 @@ class Expectation(Statistic):
 
     def native_run(self, block: Block, unit: int) -> ExpectedSums:
         n_blocks, (k, p) = -(-block.n // unit), self.theta.shape
+        # Long runs go by parts: tables of sums stay small, and a call without the interpreter lock stays short.
         if n_blocks > 1 and (n_blocks * k * p > _LARGEST_TABLE or block.n * k * p > _LONGEST_CALL):
             return self._by_parts(block, unit, self.native)
         tile = tile_rows(p, unit)
@@ -150,6 +158,7 @@ class Expectation(Statistic):
             self.hard,
             np.empty((p, tile)),
             np.empty((k, tile)),
+            # Workspaces: the features of a tile transposed, the scores of a tile, and three numbers per row.
             np.empty((3, tile)),
             sums,
             bounds,
@@ -160,6 +169,7 @@ class Expectation(Statistic):
         """Return the score of each row for each component, (n, k), in the wide type."""
         if not block.is_native:
             if self.form == "linear" and self.shift is None:
+                # Without a shift, sparse and device rows are multiplied as they are; no features are formed.
                 return block.matmul(self.theta[:, 1:].T) + self.theta[:, 0][None, :]
             return features(block, block.centre(self.shift), self.form) @ self.theta.T
         k, p = self.theta.shape

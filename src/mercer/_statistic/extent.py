@@ -31,9 +31,11 @@ class Extent(Statistic):
     def of(self, block: Block) -> ExtentSums:
         xp, X = block.xp, block.X
         if block.weight is not None:
+            # A row of weight zero is no row: it does not widen the box.
             heavy = xp.nonzero(block.weight > 0)[0]
             X = X[heavy] if block.is_sparse else xp.take(X, heavy, axis=0)
         if X.shape[0] == 0:
+            # The neutral element of the merge by minimum and maximum.
             low = xp.full((X.shape[1],), np.inf, dtype=block.wide, device=block.device)
             return ExtentSums(low, -low)
         if block.is_sparse:

@@ -141,9 +141,13 @@ class Moments(Statistic):
 
     def of(self, block: Block) -> MomentSums:
         xp = block.xp
+        one_target = block.y is None or block.y.ndim == 1 or block.y.shape[1] == 1
+        if self.centre and not self.diagonal and one_target and block.has_centred_sums:
+            return self._of_program(block)
         weight = block.total_weight()
         scale = 1.0 / weight if weight else 0.0
         zero = _zeros(block, block.X.shape[1])
+        # Rough sums are near enough to centre by; what they lack is corrected below.
         mean = block.rough_sums() * scale if self.centre else zero
         if block.is_sparse:
             return self._of_sparse(block, weight, mean)
@@ -161,6 +165,20 @@ class Moments(Statistic):
         y_mean = xp.sum(block.weigh(y), axis=0) * scale if self.centre else y_zero
         y_rows = y - y_mean if root is None else (y - y_mean) * root
         return MomentSums(weight, mean, scatter, y_mean, rows.T @ y_rows, xp.sum(y_rows * y_rows, axis=0))
+
+    def _of_program(self, block: Block) -> MomentSums:
+        """Compute the moments of rows of unit weight, and at most one target, in one pass."""
+        y = None if block.y is None else targets(block)
+        y_mean = None if y is None else block.xp.sum(y, axis=0) / block.n
+        y_rows = None if y is None else y - y_mean
+        found = block.sum_centred(None if y_rows is None else y_rows[:, 0])
+        # The scatter about m + step is that about m minus n step step^T; step is small, so that nothing cancels.
+        step = found.sums / block.n
+        mean, scatter = found.shift + step, found.scatter - block.n * (step[:, None] * step[None, :])
+        if y_rows is None:
+            return MomentSums(block.total_weight(), mean, scatter)
+        y_scatter = block.xp.sum(y_rows * y_rows, axis=0)
+        return MomentSums(block.total_weight(), mean, scatter, y_mean, found.cross[:, None], y_scatter)
 
     def _correct_mean(self, block: Block, mean: Array, scatter: Array, rows: Array) -> tuple[Array, Array]:
         """Return the exact mean, and the scatter about it, from rows of unit weight that were centred near it."""
@@ -191,7 +209,9 @@ class Moments(Statistic):
         d = block.X.shape[1]
         Y = np.empty((block.n, 0)) if block.y is None else np.ascontiguousarray(targets(block))
         root = _EMPTY if block.weight is None else np.sqrt(block.weight)
+        # The weight of each unit of rows, by which the means of units merge in order.
         totals = np.array([part.total_weight() for part in block.parts(unit)])
+        # Rows and targets side by side: one symmetric product holds X^T X, X^T Y and Y^T Y.
         width = d + Y.shape[1]
         padded = scatter.pad_width(width)
         means, sums = np.zeros((len(totals), width)), np.zeros((len(totals), padded, padded))

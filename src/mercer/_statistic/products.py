@@ -54,6 +54,7 @@ class Residual(Statistic):
 
     def native_run(self, block: Block, unit: int) -> ProductSums:
         Y, d = np.ascontiguousarray(targets(block)), block.X.shape[1]
+        # Of each block and target: X_c^T W r in d places, then 1^T W r and r^T W r.
         table = np.zeros((-(-block.n // unit), Y.shape[1], d + 2))
         gradients.residual_run(
             block.X,

@@ -62,6 +62,7 @@ class Triangle(Statistic):
             mean = xp.sum(block.weigh(rows), axis=0) / weight
             rows = rows - mean
         if block.weight is not None:
+            # With rows sqrt(w) x, R^T R is the weighted scatter.
             rows = rows * xp.sqrt(block.weight)[:, None]
         return TriangleSums(weight, mean, reduce_rows(rows))
 

@@ -1,8 +1,9 @@
 """The main job in one call: read a table, find the role of each column, study it."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -19,7 +20,7 @@ _READING = ("sheet", "query", "delimiter", "encoding", "columns", "missing", "de
 
 def run(
     table: Any,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     *,
     name: str | None = None,
     watch: Callable[[Any], None] | None = None,
@@ -31,8 +32,8 @@ def run(
     ----------
     table : DataFrame of pandas or polars, Arrow table, str or path
         The rows: in memory, or a file (CSV, TSV, Parquet, Arrow, Excel, JSON lines, SQLite).
-    target : str or None, default=None
-        The column to predict; None looks for groups of similar rows instead.
+    target : str, list of str or None, default=None
+        The column to predict; None looks for groups of similar rows instead. Several columns get a study each.
     name : str or None, default=None
         What the report calls the table.
     watch : callable or None, default=None
@@ -47,7 +48,8 @@ def run(
     -------
     Study
         ``record`` (everything the report says, as data), ``model`` (a fitted pipeline that takes the table as it is)
-        and ``save(folder)``. In a notebook it shows the report.
+        and ``save(folder)``. In a notebook it shows the report. For several targets, ``Studies``: ``studies[target]``
+        is the study of one of them, and ``save`` and ``predict`` serve all.
 
     Raises
     ------
@@ -107,9 +109,8 @@ def study_table(
     if watch is not None:
         watch(ProgressEvent("reading the table", 0.0, options.budget))
     # These modules take two seconds to load, so that the first word comes before them.
-    from mercer.app.study import study
-    from mercer.app.table import guess_roles, read_table
-    from mercer.app.table.keys import name_follow_up
+    from mercer.app.several import split_targets, study_each
+    from mercer.app.table import read_table
 
     given = _list_given_roles(options)
     kinds = {column: role for column, role in given.items() if role in ("number", "category", "date", "text")}
@@ -117,9 +118,27 @@ def study_table(
     if name is not None:
         rows = replace(rows, name=name)
     _refuse_duration(rows, options)
+    targets = split_targets(options.target, rows.frame.columns)
+    spent = monotonic() - began
+    if len(targets) > 1:
+        return study_each(rows, targets, options, partial(_study_rows, given, spent / len(targets)), watch)
+    return _study_rows(given, spent, rows, replace(options, target=targets[0] if targets else None), watch)
+
+
+def _study_rows(given: dict[str, str], spent: float, rows: Any, options: Options, watch: Any) -> Any:
+    """Find the role of each column of rows that were read, and study them; reading has taken `spent` seconds."""
+    from mercer.app.forecast import forecast_study
+    from mercer.app.study import study
+    from mercer.app.study.clock import ProgressEvent
+    from mercer.app.table import guess_roles
+    from mercer.app.table.keys import name_follow_up
+
+    began = monotonic()
+    # Several targets were split before: here there is one, or none.
+    target = options.target if isinstance(options.target, str) else None
     roles, notices = guess_roles(
         rows,
-        target=options.target,
+        target=target,
         task=options.task,
         group=options.group,
         time=options.time,
@@ -129,11 +148,13 @@ def study_table(
         keep_leaks=options.keep_leaks,
     )
     notices = [*notices, *name_follow_up(rows, roles)]
-    spent, budget = monotonic() - began, options.budget
+    spent, budget = spent + monotonic() - began, options.budget
     settled = _settle_costs(options, rows, roles)
     if budget is not None:
         # Reading the table counts as part of the study.
         settled = replace(settled, budget=max(_LEAST_SECONDS, budget - spent))
+    if watch is not None:
+        watch(ProgressEvent("reading the table", 0.01, budget, forecast=forecast_study(rows.frame, roles, options)))
     done = study(rows, roles, settled, watch=watch, notices=notices)
     origin = replace(done.record.origin, budget=budget, seconds=done.record.origin.seconds + spent)
     return replace(done, record=replace(done.record, origin=origin))

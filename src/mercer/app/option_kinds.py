@@ -14,6 +14,7 @@ __all__ = [
     "MODELS",
     "NAMES",
     "NUMBER",
+    "TARGETS",
     "TEXT",
     "Kind",
     "looks_like_duration",
@@ -113,11 +114,21 @@ def _convert_costs(value: Any) -> Any:
     return value
 
 
+def _settle_targets(value: Any) -> Any:
+    """Return one target as a text, several as a list of texts."""
+    texts = [value] if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else []
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise ValueError
+    return texts[0] if len(texts) == 1 else texts
+
+
 TEXT = Kind("a text", str, _require(str))
 INTEGER = Kind("a whole number", int, _require(Integral))
 NUMBER = Kind("a number", float, _require(Real))
 FLAG = Kind("true or false", bool, _require(bool))
 NAMES = Kind("a list of names", split_names, _list_names, repeats=True)
+# Commas are read later, when the names of the columns are known.
+TARGETS = Kind("the name of a column, or a list of them", _settle_targets, _settle_targets, repeats=True)
 # The names of models have commas inside, so that semicolons separate them.
 MODELS = Kind("a list of names", lambda texts: split_names(texts, ";"), _list_names, repeats=True)
 DURATION = Kind("a duration longer than 0, such as 60s, 5m or 1.5h", _read_duration, _read_duration)

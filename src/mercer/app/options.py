@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from mercer.app.option_kinds import COSTS, DURATION, FLAG, INTEGER, MODELS, NAMES, NUMBER, TEXT, Kind
+from mercer.app.option_kinds import COSTS, DURATION, FLAG, INTEGER, MODELS, NAMES, NUMBER, TARGETS, TEXT, Kind
 from mercer.errors import DataError, MercerError, ParameterError
 
 __all__ = ["OPTIONS", "OUTPUT", "SECTIONS", "Option", "Options", "convert_options", "list_options", "parse_options"]
@@ -113,8 +113,12 @@ def _columns(text: str, role: str) -> Any:
 class Options:
     """Everything that a study can be asked for. The last four fields are no options: the program sets them."""
 
-    target: str | None = _option(
-        TEXT, "question", "column to predict", otherwise="look for groups of similar rows", metavar="COLUMN"
+    target: str | Sequence[str] | None = _option(
+        TARGETS,
+        "question",
+        "column to predict; several, given one by one or with commas between them, get a study each",
+        otherwise="look for groups of similar rows",
+        metavar="COLUMN",
     )
     task: str | None = _option(
         TEXT,
@@ -156,6 +160,20 @@ class Options:
     text: Sequence[str] = _columns("columns to read as free text", "text")
     ignore: Sequence[str] = _columns("columns that the models must not use", "ignored")
     keep: Sequence[str] = _columns("columns to use although mercer would leave them out", "keep")
+    increasing: Sequence[str] = _option(
+        NAMES,
+        "columns",
+        "columns of numbers with which predictions may only rise: of two classes, the probability of the positive one",
+        default=(),
+        metavar="COLUMNS",
+    )
+    decreasing: Sequence[str] = _option(
+        NAMES,
+        "columns",
+        "columns of numbers with which predictions may only fall",
+        default=(),
+        metavar="COLUMNS",
+    )
     keep_leaks: bool = _option(
         FLAG, "columns", "use columns that predict the target almost perfectly on their own", default=False
     )
@@ -214,6 +232,12 @@ class Options:
     )
     quick: bool = _option(
         FLAG, "study", "skip the slowest part, which measures the bias and variance of every model", default=False
+    )
+    no_rows: bool = _option(
+        FLAG,
+        "study",
+        "store no sample of training rows in run.json; mercer watch then has nothing to compare new rows with",
+        default=False,
     )
     seed: int = _option(
         INTEGER, "study", "seed of all random draws; the same seed gives the same study", 0, metavar="N", recorded=False

@@ -60,6 +60,13 @@ class Progress:
         """Show one event: what is done now, the share that is done, the seconds left, and the score of a candidate."""
         if self.quiet:
             return
+        if event.forecast:
+            if self.live is not None:
+                self.live.console.print(event.forecast, highlight=False)
+            else:
+                sys.stderr.write(f"mercer: {event.forecast}\n")
+                sys.stderr.flush()
+            return
         left = "" if event.seconds_left is None else f"about {spell_seconds(event.seconds_left)} left"
         if event.result is not None:
             name, score, leads = event.result

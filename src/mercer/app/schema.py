@@ -8,12 +8,24 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_clusterer, is_regressor
 
+from mercer.app.several import TargetModels, list_folders
 from mercer.app.study.positive import choose_positive, find_threshold
 from mercer.app.table import Stream
 from mercer.app.table.table import quote
+from mercer.decision import DecisionClassifier
 from mercer.errors import DataError
 
-__all__ = ["Rule", "Schema", "find_record", "find_rule", "load_model", "open_rows", "predict_columns"]
+__all__ = [
+    "Rule",
+    "Schema",
+    "find_encoder",
+    "find_record",
+    "find_rule",
+    "load_model",
+    "load_models",
+    "open_rows",
+    "predict_columns",
+]
 
 _NUMERALS = frozenset("0123456789.+-e")
 
@@ -29,7 +41,7 @@ class Schema:
         """Return the schema of a pipeline that begins with a table encoder; `name` is that of its file."""
         from mercer.preprocessing import TableEncoder
 
-        encoder = model.steps[0][1] if hasattr(model, "steps") else None
+        encoder = find_encoder(model)
         if not isinstance(encoder, TableEncoder) or not hasattr(encoder, "feature_names_in_"):
             message = (
                 f"{name}: the file holds {type(model).__name__}, which does not know the columns of a table. Give the "
@@ -37,6 +49,15 @@ class Schema:
             )
             raise DataError(message)
         return cls({str(name): _find_kind(encoder, place) for place, name in enumerate(encoder.feature_names_in_)})
+
+
+def find_encoder(model: Any) -> Any:
+    """Return the first step of a pipeline; of stacked models, that of the first one, which reads the same columns."""
+    if not hasattr(model, "steps"):
+        return None
+    first, last = model.steps[0][1], model.steps[-1][1]
+    inside = last.estimator_ if isinstance(last, DecisionClassifier) else last
+    return find_encoder(inside.estimators_[0]) if isinstance(first, str) else first
 
 
 def _find_kind(encoder: Any, place: int) -> str:
@@ -66,11 +87,28 @@ def _is_numeral(name: str) -> bool:
     return name in (repr(value), str(int(value)) if value.is_integer() and abs(value) < 2.0**53 else "")
 
 
+def load_models(path: str) -> tuple[Any, Schema]:
+    """Return the model in a file or folder, or the models of all targets in the folder of their run, and its schema."""
+    folders = list_folders(Path(path).expanduser())
+    if not folders:
+        return load_model(path)
+    found = {target: load_model(str(folder)) for target, folder in folders.items()}
+    kinds: dict[str, str] = {}
+    for _, schema in found.values():
+        kinds |= schema.kinds
+    return TargetModels({target: model for target, (model, _) in found.items()}), Schema(kinds)
+
+
 def load_model(path: str) -> tuple[Any, Schema]:
     """Return the model in a file, or in the folder of a run, and its schema."""
     import mercer
 
     place = Path(path).expanduser()
+    folders = list_folders(place)
+    if folders:
+        first = next(iter(folders.values()))
+        message = f"{path}: the run has models of {quote(*folders)}. Give the folder of one target, such as {first}."
+        raise DataError(message)
     if place.is_dir():
         place /= "model.mercer"
     if not place.exists():
@@ -126,6 +164,11 @@ class Rule:
 
 def find_rule(model: Any, positive: str | None, threshold: float | None) -> Rule | None:
     """Return the threshold of a model of two classes, as given or as the model has it; None for other models."""
+    if isinstance(model, TargetModels):
+        if threshold is not None or positive is not None:
+            message = "--threshold and --positive belong to one target. Give the folder of that target."
+            raise DataError(message)
+        return None
     last = model[-1]
     classes = [str(name) for name in last.classes_] if is_classifier(last) and hasattr(last, "predict_proba") else []
     if len(classes) != 2:
@@ -146,6 +189,8 @@ def find_rule(model: Any, positive: str | None, threshold: float | None) -> Rule
 
 def predict_columns(model: Any, frame: Any, rule: Rule | None = None) -> dict[str, np.ndarray]:
     """Return the predictions for some rows, by name of output column; by a `rule` that was given, if there is one."""
+    if isinstance(model, TargetModels):
+        return model.predict_columns(frame, predict_columns)
     # Encode the columns once, even if the last step predicts twice.
     rows, last = model[:-1].transform(frame), model[-1]
     if is_classifier(last) and hasattr(last, "predict_proba"):

@@ -29,7 +29,7 @@ CANDIDATES = (
         "Bayesian network",
         "Bayesian networks",
         ("classification",),
-        25,
+        80,
         _classifier,
         {"structure": ["naive", "tree"], "n_bins": [4, 8]},
         ("dense", "missing"),

@@ -39,6 +39,7 @@ def check_distances(subject: str, D: Array) -> None:
             f"Subtract similarities from their largest."
         )
         raise DataError(message)
+    # Tile by tile, against the transposed tile.
     for start in range(0, len(D), _TILE):
         part = slice(start, start + _TILE)
         for other in range(start, len(D), _TILE):
@@ -72,6 +73,7 @@ def measure_metric(subject: str, X: Array, Y: Array, metric: Any, options: dict[
     try:
         return cdist(X, Y, name, **options)
     except ValueError as error:
+        # SciPy says "Unknown" for a name that it does not know; its other errors concern the options.
         if "nknown" not in str(error):
             raise
         message = f"{subject}: metric must be one that SciPy's cdist knows, or 'precomputed'; got {metric!r}."

@@ -83,6 +83,7 @@ def shortest_windows(values: Array, h: int) -> tuple[float, float, Array]:
     sums = np.concatenate([[0.0], np.cumsum(ordered)])
     squares = np.concatenate([[0.0], np.cumsum(ordered * ordered)])
     means = (sums[h:] - sums[:-h]) / h
+    # Variance of every window from running sums, E x^2 - (E x)^2.
     first = int(np.argmin((squares[h:] - squares[:-h]) / h - means * means))
     support = np.zeros(len(values), bool)
     support[order[first : first + h]] = True
@@ -123,6 +124,7 @@ class Search:
     def solve(self, start: ConcentrationState | None) -> Solver:
         """Find candidates on subsets of rows, then follow the best until no C-step changes it."""
         candidates = yield Dense(self._find_candidates, heavy=self.X.size > _MOST_VALUES)
+        # For many rows following one candidate costs as much as all earlier stages.
         if self.X.shape[0] >= _MANY_ROWS:
             candidates = candidates.best(1)
         best = start
@@ -137,6 +139,7 @@ class Search:
 
     def _follow(self, state: Any) -> Generator[Any, Any, Solution]:
         """Take C-steps until the determinant stays; the certificate is the last step's decrease."""
+        # A C-step never raises the determinant, and there are finitely many sets of h rows, so the steps end.
         for _ in range(_MOST_STEPS):
             after, gain = yield Dense(partial(self._try_step, state))
             if gain <= _tolerance(state):
@@ -181,9 +184,11 @@ class Search:
         """Return the best candidates: from all rows, or by stages from disjoint subsets, their union, and all rows."""
         n = self.X.shape[0]
         random = np.random.default_rng(self.seed)
+        # Few rows: starts on all of them.
         if n < 2 * _SUBSET:
             n_starts = min(max(_STARTS_BY_COLUMNS // self.X.shape[1], _FEWEST_STARTS), _STARTS)
             return self._search(self.X, self.h, n_starts, random).best(_BEST)
+        # Many rows: disjoint subsets first, then their union, as Rousseeuw and Van Driessen do.
         n_subsets = min(n // _SUBSET, _MOST_SUBSETS)
         size = min(n // n_subsets, _SUBSET)
         drawn = random.permutation(n)[: n_subsets * size]
@@ -239,6 +244,7 @@ def invert(covariances: Array) -> tuple[Array, Array]:
     diagonals = np.diagonal(covariances, axis1=-2, axis2=-1)
     if (diagonals > 0).all():
         signs, logarithms = np.linalg.slogdet(covariances)
+        # Well-conditioned matrices take the fast way: their determinant is not far below that of the diagonal.
         if (signs > 0).all() and (logarithms > np.log(diagonals).sum(axis=-1) + _REGULAR).all():
             return np.linalg.inv(covariances), logarithms
     values, vectors = np.linalg.eigh(covariances)
@@ -280,6 +286,7 @@ def _concentrate_all(X: Array, candidates: _Candidates, h: int) -> _Candidates:
 
 def _describe(X: Array, chosen: Array) -> _Candidates:
     """Return the mean and covariance of each set of rows `chosen` (k, h)."""
+    # The gathered rows are an array (step, h, d); _MOST_VALUES bounds its size.
     step, parts = max(1, _MOST_VALUES // (chosen.shape[1] * X.shape[1])), []
     for start in range(0, len(chosen), step):
         rows = X[chosen[start : start + step]]

@@ -396,4 +396,5 @@ class EmpiricalCovariance(CovarianceEstimator):
                 f"{weight:g}. Give more rows, or ddof=0."
             )
             raise DataError(message)
+        # Maximum likelihood divides by the weight; n / (n - ddof) corrects it.
         return covariance * (weight / (weight - self.ddof)) + self.ridge * np.eye(len(covariance))

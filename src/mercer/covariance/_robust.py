@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.request import run_aside, run_large
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, flags, floats
@@ -33,6 +34,8 @@ __all__ = ["MinCovDet", "fast_mcd"]
 
 # The share of Gaussian rows that reweighting leaves out.
 _LEFT_OUT = 0.025
+# Values of the rows from which the last distances are measured aside: 10 ms of work.
+_MANY_VALUES = 500_000
 
 
 class MinCovDet(CovarianceEstimator):
@@ -173,11 +176,14 @@ class MinCovDet(CovarianceEstimator):
         name, rows = type(self).__name__, source.whole()
         # The rows in float64, scaled and centred, and distances.
         require_memory(name, 24 * rows.size, f"copies of {rows.shape[0]} rows of {rows.shape[1]}", "give fewer rows")
-        X, h = rows.astype(np.float64), _count_support(rows.shape, self.support_fraction)
+        X = run_large(lambda: rows.astype(np.float64), rows.size)
+        h = _count_support(rows.shape, self.support_fraction)
+        listing = partial(self._list_attributes, X=X, h=h, dtype=source.host_dtype.name)
         outcome = self._drive(
             partial(_search, X, h, seed_sequence(self.random_state)),
             source,
-            fitted=partial(self._list_attributes, X=X, h=h, dtype=source.host_dtype.name),
+            # Distances of many rows take longer than Ctrl-C may wait; NumPy computes them without the lock.
+            fitted=(lambda state: run_aside(partial(listing, state))) if X.size > _MANY_VALUES else listing,
         )
         if self.rank_ < X.shape[1]:
             self._warn_of_singularity(X.shape)
@@ -196,7 +202,9 @@ class MinCovDet(CovarianceEstimator):
             )
             raise DataError(message)
         precision, _ = invert(covariance)
+        # The covariance of the nearest rows is too small by a factor that a Gaussian gives.
         distances = measure_distances(X, location, precision) / consistency_factor(h / len(X), d)
+        # Rows beyond the 97.5 % quantile of chi^2 are left out of the reweighted estimate.
         weights = distances < chi_squared_quantile(1.0 - _LEFT_OUT, d)
         rows = X[weights]
         mean = np.zeros(d) if self.assume_centered else rows.mean(axis=0)
@@ -301,6 +309,7 @@ def _search(X: Array, h: int, seed: Any, start: ConcentrationState | None) -> So
 
 def _search_windows(X: Array, h: int) -> Solver:
     yield from ()
+    # In one dimension the h values of least variance are neighbours when sorted, so n - h + 1 windows are all there is.
     mean, variance, support = shortest_windows(X[:, 0], h)
     state = ConcentrationState(
         np.array([mean]), np.array([[variance]]), support, math.log(variance) if variance > 0 else -math.inf, 0

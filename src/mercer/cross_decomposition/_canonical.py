@@ -64,12 +64,15 @@ def whiten(side: Side, shrinkage: float) -> Array:
         S.ravel()[:: side.width + 1] += level
         factor, failed = lapack.dpotrf(S, lower=True)
         norm = np.abs(S).sum(axis=0).max(initial=0.0)
+        # Well conditioned: the inverse of the Cholesky factor whitens, for a third of the cost of eigenvectors.
         if not failed and norm > 0 and lapack.dpocon(factor, norm, uplo="L")[0] > _WELL_CONDITIONED:
             return lapack.dtrtri(factor, lower=True)[0].T
         values, vectors = eigh(side.scatter, check_finite=False)
         values, vectors = values[::-1], vectors[:, ::-1]
+        # Directions without variance within rounding are left out.
         known = values > max(10, side.width) * np.finfo(np.float64).eps * max(float(values[0]), 0.0)
     else:
+        # With fewer rows than columns the rows themselves are decomposed: no matrix of all columns is formed.
         _, roots, vectors = np.linalg.svd(side.rows, full_matrices=False)
         values, vectors = roots**2, vectors.T
         known = roots > max(side.rows.shape) * np.finfo(np.float64).eps * roots.max(initial=0.0)
@@ -86,6 +89,7 @@ def _find_pairs(task: CanonicalTask, tables: TwoTables) -> PairedAxes:
     x_share, y_share = task.shrinkage
     x_white, y_white = whiten(tables.x, x_share), whiten(tables.y, y_share)
     if tables.x.scatter is None:
+        # W_x^T X^T Y W_y, by way of the white rows.
         between = (tables.x.rows @ x_white).T @ (tables.y.rows @ y_white)
     else:
         between = x_white.T @ tables.cross @ y_white
@@ -94,6 +98,7 @@ def _find_pairs(task: CanonicalTask, tables: TwoTables) -> PairedAxes:
     else:
         left, spectrum, right = np.linalg.svd(between, full_matrices=False)
     if max(task.shrinkage) == 0:
+        # Correlations of unregularised tables are at most one; rounding may leave them above.
         spectrum = np.clip(spectrum, 0.0, 1.0)
     n_iter, converged = [1], True
     k = min(task.n_components, len(spectrum))
@@ -140,6 +145,7 @@ def _settle_ties(A: Array, B: Array, spectrum: Array, k: int) -> None:
     """
     if len(spectrum) < 2:
         return
+    # Groups of correlations that are equal but for rounding.
     edges = np.flatnonzero(-np.diff(spectrum) > _EQUAL) + 1
     for group in np.split(np.arange(len(spectrum)), edges):
         if len(group) < 2 or group[0] >= k:
@@ -147,6 +153,7 @@ def _settle_ties(A: Array, B: Array, spectrum: Array, k: int) -> None:
         rows, basis = B[:, group].copy(), np.zeros((len(group), len(group)))
         for column in range(len(group)):
             squares = np.einsum("ij,ij->i", rows, rows)
+            # The first row that is at least half as long as the longest squared: stable under rounding.
             row = rows[np.argmax(squares >= squares.max() / 2)]
             basis[:, column] = row / np.linalg.norm(row)
             rows = rows - np.outer(rows @ basis[:, column], basis[:, column])
@@ -196,6 +203,7 @@ def _iterate_pairs(
     M, n_iter, all_converged = between.copy(), [], True
     first = np.linalg.pinv(y_white)[:, 0]
     for pair in range(k):
+        # The start is made orthogonal to the directions found.
         v, before, converged = first - right[:pair].T @ (right[:pair] @ first), None, between.shape[1] == 1
         rounds = 0
         while rounds < task.max_iter:
@@ -207,6 +215,7 @@ def _iterate_pairs(
             weight = x_white @ u
             weight -= basis @ (basis.T @ weight)
             weight /= np.linalg.norm(weight) or 1.0
+            # scikit-learn compares the weights of X between rounds.
             if converged or (before is not None and np.sum((weight - before) ** 2) < task.tol):
                 converged = True
                 break
@@ -215,6 +224,7 @@ def _iterate_pairs(
         all_converged &= converged
         left[:, pair], right[pair] = u, v
         basis = np.column_stack([basis, weight])
+        # Deflation in white coordinates: what is left is orthogonal to both directions.
         M = M - np.outer(u, u @ M)
         M = M - np.outer(M @ v, v)
     return left, right, n_iter, all_converged

@@ -304,6 +304,7 @@ def _find_share(share: Any, side: Side, fourth: float, weight: float) -> float:
         return 0.0
     if share != "auto":
         return float(share)
+    # In units of the mean variance, as Ledoit and Wolf's formula has it.
     level = side.trace() / side.width / weight
     if level <= 0:
         return 0.0
@@ -312,6 +313,7 @@ def _find_share(share: Any, side: Side, fourth: float, weight: float) -> float:
     # The n x n products of the rows have the eigenvalues of the scatter, and need less memory; the d - n others are 0.
     inner = side.rows @ side.rows.T / (weight * level)
     squares, d = float(np.sum(inner * inner)), side.width
+    # Ledoit and Wolf's d^2 and b^2, from sums over all entries.
     delta = (squares - d) / d
     beta = min((fourth / level**2 / weight - squares) / (d * weight), delta)
     return 0.0 if beta <= 0 or delta <= 0 else beta / delta

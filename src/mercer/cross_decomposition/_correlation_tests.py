@@ -50,9 +50,11 @@ def permute_rows(model: Any, source: Source, n_permutations: int, random_state: 
         for _ in range(n_permutations):
             between = U.T @ V[random.permutation(len(V))]
             for pair in range(k):
+                # The largest correlation that is left after the pairs before this one.
                 largest = np.linalg.svd(between[pair:, pair:], compute_uv=False)[0]
                 # Equal but for rounding counts as reached, so that no shuffle of few rows is lost.
                 exceeded[pair] += largest >= r[pair] - 1e-12
+    # p-values rise along the pairs: a later pair cannot be more certain than an earlier one.
     p_values = np.maximum.accumulate((exceeded + 1.0) / (n_permutations + 1.0))
     return CorrelationTest(r[:k], p_values, r[:k])
 
@@ -66,6 +68,7 @@ def _find_variates(model: Any, source: Source) -> tuple[Array, Array, Array]:
     ):
         gaps = (table - table.mean(axis=0)) / scale
         gaps = gaps.astype(np.float64, copy=False)
+        # The smaller of both matrices whitens.
         side = Side(scatter=gaps.T @ gaps) if len(gaps) > gaps.shape[1] else Side(rows=gaps)
         whitened.append(gaps @ whiten(side, float(share)))
     left, r, right = np.linalg.svd(whitened[0].T @ whitened[1])
@@ -77,7 +80,9 @@ def compute_wilks(spectrum: Array, k: int, weight: float, d: int, q: int) -> Cor
     r = np.pad(spectrum, (0, max(0, k - len(spectrum))))
     with np.errstate(divide="ignore"):
         logs = np.log1p(-(np.minimum(r, 1.0) ** 2))
+    # sum over later pairs of log(1 - r^2): the logarithm of Wilks' lambda.
     tails = np.cumsum(logs[::-1])[::-1][:k]
+    # Bartlett's approximation to chi^2 with (d - k)(q - k) degrees of freedom.
     statistics = -(weight - 1.0 - (d + q + 1.0) / 2.0) * tails
     pairs = np.arange(k)
     freedom = np.maximum((d - pairs) * (q - pairs), 1)

@@ -115,17 +115,21 @@ def _add_component(task: DeflationTask, tables: TwoTables, state: PairedAxes, y_
     """Find the next pair of directions and take its part out of the cross moment."""
     C, k = state.cross, state.count
     w, c, n_iter, converged = _find_pair(task, tables, state)
+    # The largest weight of a direction is positive.
     if w[np.abs(w).argmax()] < 0:
         w, c = -w, -c
+    # t = X r for rotations r, and p = S_xx r / t^T t.
     r, t_square, p = _project(tables.x, w, state.x_rotations, state.x_loadings)
     row, column = w @ C, C @ c
     shared = float(w @ column)
     if task.canonical:
         s, u_square, q = _project(tables.y, c, state.y_rotations, state.y_loadings)
+        # Both tables are deflated: C - p (w^T C) - (C c - s p) q^T.
         cross = C - np.outer(p, row) - np.outer(column - shared * p, q)
         gain = abs(shared) / tables.weight
     else:
         q = row / t_square
+        # Regression deflates X alone: the targets are explained by the scores of X.
         s, cross = c, C - np.outer(p, row)
         gain = t_square * float(q @ q) / y_trace if y_trace > 0 else 0.0
         u_square = float(c @ tables.y.times(c))
@@ -177,12 +181,14 @@ def _find_pair(task: DeflationTask, tables: TwoTables, state: PairedAxes) -> tup
     # The first column of Y that is left starts the iteration, as in scikit-learn.
     squares = np.einsum("ij,ij->j", C, C)
     c = np.zeros(C.shape[1])
+    # The first column that is not rounding of zero.
     c[np.argmax(squares > 1e-28 * squares.max())] = 1.0
     before, n_iter = np.full(C.shape[0], 100.0), 0
     converged = C.shape[1] == 1
     while n_iter < task.max_iter:
         n_iter += 1
         w = C @ c
+        # Power iteration on C C^T.
         w /= math.sqrt(w @ w)
         c = w @ C
         c /= math.sqrt(c @ c)

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import eigh, svd
 from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
@@ -310,12 +309,13 @@ def _find_functions(K: Array, L: Array, k: int, alpha: float) -> KernelPairs:
         means = matrix.mean(axis=0)
         # Rows of centred features have kernels k(x, z) - m(x) - m(z) + mean of m.
         centred = matrix - means[:, None] - means[None, :] + means.mean()
-        values, vectors = eigh(centred, driver="evd", check_finite=False)
+        # NumPy's calls of LAPACK free the interpreter; SciPy's keep it, and so Ctrl-C waiting, to their end.
+        values, vectors = np.linalg.eigh(centred)
         # All directions are kept: a threshold would drop some for one rounding and not for another.
         sides.append((centred, means, np.maximum(values[::-1], 0.0), vectors[:, ::-1]))
     (K, x_means, v, U), (L, y_means, w, V) = sides
     between = np.sqrt(v / (v + n * alpha))[:, None] * (U.T @ V) * np.sqrt(w / (w + n * alpha))
-    left, r, right = svd(between, full_matrices=False, check_finite=False)
+    left, r, right = np.linalg.svd(between, full_matrices=False)
     k = min(k, len(r))
     # The same as U (v (v + n alpha))^(-1/2) s, but small eigenvalues v do not multiply rounding errors.
     size = np.maximum(r[:k], 1e-12)

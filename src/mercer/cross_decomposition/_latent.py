@@ -6,11 +6,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, MultiOutputMixin, RegressorMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, MultiOutputMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.scoring import RegressorMixin
 from mercer._solver import Outcome, Solver
 from mercer._source import Source, place_of
 from mercer._source.namespace import namespace_of, to_numpy
@@ -242,6 +243,7 @@ class LatentRegressor(RegressorMixin, MultiOutputMixin, LatentTransformer):
     }
 
     def _describe_axes(self, state: PairedAxes, dtype: Any, flat: bool) -> dict[str, Any]:
+        # B = R Q^T, back in the units of the columns.
         coef = (state.x_rotations @ state.inner.T * state.y_scale).T / state.x_scale
         arrays = {
             "x_loadings_": state.x_loadings,

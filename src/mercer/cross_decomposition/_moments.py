@@ -101,6 +101,7 @@ def _from_sums(subject: str, sums: Any, p: int, scale: bool) -> TwoTables:
     scales, constant = _find_scales(subject, sums.weight, mean, squares, scale)
     if constant.any():
         scatter = scatter.copy()
+        # What rounding has left of a constant column must not be scaled up.
         scatter[constant] = 0.0
         scatter[:, constant] = 0.0
     if scale:
@@ -122,6 +123,7 @@ def _read_rows(subject: str, source: Source, scale: bool) -> TwoTables:
         mean = weights @ np.asarray(table, dtype=np.float64) / total
         gaps = (table - mean).astype(np.float64, copy=False)
         if source.has_weight:
+            # Rows times the root of their weight make sums of squares weighted.
             gaps *= np.sqrt(weights)[:, None]
         scales, constant = _find_scales(subject, total, mean, np.einsum("ij,ij->j", gaps, gaps), scale)
         gaps[:, constant] = 0.0

@@ -144,8 +144,10 @@ def _find_vectors(tables: TwoTables, k: int) -> PairedAxes:
     C = tables.cross
     left, values, right = np.linalg.svd(C, full_matrices=False)
     U, V = left[:, :k], right[:k].T
+    # The largest weight of a direction in X is positive, and Y follows.
     signs = np.where(U[np.abs(U).argmax(axis=0), np.arange(k)] < 0, -1.0, 1.0)
     U, V, values = U * signs, V * signs, values[:k]
+    # |C v - s u| + |C^T u - s v|: zero for exact singular vectors.
     gaps = np.linalg.norm(C @ V - values * U, axis=0) + np.linalg.norm(C.T @ U - values * V, axis=0)
     squares = np.einsum("ij,ij->j", U, tables.x.times(U)) * np.einsum("ij,ij->j", V, tables.y.times(V))
     correlations = values / np.sqrt(np.where(squares > 0, squares, 1.0))

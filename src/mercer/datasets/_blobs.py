@@ -75,6 +75,7 @@ def make_blobs(
     check("make_blobs", "cluster_std", cluster_std, holds, rule, "It is a standard deviation.")
     y = np.repeat(np.arange(len(centres)), sizes)
     X = centres[y] + np.broadcast_to(spread, len(centres))[y, None] * random.normal(size=(len(y), centres.shape[1]))
+    # Rows come blob by blob; shuffling hides that order.
     if shuffle:
         order = random.permutation(len(X))
         X, y = X[order], y[order]

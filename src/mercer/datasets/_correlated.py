@@ -64,6 +64,7 @@ def make_correlated_gaussian(
     mean = np.zeros(width) if mean is None else np.asarray(mean, dtype=np.float64)
     check(subject, "mean", mean.tolist(), mean.shape == (width,), f"{width} numbers, as many as scales", "Add some.")
     random = np.random.default_rng(seed_sequence(random_state))
+    # Rows hold x^T, hence the transposed equation z^T D R^T.
     rows = (random.normal(size=(n_samples, width)) * scales) @ turn.T + mean
     return Bunch(data=rows, covariance=(turn * scales**2) @ turn.T, rotation=turn, scales=scales, mean=mean)
 
@@ -76,6 +77,7 @@ def _rotation(subject: str, given: Any, width: int) -> np.ndarray:
         rule, cure = "None or a matrix where there are not two columns", "Give an orthogonal matrix."
         check(subject, "rotation", given, width == 2, rule, cure)
         return np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    # The tolerance allows for a rotation that was computed, whose products are rounded.
     holds = turn.shape == (width, width) and np.allclose(turn @ turn.T, np.eye(width), atol=1e-9)
     check(
         subject, "rotation", turn.tolist(), holds, f"orthogonal, {width} x {width}", "Take Q of its QR decomposition."

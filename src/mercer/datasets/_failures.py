@@ -58,7 +58,9 @@ def load_failures(*, n_samples: int = 1200, random_state: Any = 0) -> Bunch:
     score = -5.2 + 2.4 * (vibration > 5) + 0.03 * load * (temperature > 75) + 0.02 * np.minimum(service, 120)
     probability = 1 / (1 + np.exp(-(score + _MAKER_EFFECTS[maker])))
     failure = random.random(n_samples) < probability
+    # Known only after the outcome: the column that leaks the target.
     repair = np.where(failure, np.round(random.lognormal(7, 0.5, n_samples), 2), 0.0)
+    # Missing at random, whatever the other columns are.
     temperature[random.random(n_samples) < 0.07] = np.nan
     days = service.astype(float)
     # Service records of old machines get lost, so that a missing value is informative.

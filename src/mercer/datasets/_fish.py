@@ -58,9 +58,11 @@ def make_fish(n_samples: int = 420, *, random_state: Any = 0) -> tuple[np.ndarra
     group = random.choice(len(_KINDS), size=n_samples, p=_GROUPS[:, 0])
     _, length, spread, tall, wide, light, density = _GROUPS[group].T
     size = random.normal(length, spread)
+    # The lognormal factors vary body proportions by about 5 per cent, and keep them positive.
     height = size * tall * random.lognormal(0, 0.05, n_samples)
     width = size * wide * random.lognormal(0, 0.05, n_samples)
     lightness = np.clip(random.normal(light, 0.8), 0, 10)
+    # Weight is in proportion to the volume of a box around the fish, with a density for each group.
     weight = size * height * width * density * random.lognormal(0, 0.06, n_samples)
     species = np.array(_KINDS)[group]
     return np.column_stack([size, height, width, lightness]), weight, species

@@ -125,6 +125,7 @@ def _draw(
     rows = np.empty_like(normal)
     for label, root in enumerate(roots):
         chosen = labels == label
+        # x = mean + L z with the covariance L L^T.
         rows[chosen] = centres[label] + normal[chosen] @ root.T
     return labels, rows, {"weights": weights, "means": centres, "covariances": matrices}
 
@@ -153,4 +154,5 @@ def _log_density(
         parts = [multivariate_normal(mean, matrix).logpdf(rows) for mean, matrix in zip(means, covariances)]
     except np.linalg.LinAlgError:
         return None
+    # log sum_k w_k p_k(x), with the weights as factors inside of the exponential sum.
     return logsumexp(np.stack([np.reshape(part, -1) for part in parts], axis=1), b=weights, axis=1)

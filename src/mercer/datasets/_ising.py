@@ -50,6 +50,7 @@ def make_ising_chain(
     _check("make_ising_chain", "n_spins", n_spins, n_spins >= 3, "at least 3")
     random = np.random.default_rng(seed_sequence(random_state))
     spins = random.choice([-1.0, 1.0], size=(n_samples, n_spins))
+    # Rolling by one pairs each spin with its right neighbour, and the last with the first: a ring.
     return spins, -coupling * np.sum(spins * np.roll(spins, -1, axis=1), axis=1)
 
 

@@ -61,9 +61,11 @@ def make_low_rank(
     check(subject, "rank", rank, 0 < rank <= height * width, f"an integer in [1, {height * width}]", "Lower it.")
     check_noise(subject, noise)
     random = np.random.default_rng(seed_sequence(random_state))
+    # Pixels are sampled at their centres, in units of the picture.
     y, x = ((np.arange(length) + 0.5) / length for length in shape)
     oval = np.exp(-4.0 * np.add.outer((y - 0.5) ** 2, 1.6 * (x - 0.5) ** 2))
     components = _make_waves(y, x, rank)
+    # Each component has a quarter of the variance of the one before, so that their order is clear.
     variances = 4.0 ** -np.arange(rank)
     scores = np.sqrt(variances) * random.normal(size=(n_samples, rank))
     rows = oval.reshape(-1) + scores @ components + noise * random.normal(size=(n_samples, height * width))
@@ -80,7 +82,9 @@ def make_low_rank(
 
 def _make_waves(y: np.ndarray, x: np.ndarray, count: int) -> np.ndarray:
     """Return the `count` longest cosine waves of a picture, which are orthogonal on its grid."""
+    # cos(pi k (i + 1/2) / n) is the discrete cosine transform of type II, orthogonal in k.
     down, along = (np.cos(math.pi * np.outer(np.arange(len(axis)), axis)) for axis in (y, x))
+    # The squared spatial frequency of the wave (j, k) is proportional to j^2 + k^2.
     frequencies = np.add.outer(np.arange(len(y)) ** 2, np.arange(len(x)) ** 2).reshape(-1)
     order = np.argsort(frequencies, kind="stable")[:count]
     waves = down[order // len(x)][:, :, None] * along[order % len(x)][:, None, :]
@@ -136,6 +140,7 @@ def make_patterns(
     random = np.random.default_rng(seed_sequence(random_state))
     ones = random.random((n_patterns, n_units)) < 0.5
     target = np.repeat(np.arange(n_patterns), n_copies)
+    # Exclusive or with a random mask flips the units of the mask.
     copies = ones[target] ^ (random.random((len(target), n_units)) < flip)
     data, patterns = (np.where(mask, float(high), float(low)) for mask in (copies, ones))
     return Bunch(data=data, target=target, patterns=patterns, flip=float(flip))

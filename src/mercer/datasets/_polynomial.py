@@ -58,6 +58,7 @@ def make_polynomial(
     check(subject, "interval", interval, bool(low < high), "two numbers, the first below the second", "Swap them.")
     random = np.random.default_rng(seed_sequence(random_state))
     x = random.uniform(low, high, n_samples)
+    # NumPy's Polynomial takes c_0 first: f(x) = c_0 + c_1 x + ...
     function = Polynomial(numbers)
     expected = function(x)
     target = expected + noise * random.normal(size=n_samples)

@@ -46,8 +46,10 @@ def load_rents(*, n_samples: int = 900, random_state: Any = 0) -> Bunch:
     import pandas
 
     random = np.random.default_rng(seed_sequence(random_state))
+    # About six flats share a building, so that groups matter when rows are split for validation.
     n_buildings = max(2, n_samples // 6)
     building = random.integers(0, n_buildings, n_samples)
+    # What belongs to a building is drawn once for each, and indexed by the building of a flat.
     district = random.integers(0, len(_DISTRICTS), n_buildings)[building]
     distance = np.round(random.gamma(2.5, 1.4, n_buildings)[building] + 0.2, 1)
     lift = (random.random(n_buildings) < 0.5)[building]
@@ -65,6 +67,7 @@ def load_rents(*, n_samples: int = 900, random_state: Any = 0) -> Bunch:
             "storey": storey,
             "lift": lift,
             "distance_km": distance,
+            # The year is missing for 5 per cent of the flats.
             "built": np.where(random.random(n_samples) < 0.05, np.nan, year),
             "rent": np.round(expected + random.normal(0, 70, n_samples), 2),
         }

@@ -52,9 +52,11 @@ def read_covariances(subject: str, given: Any, count: int, width: int) -> tuple[
     matrices = np.broadcast_to(matrices, (count, width, width)).copy()
     values, vectors = np.linalg.eigh(matrices)
     symmetric = np.allclose(matrices, np.swapaxes(matrices, 1, 2), rtol=1e-9, atol=0.0)
+    # Eigenvalues of a singular matrix may come out slightly negative; 1e-9 of the largest is rounding.
     holds = symmetric and bool((values >= -1e-9 * np.abs(values).max(axis=1, keepdims=True)).all())
     cure = "Form them as A A^T."
     check(subject, "covariances", matrices.tolist(), holds, "symmetric without negative eigenvalues", cure)
+    # L = V diag(sqrt(lambda)), so L L^T = V diag(lambda) V^T. Columns of V are the eigenvectors.
     return matrices, vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
 
 
@@ -74,6 +76,7 @@ def read_sizes(subject: str, n_samples: Any, count: int) -> np.ndarray:
         check_samples(subject, n_samples)
         return np.bincount(share_out(int(n_samples), count), minlength=count)
     sizes = np.asarray(n_samples)
+    # A group may be empty, but not all of them.
     holds = sizes.shape == (count,) and sizes.dtype.kind in "iu" and bool((sizes >= 0).all()) and bool(sizes.any())
     rule = f"an integer in [1, inf), or {count} of them, one for each group"
     check(subject, "n_samples", n_samples, holds, rule, "Give as many numbers as there are groups.")

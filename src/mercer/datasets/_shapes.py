@@ -44,10 +44,12 @@ def make_xor(n_samples: int = 200, *, noise: float = 0.4, random_state: Any = 0)
     check_samples("make_xor", n_samples)
     check_noise("make_xor", noise)
     random = np.random.default_rng(seed_sequence(random_state))
+    # The corners go around the square, so that the class is the parity of the number.
     centres = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [1.0, -1.0]])
     corner = share_out(n_samples, 4)
     random.shuffle(corner)
     rows = centres[corner] + noise * random.normal(size=(n_samples, 2))
+    # A coordinate changes its sign with probability Phi(-1 / noise); the class is wrong if exactly one of the two does.
     crossing = float(norm.cdf(-1.0 / noise)) if noise else 0.0
     error = 2.0 * crossing * (1.0 - crossing)
     return Bunch(data=rows, target=corner % 2, centres=centres, noise=float(noise), bayes_error=error)
@@ -88,6 +90,7 @@ def make_rings(
     usable = radii.ndim == 1 and radii.size > 0 and bool((radii >= 0).all())
     check("make_rings", "radii", radii.tolist(), usable, "numbers in [0, inf), one for each ring", "Drop the signs.")
     random = np.random.default_rng(seed_sequence(random_state))
+    # The sizes are as equal as possible; shuffling keeps them and makes the order random.
     ring = share_out(n_samples, len(radii))
     random.shuffle(ring)
     angle, distance = random.uniform(0, 2 * math.pi, n_samples), radii[ring] + noise * random.normal(size=n_samples)
@@ -130,6 +133,7 @@ def make_moons(
     random = np.random.default_rng(seed_sequence(random_state))
     upper, lower = (np.linspace(0.0, math.pi, size) for size in sizes)
     first = np.column_stack([np.cos(upper), np.sin(upper)])
+    # The second moon is the first mirrored at the point (0.5, 0.25).
     second = np.column_stack([1.0 - np.cos(lower), 0.5 - np.sin(lower)])
     X, y = np.concatenate([first, second]), np.repeat([0, 1], sizes)
     if shuffle:

@@ -41,6 +41,7 @@ def _draw_source(law: Any, random: np.random.Generator, n: int) -> np.ndarray:
         return LAWS[law](random, n)
     seed = np.random.SeedSequence(int(random.integers(2**63)))
     series, variance, _ = _draw_series("make_mixed_sources", np.asarray(law, dtype=np.float64), n, 1.0, seed)
+    # The stationary variance is known, so it divides instead of that of the draw.
     return series / math.sqrt(variance)
 
 
@@ -91,9 +92,11 @@ def make_mixed_sources(
     known = f"among {', '.join(LAWS)}, or autoregressive coefficients"
     check(subject, "sources", unknown or laws, bool(laws) and not unknown, known, "Name the laws.")
     check_noise(subject, noise)
+    # Each source has a stream of its own, and the mixing and the noise share the last.
     *streams, rest = generators(random_state, len(laws) + 1)
     S = np.column_stack([_draw_source(law, random, n_samples) for law, random in zip(laws, streams)])
     if mixing is None:
+        # Two random rotations around the singular values 2 to 1 give a condition number of 2, which is easy to invert.
         left, right = (np.linalg.qr(rest.normal(size=(len(laws), len(laws))))[0] for _ in range(2))
         mixing = (left * np.linspace(2.0, 1.0, len(laws))) @ right
     A = np.asarray(mixing, dtype=np.float64)

@@ -48,8 +48,10 @@ def load_visitors(*, n_samples: int = 800, random_state: Any = 0) -> Bunch:
     group = random.choice(len(_NAMES), n_samples, p=_SHARES)
     values = random.normal(_MEANS[group], _SPREADS[group])
     odd = random.random(n_samples) < _ODD
+    # The odd rows are uniform in a box that contains all groups.
     values[odd] = random.uniform((0.0, 0.0, 0.0, 0.0), (25.0, 150.0, 500.0, 1.0), (int(odd.sum()), len(_COLUMNS)))
     values = np.maximum(values, 0.0)
+    # Column 3 is a share; the Gaussian can leave its range.
     values[:, 3] = np.minimum(values[:, 3], 1.0)
     frame = pandas.DataFrame(dict(zip(_COLUMNS, np.round(values, 2).T)))
     member = random.random(n_samples) < np.array([0.1, 0.8, 0.6, 0.9])[group]

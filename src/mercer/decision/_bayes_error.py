@@ -300,8 +300,10 @@ def _read_rule(rule: Any, n_classes: int) -> Callable[[np.ndarray], np.ndarray]:
 
     def decide(X: np.ndarray) -> np.ndarray:
         if hasattr(rule, "predict"):
+            # Estimators take matrices, and observations of a density of numbers are a vector.
             told = np.asarray(rule.predict(X[:, None] if X.ndim == 1 else X))
             classes = np.asarray(rule.classes_)
+            # classes_ is sorted, so the place of a label is its index.
             indices = np.searchsorted(classes, told)
             count = len(classes)
         else:

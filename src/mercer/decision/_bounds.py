@@ -38,9 +38,12 @@ def prior_bounds(priors: Any) -> dict[str, float]:
     if shares.ndim != 1:
         message = f"prior_bounds: priors must have shape (n_classes,); got {shares.shape}."
         raise DataError(message)
+    # Bayes errs at most as often as a guess: with K equal priors that is (K - 1) / K.
     bounds = {"guess": (len(shares) - 1) / len(shares)}
     if len(shares) == 2:
         bounds["twice_smaller"] = float(2 * shares.min())
+    # Deciding for the likeliest class without looking errs with probability 1 - max P(c);
+    # of two classes, the smaller prior.
     return bounds | {"smaller": float(shares.min() if len(shares) == 2 else 1 - shares.max())}
 
 

@@ -4,7 +4,7 @@ import time
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Choice, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._base.reading import read_costs, read_probabilities
+from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
 from mercer._stored import Stored, floats, labels, part
@@ -157,12 +158,14 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         self.estimator_ = fit_members(self, [self._member()], X, y, weight)[0]
         note_columns(self, self.estimator_)
         self.classes_ = np.asarray(self.estimator_.classes_)
+        # Posteriors of the member hold for the priors of its training rows, so these are needed to change the priors.
         self.trained_priors_ = self._read_trained_priors(y, weight)
         if self.priors is not None:
             read_probabilities(type(self).__name__, "priors", self.priors, len(self.classes_))
         self.costs_, self.actions_ = self._read_costs()
         shares = self.trained_priors_ if self.priors is None else np.asarray(self.priors, dtype=np.float64)
         statement = "Decisions are best for the estimator's probabilities; nothing bounds how far those are from true."
+        # The objective is the least expected cost of an action taken without looking at x.
         for name, value in one_step_record(float((self.costs_ @ shares).min()), begun, statement).items():
             setattr(self, name, value)
         return self
@@ -322,6 +325,7 @@ class DecisionClassifier(ClassifierMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        # The tags follow the member, as it is the one that reads the rows.
         if self.estimator is None or isinstance(self.estimator, BaseEstimator):
             inner = get_tags(self._member() if self.estimator is None else self.estimator)
             tags.input_tags.sparse = inner.input_tags.sparse

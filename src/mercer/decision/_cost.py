@@ -47,11 +47,13 @@ def expected_cost(posteriors: Any, costs: Any) -> np.ndarray:
     """
     shares = read_probabilities("expected_cost", "posteriors", posteriors)
     matrix = read_costs("expected_cost", costs, shares.shape[-1])
+    # One matrix serves all rows: (n, classes) @ (classes, actions).
     if matrix.ndim == 2:
         return shares @ matrix.T
     if shares.ndim != 2 or len(matrix) != len(shares):
         message = f"expected_cost: costs must have one matrix for each of {len(shares)} rows; got {len(matrix)}."
         raise DataError(message)
+    # One matrix a row: R(a | x_n) = sum_c cost_n(a, c) P(c | x_n).
     return np.einsum("nac,nc->na", matrix, shares)
 
 
@@ -156,6 +158,7 @@ def conditional_error(posteriors: Any, decisions: Any = None) -> np.ndarray:
     """
     shares = read_probabilities("conditional_error", "posteriors", posteriors)
     if decisions is None:
+        # The Bayes decision is the largest posterior; its error is the rest.
         return 1.0 - shares.max(axis=-1)
     chosen = np.asarray(decisions)
     valid = chosen.dtype.kind in "iu" and ((chosen >= 0) & (chosen < shares.shape[-1])).all()

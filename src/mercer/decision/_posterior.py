@@ -170,6 +170,7 @@ def discriminant_functions(
     elif form == "log_joint":
         value = joint
     elif form == "difference" and joint.shape[-1] == 2:
+        # Where both classes are impossible, minus infinity less itself would be NaN; the priors decide there.
         possible = replace_impossible(joint, priors)
         value = possible[..., 1] - possible[..., 0]
     else:
@@ -221,6 +222,7 @@ def _read_logs(subject: str, likelihood: Any, log_likelihood: Any, old: Any = No
     if old is not None:
         warn_of_old_argument(subject, "log_likelihoods", "log_likelihood=", stacklevel=4)
         log_likelihood = old
+    # Exactly one of both must be given; equality of the two tests means none or both.
     if (likelihood is None) == (log_likelihood is None):
         number = "neither" if likelihood is None else "both"
         message = f"{subject}: give p(x | c) as the first argument, or log_likelihood=; got {number}."
@@ -230,6 +232,7 @@ def _read_logs(subject: str, likelihood: Any, log_likelihood: Any, old: Any = No
     else:
         cure = "Logarithms are given by name: log_likelihood=."
         with np.errstate(divide="ignore"):
+            # A density of zero is allowed; its logarithm is minus infinity.
             logs = np.log(read_numbers(subject, "likelihood", likelihood, 0.0, cure=cure))
     if logs.ndim == 0 or logs.shape[-1] == 0:
         message = f"{subject}: the densities must have a column for each class; got shape {logs.shape}."

@@ -61,9 +61,11 @@ def separation_ratio(first: Any, second: Any, direction: Any = None) -> Any:
         )
         raise DataError(message + ".")
     if direction is not None:
+        # Along a direction each class is a vector of numbers, and the ratio is one number.
         groups = [rows @ read_numbers("separation_ratio", "direction", direction) for rows in groups]
     spread = np.sqrt(sum(rows.var(axis=0) for rows in groups))
     if not np.all(spread > 0):
         message = "separation_ratio: a column that is constant in both classes has no noise to compare with. Drop it."
         raise DataError(message)
+    # (m2 - m1) / sqrt(s1^2 + s2^2), with variances divided by n.
     return (groups[1].mean(axis=0) - groups[0].mean(axis=0)) / spread

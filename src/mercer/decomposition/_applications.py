@@ -83,5 +83,6 @@ def remove_components(X: Any, components: Any, *, return_removed: bool = False) 
         )
         raise DataError(message)
     axes = model.components_[chosen]
+    # The projection on the chosen axes, row by row.
     removed = (rows - model.mean_) @ axes.T @ axes
     return (rows - removed, removed) if return_removed else rows - removed

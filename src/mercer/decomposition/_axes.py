@@ -111,6 +111,7 @@ def complete(axes: Array, count: int) -> Array:
     span, and the same one if rounding differs.
     """
     basis = np.concatenate([axes, np.empty((count - len(axes), axes.shape[1]))])
+    # The squared distance of each unit vector from the span is one minus the squares of its entries.
     distances = 1.0 - (axes**2).sum(axis=0)
     for row in range(len(axes), count):
         feature = int(np.argmax(distances >= distances.max() / 2))

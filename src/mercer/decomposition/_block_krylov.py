@@ -49,6 +49,7 @@ def block_krylov(
     """
     if state is None:
         width = min(n, count + _SPARE)
+        # A random orthonormal block with some spare columns, which speed up the last wanted vector.
         block = np.linalg.qr(np.random.default_rng(seed).normal(size=(n, width)))[0]
         none = np.empty((n, 0))
         state = KrylovState(none, none, np.empty((0, 0)), block, None, None, np.inf, 0)
@@ -63,13 +64,16 @@ def _extend(product: Callable[[Array], Array], state: KrylovState, count: int) -
     known, width = state.basis.shape[1], state.block.shape[1]
     image = product(state.block)
     basis, images = np.column_stack([state.basis, state.block]), np.column_stack([state.images, image])
+    # The projected matrix grows by one block row and column; the rest is known.
     small = np.empty((known + width, known + width))
     small[:known, :known], small[:, known:] = state.small, basis.T @ image
     small[known:, :known] = small[:known, known:].T
     small = 0.5 * (small + small.T)
     theta, turn = eigh(small, check_finite=False)
+    # Eigenvalues rise, so the wanted ones are the last.
     best = turn[:, ::-1][:, :count]
     values, vectors = theta[::-1][:count], basis @ best
+    # A v - theta v, the residual of each Ritz pair.
     left = images @ best - vectors * values
     residual = float(np.linalg.norm(left, axis=0).max() / max(float(np.abs(theta).max()), 1e-300))
     if basis.shape[1] >= _BLOCKS * width:

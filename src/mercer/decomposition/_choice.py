@@ -165,10 +165,13 @@ def _hold_out(rows: np.ndarray, n_folds: int, random: np.random.Generator) -> np
         train, test = rows[fold != number], rows[fold == number]
         mean = train.mean(axis=0)
         values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(train.T, ddof=0)))
+        # A floor under the variances, so that no logarithm is infinite.
         values = np.maximum(values[::-1], 1e-12 * float(values[-1]))
         squares = ((test - mean) @ vectors[:, ::-1]) ** 2
         for k in range(1, d):
+            # The noise of probabilistic PCA is the mean of the variances left over.
             noise = float(values[k:].mean())
+            # Mahalanobis distance: along the axes by their variance, outside by the noise.
             along = (squares[:, :k] / values[:k]).sum(axis=1) + squares[:, k:].sum(axis=1) / noise
             constant = float(np.log(values[:k]).sum()) + (d - k) * np.log(noise) + d * np.log(2 * np.pi)
             scores[k - 1] += -0.5 * float((along + constant).sum())

@@ -57,9 +57,12 @@ def weigh_evidence(spectrum: Array, weight: float) -> int:
     tiny = 1e-15 * max(spectrum[0], np.finfo(np.float64).tiny)
     values = np.maximum(spectrum.astype(np.float64), tiny)
     ranks = np.arange(1, d)
+    # Running sums of logarithms of the head, and means of the tail, for every k at once.
     heads, tails = np.cumsum(np.log(values))[:-1], np.cumsum(values[::-1])[::-1][1:] / (d - ranks)
     half = (d - ranks + 1) / 2
+    # The log volume of the Stiefel manifold: the prior of the axes.
     prior = np.cumsum(gammaln(half) - half * np.log(np.pi)) - ranks * np.log(2.0)
+    # Free numbers of k orthonormal axes in d dimensions.
     free = d * ranks - ranks * (ranks + 1) / 2
     evidence = prior - weight / 2 * (heads + np.log(tails) * (d - ranks)) + (free + ranks) / 2 * np.log(2 * np.pi)
     evidence -= (_log_curvature(values, tails, tiny) + free * np.log(weight)) / 2 + ranks / 2 * np.log(weight)

@@ -7,7 +7,8 @@ Each is a generator with one step. ``covariance_eigh`` and ``gram`` square the c
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, svd
+from scipy.linalg import LinAlgError, eigh, svd
+from scipy.linalg.lapack import dsyevd
 
 from mercer._solver import Dense, Solution, Solver, Step, Tiles
 from mercer._source.memory import require_memory
@@ -22,6 +23,8 @@ __all__ = ["covariance_eigh", "full", "gram", "measure"]
 
 # Above this number of columns a factorisation takes long enough to run where Ctrl-C can interrupt it.
 _HEAVY = 200
+# Columns: up to here all eigenvectors take less time than SciPy needs to choose and check a driver, 40 us.
+_FEW = 32
 
 
 def measure(task: Task, *, diagonal: bool) -> Any:
@@ -29,6 +32,7 @@ def measure(task: Task, *, diagonal: bool) -> Any:
     if not diagonal:
         require_memory(
             task.subject,
+            # The scatter, its copies and the partial sums of threads.
             8.0 * task.n_features**2 * 8,
             f"the sums for a {task.n_features} x {task.n_features} covariance matrix",
             "use svd_solver='randomized' with few components",
@@ -44,8 +48,10 @@ def covariance_eigh(task: Task, start: PrincipalAxes | None) -> Solver:
     """Compute eigenvectors of the covariance matrix: one pass, then O(d^3) operations."""
     if start is None:
         sums, _, scale = yield from measure(task, diagonal=False)
+        # Scaled columns: the correlation matrix in place of the covariance.
         scatter = sums.scatter if scale is None else sums.scatter / scale[:, None] / scale[None, :]
         vectors, sizes, rest = yield Dense(lambda: _leading(scatter, task, sums.weight), task.n_features > _HEAVY)
+        # Signs and zero variances are settled before residuals are measured.
         axes, sizes = yield Dense(lambda: settle(vectors, sizes, len(sizes), task.tiny, task.dtype))
         products = yield Dense(lambda: axes.astype(np.float64) @ scatter)
         residuals = residuals_of(products, axes, sizes)
@@ -87,6 +93,7 @@ def gram(task: Task, start: PrincipalAxes | None, n_rows: int = 0) -> Solver:
         inner = yield Tiles(make_centred_gram(sums.mean, scale), np.empty((n_rows, n_rows)))
         vectors, sizes, rest = yield Dense(lambda: _leading(inner, task, sums.weight), n_rows > _HEAVY)
         unit = 1.0 if scale is None else scale[:, None]
+        # An eigenvector of the Gram matrix maps to the axis X^T u.
         lifted = (yield Lift(sums.mean, vectors.T)) / unit
         # Rounding of the largest vector disturbs the orthogonality of the small ones; QR restores it.
         axes = yield Dense(lambda: np.linalg.qr(lifted)[0].T)
@@ -112,12 +119,22 @@ def _leading(matrix: Array, task: Task, weight: float) -> tuple[Array, Array, fl
         return np.empty((0, size)), np.empty(0), total
     # Bisection for a few of many; divide-and-conquer for all is faster from about half of them.
     some = {"subset_by_index": [size - most, size - 1]} if most < size / 2 else {"driver": "evd"}
-    values, vectors = eigh(matrix, **some)
+    values, vectors = _decompose_few(matrix) if size <= _FEW else eigh(matrix, **some)
     values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].T
     sizes, rest = _choose(values[: task.limit], task, weight)
+    # Of few eigenvalues the rest is known from the trace.
     if len(values) < min(task.limit, size):
         rest = max(0.0, total - float(sizes.sum()))
     return vectors[: len(sizes)], sizes, rest
+
+
+def _decompose_few(matrix: Array) -> tuple[Array, Array]:
+    """Return all eigenvalues, in rising order, and eigenvectors of a small symmetric matrix."""
+    values, vectors, failed = dsyevd(np.asarray(matrix, dtype=np.float64))
+    if failed:
+        message = f"the eigenvalues of a {len(matrix)} x {len(matrix)} matrix were not found (dsyevd: {failed})"
+        raise LinAlgError(message)
+    return values, vectors
 
 
 def _choose(values: Array, task: Task, weight: float) -> tuple[Array, float]:

@@ -85,10 +85,12 @@ def iterate_subspace(task: Task, start: PrincipalAxes | None) -> Solver:
     scatter = yield from _open(task, width * (task.iterations + 2))
     state: Any = start
     if start is None:
+        # The random start is drawn only for a fresh fit; a resumed one has its basis.
         random = np.random.default_rng(task.seed).standard_normal((task.n_features, width))
     basis, first = (random, 0) if start is None else (start.basis, start.steps)
     asked = task.tol or np.nan
     for step in range(first, task.iterations + 2):
+        # Products of an orthonormal basis keep all directions; without it all columns would turn to the first axis.
         orthonormal, product = yield from _orthonormal_product(task, scatter, basis)
         axes, sizes, residuals, basis = yield Dense(partial(_ritz, task, orthonormal, product))
         rest = max(0.0, scatter.total - float(sizes.sum()))
@@ -144,7 +146,9 @@ def power(task: Task, start: PrincipalAxes | None, first: Array = None) -> Solve
         axes, sizes, residuals = yield Dense(partial(_with_current, task, state, basis, product))
         finished = residuals[-1] <= tolerance or steps + 1 >= task.iterations
         kept = basis if finished else basis[:-1]
+        # The next vector starts at random, or the product of this one goes on.
         following = random[basis.shape[0] % task.n_components] if finished else product
+        # Orthogonal to the vectors found: the product with the deflated matrix.
         vector = yield Dense(partial(_project, following, kept))
         basis = np.concatenate([kept, _unit(vector[None, :], basis[-1:])])
         steps = 0 if finished else steps + 1

@@ -6,17 +6,34 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from mercer._base.kernel_choice import wide_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._solver.relay import relay
 from mercer._solver.tiled_matrix import KernelStrips, kernel_matrix, multiply
 from mercer._types import Array
 from mercer.decomposition._block_krylov import KrylovState, multiply_centred
-from mercer.kernels import Kernel, Precomputed
+from mercer.errors import DataError
+from mercer.kernels import Kernel, Linear, Precomputed
 
-__all__ = ["STATEMENT", "TOLERANCE", "KernelPCAState", "by_blocks", "fill_kernels", "largest_residual", "strip_kernels"]
+__all__ = [
+    "HEAVY",
+    "HEAVY_VALUES",
+    "TOLERANCE",
+    "KernelPCAState",
+    "by_blocks",
+    "clear_rounding",
+    "conclude",
+    "decompose_rows",
+    "fill_kernels",
+    "find_last_axes",
+    "is_narrow",
+    "largest_residual",
+    "strip_kernels",
+]
 
 STATEMENT = (
     "Largest norm of the centred kernels times an eigenvector less its eigenvalue times it, over the largest "
@@ -24,6 +41,10 @@ STATEMENT = (
 )
 # The tolerance of block products if tol is 0: the error of eigenvalues is about its square.
 TOLERANCE = 1e-7
+# Rows: from here on a decomposition takes long enough (some 10 ms) to run where Ctrl-C can interrupt it.
+HEAVY = 200
+# Values of rows from which on their own decomposition takes that long.
+HEAVY_VALUES = 2**17
 
 
 @plain
@@ -60,6 +81,36 @@ def _certify(residual: float, tol: float) -> Certificate:
     return Certificate.of("residual", residual, tol, STATEMENT)
 
 
+def conclude(state: KernelPCAState, tol: float) -> Solver:
+    """Yield the one step of a direct decomposition, and return it; exact to rounding, which grows with n."""
+    bound = max(tol, 1e3 * len(state.means) * np.finfo(np.float64).eps)
+    certificate = _certify(state.residual, bound)
+    yield Step(float(np.maximum(state.values, 0.0).sum()), state, certificate)
+    return Solution(state, True, certificate)
+
+
+def is_narrow(kernel: Kernel, rows: Array, n_components: int | None) -> bool:
+    """Return whether the rows themselves hold all components: dense rows of few columns, and the linear kernel."""
+    n, d = rows.shape
+    return type(kernel) is Linear and not issparse(rows) and d < n and (n_components is None or n_components <= d)
+
+
+def decompose_rows(rows: Array, n_components: int | None) -> KernelPCAState:
+    """Return the components of the linear kernel without a matrix of pairs.
+
+    With X the centred rows, the centred kernels are X X^T: their eigenvectors are the left singular vectors of X, and
+    their eigenvalues the squares of the singular values. All others are zero.
+    """
+    wide = wide_rows(rows)
+    mean = wide.mean(axis=0)
+    means, X = wide @ mean, wide - mean
+    vectors, lengths, _ = np.linalg.svd(X, full_matrices=False)
+    values, vectors = lengths[:n_components] ** 2, vectors[:, :n_components]
+    left = X @ (X.T @ vectors) - vectors * values
+    residual = float(np.linalg.norm(left, axis=0).max(initial=0.0) / max(float(values.max(initial=0.0)), 1e-300))
+    return KernelPCAState(means, float(mean @ mean), values, vectors, residual)
+
+
 def fill_kernels(kernel: Kernel, rows: Array, threads: int) -> Array:
     """Return the kernels of all pairs in float64, (n, n), or a copy of the given ones."""
     if isinstance(kernel, Precomputed):
@@ -74,8 +125,29 @@ def strip_kernels(kernel: Kernel, rows: Array, threads: int) -> tuple[Callable[[
     return partial(multiply_centred, product), product(np.full((n, 1), 1.0 / n))[:, 0]
 
 
+def find_last_axes(matrix: Array, count: int) -> tuple[Array, Array]:
+    """Return the `count` largest eigenvalues of a symmetric matrix, in rising order, and their vectors."""
+    n = len(matrix)
+    # Divide and conquer is the faster where all vectors are asked for.
+    return find_eigenpairs(matrix, n - count, driver="evd" if count == n else "evr")
+
+
 def largest_residual(matrix: Array, values: Array, vectors: Array, threads: int) -> float:
     """Return the largest relative residual of the first and the last hundred eigenvectors."""
     some = np.unique(np.r_[: min(100, len(values)), max(0, len(values) - 100) : len(values)])
     left = multiply(matrix, np.ascontiguousarray(vectors[:, some]), threads) - vectors[:, some] * values[some]
     return float(np.linalg.norm(left, axis=0).max() / max(float(np.abs(values).max()), 1e-300))
+
+
+def clear_rounding(subject: str, values: Array, dtype: str) -> Array:
+    """Return eigenvalues with rounding errors set to zero; raise if negative ones show a kernel that is not PSD."""
+    largest, precision = float(values.max()), 1e-12 if dtype == "float64" else 2e-7
+    lowest = float(values.min())
+    if lowest < -1e-5 * max(largest, 1e-300) and lowest < -1e-10:
+        message = (
+            f"{subject}: There are significant negative eigenvalues: the smallest is {lowest:.3g} and the largest "
+            f"{largest:.3g}. Either the matrix is not PSD, or there was an issue while computing the "
+            f"eigendecomposition of the matrix; use a Mercer kernel, or fewer components."
+        )
+        raise DataError(message)
+    return np.where(values > precision * largest, values, 0.0)

@@ -237,6 +237,7 @@ class OnlinePCA(LinearMap, Estimator):
         mean, axes = state.mean.copy(), state.axes.copy()
         numbers = state.n_seen + np.arange(len(rows), dtype=np.float64)
         rates = (
+            # A rate that falls as 1 / (1 + t / decay) lets the axes converge; a constant one follows drifts.
             self.learning_rate / (1.0 + numbers / self.decay) if self.decay else np.full(len(rows), self.learning_rate)
         )
         mean_rates = np.zeros(len(rows))

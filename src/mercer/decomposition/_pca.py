@@ -316,6 +316,7 @@ class PCA(Projection, Estimator):
         order = np.argsort(-state.sizes, kind="stable")
         sizes, dtype = state.sizes[order], state.axes.dtype
         degrees = state.weight - self.ddof
+        # The variance left over is shared by the directions that were left out.
         left, total = state.limit - len(sizes), float(sizes.sum()) + state.rest
         return {
             "components_": state.axes[order],

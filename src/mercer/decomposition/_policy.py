@@ -30,10 +30,12 @@ def choose_solver(asked: str, wish: Any, n_rows: int, n_features: int, *, is_spa
         return asked
     if is_sparse:
         return "arpack"
+    # One pass for the covariance, then a small eigenproblem.
     if n_features <= 1000 and n_rows >= 10 * n_features:
         return "covariance_eigh"
     small = min(n_rows, n_features)
     wish = small if wish is None else wish
+    # Small tables and shares of the variance need all singular values.
     if max(n_rows, n_features) <= 500 or isinstance(wish, str) or not 1 <= wish < 0.8 * small:
         return "full"
     return "gram" if n_rows <= 1000 and n_features >= 10 * n_rows else "randomized"

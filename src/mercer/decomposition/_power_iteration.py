@@ -147,6 +147,7 @@ def _iterate(
     max_iter: int,
 ) -> tuple[np.ndarray, list[float], float]:
     """Return the next vector, its Rayleigh quotients, and its residual."""
+    # The start is made orthogonal to the vectors found.
     vector = _make_unit(first - (known @ first) @ known)
     largest = float(np.abs(values).max(initial=0.0))
     steps: list[float] = []
@@ -155,6 +156,7 @@ def _iterate(
         product = multiply(vector)
         # Deflation: A - sum_i l_i v_i v_i^T; for a vector at right angles to the v_i it removes rounding alone.
         product = product - (known @ product) @ known
+        # Rayleigh's quotient v^T A v.
         value = float(vector @ product)
         steps.append(value)
         largest_now = max(largest, abs(value))
@@ -219,6 +221,7 @@ def whitening_matrix(covariance: Any, *, kind: str = "pca", floor: float = 0.0) 
         raise ParameterError(message)
     values, vectors = eigh((C + C.T) / 2.0)
     largest = float(values[-1])
+    # Raised eigenvalues keep noise directions from being blown up.
     raised = np.maximum(values, floor * largest)
     if largest <= 0 or raised[0] <= len(values) * np.finfo(np.float64).eps * largest:
         rank = int(np.sum(values > len(values) * np.finfo(np.float64).eps * max(largest, 0.0)))
@@ -228,6 +231,7 @@ def whitening_matrix(covariance: Any, *, kind: str = "pca", floor: float = 0.0) 
         )
         raise DataError(message)
     if kind == "cholesky":
+        # The Cholesky factor of the matrix with raised eigenvalues.
         restored = (vectors * raised) @ vectors.T
         return solve_triangular(np.linalg.cholesky(restored), np.eye(len(values)), lower=True)
     scaled = (vectors / np.sqrt(raised)).T

@@ -138,12 +138,14 @@ class Projection(LinearMap):
         W = xp.astype(self.components_, block.wide, copy=False)
         scores = rows @ W.T
         squares = xp.sum(scores**2 / variances, axis=1)
+        # Directions outside the components have the noise variance.
         missing = W.shape[1] - W.shape[0]
         logarithm = float(xp.sum(xp.log(variances)))
         if missing:
             # The part outside the components is computed row by row: |x|^2 - |scores|^2 would cancel.
             squares = squares + xp.sum((rows - scores @ W) ** 2, axis=1) / noise
             logarithm += missing * math.log(noise)
+        # Rows were divided by the scales: the density of the rows themselves has their Jacobian.
         if (scale := self._scale()) is not None:
             logarithm += 2 * float(xp.sum(xp.log(xp.astype(scale, block.wide, copy=False))))
         densities = -0.5 * (squares + logarithm + W.shape[1] * math.log(2 * math.pi))

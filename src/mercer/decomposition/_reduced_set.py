@@ -107,11 +107,13 @@ def reduce_axes(
         message = f"reduce_axes: points must have shape (q, {rows.shape[1]}), q at least 1; got {points.shape}."
         raise DataError(message)
     kernel, (axes, _) = model.kernel_, model._axes()
+    # Axes without variance have no direction to approximate.
     span = _Span(kernel, wide_rows(rows), np.where(model.eigenvalues_ > 0, axes, 0.0).astype(np.float64))
     with one_blas_thread():
         if optimize:
             points = _move_points(span, points, max_iter).astype(rows.dtype)
         across, coefficients, errors = span.fit(wide_rows(points))
+        # Scores are centred as those of the model: less the mean over its rows.
         offset = -(across.mean(axis=1) @ coefficients)
     errors[model.eigenvalues_ <= 0] = 0.0
     kind = rows.dtype

@@ -196,10 +196,12 @@ class RobustPCA(LinearMap, Estimator):
         # In units of the largest entry: the program is homogeneous, and squares must not overflow.
         unit = float(np.abs(X).max()) or 1.0
         X = X / unit
+        # The weight of Candes and others (2011), 1 / sqrt(max(n, d)).
         weight = self.weight or 1.0 / np.sqrt(max(X.shape))
         size = float(np.linalg.norm(X)) or 1.0
         state: PursuitState
         if start is None:
+            # The start of the inexact augmented Lagrangian method of Lin and others (2010).
             largest = float(np.linalg.norm(X, 2)) or 1.0
             multiplier = X / max(largest, float(np.abs(X).max()) / weight, 1e-300)
             zero, penalty = np.zeros_like(X), 1.25 / largest
@@ -220,6 +222,7 @@ class RobustPCA(LinearMap, Estimator):
         low = state.low * state.unit
         centre = low.mean(axis=0)
         _, values, axes = np.linalg.svd(low - centre, full_matrices=False)
+        # Singular values within rounding of zero do not count.
         rank = max(1, int(np.sum(values > _RANK * max(float(values[0]), 1e-300))))
         count = rank if self.n_components is None else self.n_components
         return {
@@ -249,14 +252,18 @@ class RobustPCA(LinearMap, Estimator):
 def _advance(X: Array, state: PursuitState, weight: float, size: float) -> PursuitState:
     """Return the state after one step of the inexact augmented Lagrangian method."""
     mu, Y = state.penalty, state.multiplier
+    # The proximal map of the l1 norm: entries shrink towards zero.
     sparse = _shrink(X - state.low + Y / mu, weight / mu)
+    # That of the nuclear norm: singular values shrink.
     left, values, right = svd(X - sparse + Y / mu, full_matrices=False, check_finite=False)
     kept = np.maximum(values - 1.0 / mu, 0.0)
     low = (left * kept) @ right
     gap = X - low - sparse
+    # The multiplier moves by the penalty times what the two parts miss.
     Y = Y + mu * gap
     step = state.step + 1
     residual = state.residual
+    # The duality gap costs a decomposition, so it is measured now and then.
     if step % _EVERY == 0 or float(np.linalg.norm(gap)) <= _NEAR * size:
         residual = _measure_gap(X, low, float(kept.sum()), Y, weight)
     penalty = min(mu * _GROWTH, state.most)

@@ -106,7 +106,7 @@ CANDIDATES = (
         "kernel densities",
         "class densities",
         ("classification",),
-        75,
+        185,
         _kernels,
         {"density__bandwidth": [1.0, 0.5, 0.25]},
         ("scaled", "dense"),

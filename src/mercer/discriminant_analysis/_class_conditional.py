@@ -254,6 +254,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
             weights = self._spread_weights(classes, weights, declared, seen)
             classes = declared
         self._check_densities(classes)
+        # Priors follow the weights of all parts so far.
         total = weights if seen is None else weights + seen.weights
         priors = class_priors(type(self).__name__, self.priors, total)
         densities, mean = [], 0.0

@@ -21,11 +21,13 @@ def shrink_by_class(sums: ClassMomentSums, shrinkage: Any) -> Generator[Any, Any
     """Return the covariance of each class (k, d, d); 'auto' asks for a pass."""
     # A class without rows has no scatter: any divisor leaves its covariance zero.
     weights = np.where(sums.weights > 0, sums.weights, 1.0)
+    # Maximum likelihood: scatter over weight; a class without rows has zeros.
     covariances = sums.scatter / weights[:, None, None]
     if shrinkage is None:
         return covariances
     if shrinkage != "auto":
         return shrink_covariance(covariances, shrinkage)
+    # Ledoit and Wolf's share is found for standardised columns, as in scikit-learn.
     units = [_Standardised(covariance, mean) for covariance, mean in zip(covariances, sums.means, strict=True)]
     fourth = yield FourthNorms(sums.means, np.stack([unit.scales for unit in units]), sums.classes)
     parts = zip(units, fourth, weights, strict=True)

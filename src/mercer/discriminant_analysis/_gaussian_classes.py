@@ -99,6 +99,7 @@ class GaussianClasses(ClassModel):
         known, numbering = np.unique(labels, return_inverse=True)
         if wish == "balanced":
             sizes = np.bincount(numbering, weights)
+            # n / (k n_c), with weights in place of counts.
             factors = weights.sum() / (len(known) * np.where(sizes > 0, sizes, 1.0))
         else:
             self._check_weighted_classes(wish, known, partial)

@@ -8,16 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import log_softmax, softmax
-from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
-from mercer._solver.tiled_cholesky import factor
+from mercer._solver.tiled_cholesky import factorise
 from mercer._solver.tiled_matrix import kernel_matrix, multiply
 from mercer._source.memory import require_memory
 from mercer._stored import Stored, floats
@@ -27,6 +28,8 @@ from mercer.kernels import Kernel, Precomputed, warn_of_scale
 
 __all__ = ["KernelDiscriminantAnalysis"]
 
+# Rows from which products and the factor of the kernels run aside: 500 rows take 10 ms.
+_HEAVY = 500
 _STATEMENT = "The directions are the leading eigenvectors of a dense matrix, exact to rounding."
 
 
@@ -167,6 +170,7 @@ class KernelDiscriminantAnalysis(
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse="csr")
         check_labels(source.y)
         rows, weight = source.whole(), source.weight
+        # Rows of weight zero do not make a class.
         seen = source.y if weight is None else source.y[weight > 0]
         classes = np.unique(seen)
         if len(classes) < 2:
@@ -194,18 +198,21 @@ class KernelDiscriminantAnalysis(
         n, count = rows.shape[0], member.shape[1] - 1
         count = count if self.n_components is None else min(count, self.n_components)
         require_memory(type(self).__name__, 24.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
-        state = yield Dense(lambda: self._directions(kernel, rows, member, weight, count))
+        K = yield Dense(lambda: self._fill_kernels(kernel, rows))
+        state = yield Dense(lambda: self._directions(K, member, weight, count), heavy=n > _HEAVY)
         certificate = Certificate.none(_STATEMENT)
         yield Step(float(np.sum(state.ratios)), state, certificate)
         return Solution(state, True, certificate)
 
-    def _directions(self, kernel: Kernel, rows: Array, member: Array, weight: Array, count: int) -> Any:
-        """Solve in coordinates u = a / root of the weight, in which a weight is a repetition."""
-        threads = self._threads()
+    def _fill_kernels(self, kernel: Kernel, rows: Array) -> Array:
+        """Return the kernels of all pairs of rows, in float64."""
         if isinstance(kernel, Precomputed):
-            K = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
-        else:
-            K = kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
+            return np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
+        return kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), self._threads())
+
+    def _directions(self, K: Array, member: Array, weight: Array, count: int) -> Any:
+        """Solve in coordinates u = a / root of the weight, in which a weight is a repetition; K is overwritten."""
+        threads = self._threads()
         roots = np.ones(len(K)) if weight is None else np.sqrt(weight)
         K *= roots[:, None]
         K *= roots[None, :]
@@ -218,7 +225,13 @@ class KernelDiscriminantAnalysis(
         within = multiply(within, np.ascontiguousarray(within.T), threads)
         # N has rank n - k at most: mu on its diagonal makes the quotient a^T M a / a^T N a bounded.
         within[np.diag_indices(len(within))] += self.mu
-        factor(within, threads)
+        if failed := factorise(within, threads):
+            message = (
+                f"{type(self).__name__}: the scatter within classes plus mu must be positive definite; its leading "
+                f"minor of order {failed} is not, with mu={self.mu!r} and weights of up to "
+                f"{float(roots.max()) ** 2:.3g}. Divide sample_weight by its mean, or raise mu."
+            )
+            raise DataError(message)
         # Class means of kernel columns from their common mean, times roots of class sizes: columns of the root of M.
         gaps = across - (across @ np.sqrt(sizes))[:, None] * np.sqrt(sizes) / sizes.sum()
         # With N = L L^T directions are L^-T times the left singular vectors of L^-1 gaps; quotients are squared values.

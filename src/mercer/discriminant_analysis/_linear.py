@@ -218,6 +218,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         """
         means, covariance = (np.asarray(array, dtype=np.float64) for array in (means, covariance))
         chosen = class_priors(cls.__name__, priors, np.ones(len(means)), exact=True)
+        # The prior mean of the class means, about which scores are written.
         centre = chosen @ means
         model = cls(solver="lsqr", priors=priors, ridge=ridge)
         covariance = covariance + ridge * np.eye(means.shape[1])
@@ -287,6 +288,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
             n_bytes = 16.0 * source.n_rows * source.n_features
             require_memory(type(self).__name__, n_bytes, "a copy of the centred rows", "select columns")
             return ClassMoments("diagonal")
+        # The covariance, its copies, and the partial sums of each thread.
         n_bytes = 8.0 * source.n_features**2 * (6 + 4 * source.threads)
         require_memory(type(self).__name__, n_bytes, f"the covariance of {source.n_features} columns", "select columns")
         if self.covariance_estimator is not None:
@@ -381,6 +383,7 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
         coef, intercept = state.coef, state.intercept
         if len(classes) == 2:
             with np.errstate(invalid="ignore"):
+                # With two classes the difference of the scores decides.
                 coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         arrays = {
             "coef_": coef,

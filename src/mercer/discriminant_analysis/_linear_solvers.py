@@ -177,6 +177,7 @@ def by_eigenvectors(
             f"determined by others within classes; got a singular one. Use solver='svd', or shrinkage."
         )
         raise DataError(message) from error
+    # Fisher's criterion J falls along the axes.
     values, vectors = values[::-1], _flip_axes(vectors[:, ::-1])
     coef, intercept = scores((means - centre) @ vectors @ vectors.T, means, centre, priors)
     return Axes(coef, intercept, vectors, values[:n_axes] / (float(values.sum()) or 1.0), values[:n_axes])
@@ -202,6 +203,7 @@ def mean_log_density(within: Array, covariance: Array) -> float:
         trace, rank = float(np.trace(solve_triangular(factor, half.T, lower=True))), len(factor)
     except LinAlgError:
         values, vectors = eigh(covariance)
+        # Directions within rounding of zero are outside the span.
         kept = values > len(values) * _EPSILON * max(float(values[-1]), 0.0)
         logarithm, rank = float(np.sum(np.log(values[kept]))), int(kept.sum())
         trace = float(np.sum(np.sum((within @ vectors) * vectors, axis=0)[kept] / values[kept]))

@@ -73,6 +73,7 @@ class QuadraticScores:
         if block.n * means.shape[0] * means.shape[1] <= _FEW:
             gaps = xp.astype(block.X, block.wide, copy=False)[None, :, :] - means[:, None, :]
             rows = gaps @ self.whitenings
+            # log P_k - log|S_k| / 2 - |whitened gap|^2 / 2.
             return self.offsets - 0.5 * xp.sum(rows * rows, axis=2).T
         columns = []
         for k in range(means.shape[0]):
@@ -273,6 +274,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         scalings, rotations = (np.stack(part) for part in zip(*axes, strict=True))
         stored = None
         if self.store_covariance:
+            # S = R diag(s) R^T.
             stored = np.stack([(R * s) @ R.T for s, R in zip(scalings, rotations, strict=True)])
         state = QuadraticState(sums, priors, sums.means, scalings, rotations, stored)
         return state, _mean_log_likelihood(state)

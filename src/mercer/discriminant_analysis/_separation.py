@@ -76,6 +76,7 @@ def separation_ratio(X: Any, y: Any, direction: Any = None) -> Any:
             column = int(np.argmin(variances))
             message = f"separation_ratio: column {column} must vary within a class; got a constant. Drop it."
             raise DataError(message)
+        # Column by column.
         return step / np.sqrt(variances)
     w = np.asarray(direction, dtype=np.float64)
     noise = float(w @ spread @ w)

@@ -154,6 +154,7 @@ def list_lattice_edges(subject: str, shape: int | Sequence[int], periodic: bool 
     for axis, wrap in enumerate(wraps):
         if sides[axis] < 2:
             continue
+        # The neighbour of a site one step along the axis; the last one wraps around only where the lattice is periodic.
         moved = np.roll(sites, -1, axis=axis)
         keep = sites.shape[axis] if wrap else sites.shape[axis] - 1
         edges.append(np.stack([np.take(part, range(keep), axis=axis).ravel() for part in (sites, moved)], axis=1))

@@ -96,7 +96,9 @@ def find_ground_state(
         return GroundState(
             model._decode(state), energy + form.offset, True, sums.method, np.array([energy + form.offset])
         )
+    # In units of the strongest coupling or field, so that the same ladder suits every model.
     scale = max(float(np.abs(form.couplings).max(initial=0.0)), float(np.abs(form.fields).max(initial=0.0)))
+    # Inverse temperatures at equal ratios.
     ladder = np.geomspace(low, high, -(-n_sweeps // _SWEEPS_PER_LEVEL)) / (scale or 1.0)
     runs = [_cool(form, ladder, stream) for stream in seed_sequence(random_state).spawn(n_restarts)]
     energies = np.array([energy for _, energy in runs])
@@ -108,6 +110,7 @@ def _cool(form: PairwiseForm, ladder: np.ndarray, seed: np.random.SeedSequence) 
     """Return the best state of one run that sweeps some times at each inverse temperature."""
     random = np.random.default_rng(seed)
     state = random.integers(form.n_states, size=form.graph.n_sites, dtype=np.int16)
+    # The best state met, not the last one.
     best, least = state.copy(), float(form.energies(state[None])[0])
     for beta in ladder:
         make_mover(form.at(beta), "heat bath")(state, _SWEEPS_PER_LEVEL, random)
@@ -149,6 +152,7 @@ def anneal_model(model: PairwiseModel, *, random_state: Any = None, **options: A
     def propose(state: np.ndarray, random: np.random.Generator) -> np.ndarray:
         site = random.integers(model.n_sites)
         here = int(np.flatnonzero(values == state[site])[0])
+        # Another value than the present one, all with equal probability.
         state[site] = values[(here + random.integers(1, model.n_states)) % model.n_states]
         return state
 

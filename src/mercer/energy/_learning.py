@@ -106,12 +106,14 @@ def fit_couplings(
         message = f"fit_couplings: states must have shape (n_samples, n_sites); got {rows.shape}."
         raise DataError(message)
     n = rows.shape[1]
+    # All pairs, where no edges are given.
     pairs = np.argwhere(np.triu(np.ones((n, n)), 1)) if edges is None else read_edges("fit_couplings", edges, n)[0]
     empty = IsingModel(pairs, n_sites=n) if n_states is None else PottsModel(pairs, n_states=n_states, n_sites=n)
     codes = empty._encode(rows)
     loss = _PseudoLikelihood(codes, empty.edges, empty.n_states, n_states is None, alpha, fields)
     with one_blas_thread():
         result = minimize(loss, np.zeros(loss.size), grad=True, stop=GradientNorm(tol) | MaxIter(_MOST_STEPS))
+        # The same loss without its penalty is the pseudo-likelihood that is reported.
         value, _ = _PseudoLikelihood(codes, empty.edges, empty.n_states, n_states is None, 0.0, fields)(result.x)
     strengths, local = loss.split(result.x)
     model: IsingModel | PottsModel
@@ -149,11 +151,14 @@ class _PseudoLikelihood:
         # An Ising coupling J is a Potts coupling 2 J, a field h is (-h, h).
         matrix[first, second] = matrix[second, first] = 2.0 * strengths if self.spins else strengths
         own = np.stack([-local, local]) if self.spins else local
+        # scores[a, sample, i] = g_i(a) + sum_j K_ij [a_j = a]: what state a of site i would gain.
         scores = self.indicators @ matrix + own[:, None, :]
         total = logsumexp(scores, axis=0)
         loss = float(np.sum(total) - np.sum(self.indicators * scores)) / n_samples
+        # P(a | rest) - [a_i = a], over the samples.
         slopes = (np.exp(scores - total) - self.indicators) / n_samples
         products = np.einsum("qsi,qsj->ij", self.indicators, slopes, optimize=True)
+        # A coupling is shared by its two ends, so that both slopes count.
         coupling_slope = (products + products.T)[first, second] * (2.0 if self.spins else 1.0)
         sums = slopes.sum(axis=1)
         field_slope = (sums[1] - sums[0] if self.spins else sums).ravel()
@@ -203,6 +208,7 @@ def regress_couplings(states: Any, energies: Any, regressor: Any = None, *, fiel
     n = rows.shape[1]
     pairs = np.argwhere(np.triu(np.ones((n, n)), 1))
     spins = 2.0 * IsingModel(pairs, n_sites=n)._encode(rows) - 1.0
+    # Columns -s_i s_j: coefficients then have the sign of the couplings.
     columns = -spins[:, pairs[:, 0]] * spins[:, pairs[:, 1]]
     if fields:
         columns = np.concatenate([columns, -spins], axis=1)

@@ -97,6 +97,7 @@ class PairwiseModel(SiteModel):
                 # Without interaction the other sites do not know of this one.
                 agreement += own[site, state] * own[:, state]
                 continue
+            # P(a_j = state | a_i = state), times P(a_i = state), summed over states.
             held = self._sums(self._form.clamp(site, state))
             agreement += own[site, state] * held.marginalise()[0][:, state]
         agreement[site] = 1.0
@@ -195,6 +196,7 @@ class PairwiseModel(SiteModel):
         check_parameters("simulate", rules, counts)
         other: dict[str, Rule] = {"method": Choice(*METHODS), "random_state": Seed(), "n_jobs": Integer() | Nothing()}
         check_parameters("simulate", other, {"method": method, "random_state": random_state, "n_jobs": n_jobs})
+        # Two bytes while chains run and one for the decoded spins.
         n_bytes = 3.0 * n_chains * n_samples * self.n_sites
         require_memory("simulate", n_bytes, f"{n_chains * n_samples} states", "record fewer (n_samples), further apart")
         first, chains = seed_sequence(random_state).spawn(2)
@@ -247,6 +249,7 @@ class PairwiseModel(SiteModel):
         values = {"tol": tol, "max_iter": max_iter, "random_state": random_state}
         check_parameters("mean_field", {"tol": Real(0), "max_iter": Integer(1), "random_state": Seed()}, values)
         if start is None:
+            # Equal probabilities are a stationary point: noise leads away from it.
             noise = np.random.default_rng(seed_sequence(random_state)).normal(size=(self.n_sites, self.n_states))
             shares = softmax(1e-3 * noise, axis=1)
         else:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Choice, Instance, Nothing, Rule
 from mercer._base.reading import read_numbers, read_probabilities
+from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place, fit_members, float_type, note_columns, one_step_record
 from mercer._stored import Stored, floats, members, part
@@ -122,6 +123,7 @@ class _ModelAveraging(Estimator):
                 f"Give log-evidences as evidence."
             )
             raise DataError(message)
+        # Coefficients that a penalty has set to zero are no parameters.
         offsets = np.size(last.intercept_) if np.any(getattr(last, "intercept_", 0.0)) else 0
         return int(np.count_nonzero(last.coef_)) + offsets + self._noise_parameters
 
@@ -352,9 +354,11 @@ class ModelAveragingClassifier(ClassifierMixin, _ModelAveraging):
                 f"{self.classes_}. Drop rows of weight zero first."
             )
             raise DataError(message)
+        # A class that the fit has not met has no column; such rows say nothing about the members.
         known = np.isin(y, self.classes_)
         column = np.searchsorted(self.classes_, y[known])
         chosen = np.asarray(member.predict_proba(X), dtype=np.float64)[known, column]
+        # A probability of zero would make one row decide alone; _TINY bounds its logarithm.
         return float(weight[known] @ np.log(np.maximum(chosen, _TINY)))
 
     def _fits_in(self, member: Any) -> bool:

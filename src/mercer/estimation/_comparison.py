@@ -73,6 +73,7 @@ def model_probabilities(log_evidences: Any, priors: Any = None) -> np.ndarray:
     >>> model_probabilities([-4.692897, -5.544739, -7.753046]).round(3)
     array([0.679, 0.29 , 0.032])
     """
+    # Minus infinity is allowed: the evidence of a model that cannot have made the data is zero.
     logs = read_numbers("model_probabilities", "log_evidences", log_evidences, closed="left")
     if logs.ndim != 1 or len(logs) == 0 or not np.isfinite(logs).any():
         message = (
@@ -82,6 +83,7 @@ def model_probabilities(log_evidences: Any, priors: Any = None) -> np.ndarray:
     if priors is None:
         return softmax(logs)
     with np.errstate(divide="ignore"):
+        # P(M | D) is proportional to p(D | M) P(M); a prior of zero becomes minus infinity and stays impossible.
         return softmax(logs + np.log(read_probabilities("model_probabilities", "priors", priors, len(logs))))
 
 
@@ -295,10 +297,12 @@ def select_density(
             weights.append(weight[test])
             training.append(np.average(-_log_density(fitted, X[train]), weights=weight[train]))
         losses, shares = np.concatenate(parts), np.concatenate(weights)
+        # An observation that a candidate thinks impossible costs infinitely much.
         mean = np.average(losses, weights=shares) if np.isfinite(losses[shares > 0]).all() else np.inf
         held.append(mean)
         trained.append(np.mean(training))
         spread = np.average((losses - mean) ** 2, weights=shares) if np.isfinite(mean) else np.nan
+        # The standard error of the weighted mean.
         errors.append(np.sqrt(spread / shares.sum()))
     if not np.isfinite(held).any():
         message = "select_density: some candidate must give every held-out observation a density; got none. Add one."
@@ -319,6 +323,7 @@ def _make_splits(cv: Any, X: np.ndarray, random_state: Any) -> list[tuple[np.nda
         if not 2 <= cv <= len(X):
             message = f"select_density: cv must be an integer in [2, {len(X)}], the observations; got {cv}."
             raise DataError(message)
+        # Rows may be sorted by value, so the folds are cut from a random order.
         order = np.random.default_rng(seed_sequence(random_state)).permutation(len(X))
         folds = np.array_split(order, cv)
         return [(np.setdiff1d(order, fold), np.sort(fold)) for fold in folds]

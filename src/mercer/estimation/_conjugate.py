@@ -68,6 +68,7 @@ class Conjugate(Family):
         if n_groups is not None and groups.size and groups.max() >= n_groups:
             message = f"{name}: groups must be below n_groups={n_groups}; got {groups.max()}."
             raise DataError(message)
+        # Conjugate posteriors need the counts and sums of each group only.
         return self.update_sums(
             np.bincount(groups, minlength=n_groups or 0), np.bincount(groups, weights=x, minlength=n_groups or 0)
         )
@@ -228,6 +229,8 @@ class Conjugate(Family):
 
     def _check_observations(self, X: Any) -> np.ndarray:
         x = np.asarray(X, dtype=np.float64)
+        # The quick test decides for most observations;
+        # the mask of each one is made only to name the first that is wrong.
         if self._are_inside(x, np.asarray(X).dtype.kind in "iub"):
             return x
         inside = self._inside(x)
@@ -249,6 +252,7 @@ class Conjugate(Family):
         if sample_weight is None:
             return x, np.ones((len(x),) + (1,) * (x.ndim - 1))
         weight = read_weight(type(self).__name__, sample_weight, len(x))
+        # The weights get axes of length one, to multiply observations of any number of axes.
         return x, weight.reshape((-1,) + (1,) * (x.ndim - 1))
 
 

@@ -86,6 +86,7 @@ def log_likelihood_gradient(
         point = np.atleast_1d(np.asarray(theta, dtype=np.float64))
         if score is not None:
             return weight @ np.asarray(score(x, point), dtype=np.float64)
+        # Central differences of the summed log-likelihood.
         return numerical_gradient(lambda at: float(weight @ np.asarray(density(x, at), dtype=np.float64)), point)
     # Estimators have a method of that name too, which is their mean log-likelihood.
     if not (hasattr(density, "score") and hasattr(density, "fisher_information")):

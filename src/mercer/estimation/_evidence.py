@@ -72,6 +72,7 @@ def quadrature_evidence(
 
     low, high = (np.atleast_1d(np.asarray(end, dtype=np.float64)) for end in (low, high))
     # The scale of the integrand: without it, n = 1000 observations underflow.
+    # A grid of 33 points a side, for the order of magnitude.
     look = np.stack(np.meshgrid(*[np.linspace(0.01, 0.99, 33)] * len(low), indexing="ij"), axis=-1).reshape(
         -1, len(low)
     )
@@ -193,6 +194,7 @@ def monte_carlo_evidence(
     theta = draws[0] if draws[0].ndim == 2 else np.column_stack(draws)
     logs = np.array([_log_joint(log_density, None, X, parameters) for parameters in theta])
     # The mean of likelihoods that underflow one by one is taken in log space.
+    # The relative standard error of a mean of ratios.
     value = float(logsumexp(logs) - np.log(n_samples))
     spread = np.exp(logs - value).std(ddof=1) / np.sqrt(n_samples)
     return Evidence(value, float(spread), "Monte Carlo")

@@ -158,6 +158,7 @@ class JeffreysPrior:
         try:
             there = _set_parameters(self.density, dict(zip(names, map(float, theta), strict=True)))
             with np.errstate(all="ignore"):
+                # Jeffreys' prior is the root of the determinant of the information.
                 sign, value = np.linalg.slogdet(fisher_information(there, parameters=names, random_state=0))
         except ParameterError:
             return -np.inf
@@ -169,6 +170,7 @@ def _list_parameters(density: Any) -> list[str]:
     if is_dataclass(density) and hasattr(density, "parameters"):
         return list(density.parameters())
     if is_dataclass(density):
+        # Fields that are no floats, such as counts and names, are settings, and the information is about parameters.
         return [part.name for part in fields(density) if isinstance(getattr(density, part.name), float)]
     message = (
         f"fisher_information: the density must be a frozen dataclass with its parameters as fields; got "
@@ -248,6 +250,7 @@ def _mean_hessian(density: Any, names: list[str], x: np.ndarray) -> np.ndarray:
         row = []
         for second in names:
             total = 0.0
+            # Central differences in two directions: (f++ - f+- - f-+ + f--) / (4 h k).
             for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
                 steps = {first: a * step[first] + (b * step[first] if first == second else 0.0)}
                 if first != second:

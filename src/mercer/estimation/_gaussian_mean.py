@@ -130,6 +130,7 @@ class GaussianVectorMean:
             message = f"{name}: location must have shape (d,); got shape {location.shape}."
             raise ParameterError(message)
         object.__setattr__(self, "location", location)
+        # Spread is the covariance of the mean's own distribution, noise that of an observation about the mean.
         for part in ("spread", "noise"):
             object.__setattr__(self, part, read_covariance(name, part, getattr(self, part), len(location))[0])
 

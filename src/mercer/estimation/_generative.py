@@ -128,4 +128,5 @@ class GenerativeRegression:
         if self.multiplicative and (centre == 0).any():
             message = "GenerativeRegression: multiplicative noise needs a function that is nowhere zero at the rows."
             raise DataError(message)
+        # Multiplicative noise: y = f(x) (1 + e), so e = y / f(x) - 1. Additive noise: e = y - f(x).
         return y / centre - 1 if self.multiplicative else y - centre

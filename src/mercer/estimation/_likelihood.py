@@ -188,6 +188,7 @@ def _climb(
         return float(weight @ logs) if not np.isnan(logs).any() else -np.inf
 
     def cost(theta: np.ndarray) -> float:
+        # Per observation, so that tolerances mean the same for any number of them.
         return -(likelihood(theta) + log_prior(prior, theta)) / total
 
     def slope(theta: np.ndarray) -> np.ndarray:

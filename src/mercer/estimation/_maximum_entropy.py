@@ -82,6 +82,7 @@ def maximum_entropy(features: Any, targets: Any, *, sizes: Any = None, tol: floa
         raise DataError(message)
     # Features are centred at their targets and scaled, so that the same tolerance suits all.
     scale = high - low
+    # g has expected value zero at the answer.
     g = (f - m) / scale
     multipliers = _multipliers(g, size, tol)
     answer = _describe_constraints(g @ multipliers + np.log(size), f, m, size, multipliers / scale)

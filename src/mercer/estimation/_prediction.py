@@ -72,6 +72,7 @@ def optimal_prediction(
         return (share * outcomes).sum(axis=-1) / share.sum(axis=-1)
     if loss == "zero_one":
         return _modes(outcomes, share)
+    # The median is the quantile at one half.
     level = 0.5 if quantile is None else float(read_numbers(subject, "quantile", quantile, 0, 1, closed="neither"))
     return _quantiles(outcomes, share, level)
 

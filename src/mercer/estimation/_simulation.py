@@ -296,6 +296,7 @@ def standardised_sums(density: Any, n_terms: int, n_sums: int, *, random_state: 
     if drawn.size != n_terms * n_sums:
         message = f"standardised_sums: terms must be single numbers; got draws of shape {drawn.shape[1:]}."
         raise DataError(message)
+    # Terms along the first axis: sums of independent draws.
     sums = drawn.reshape(n_terms, n_sums).sum(axis=0)
     return (sums - n_terms * density.mean) / np.sqrt(n_terms * density.variance)
 

@@ -5,12 +5,12 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.gaussian_process.kernels import CompoundKernel
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
 from mercer._source import Source
 from mercer._source.memory import require_memory
@@ -29,7 +29,7 @@ from mercer.kernels import Kernel
 __all__ = ["GaussianProcessClassifier"]
 
 
-class GaussianProcessClassifier(ClassPrediction, Climbing, ClassifierMixin, Estimator):
+class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Estimator):
     """Gaussian process classification.
 
     A latent function f ~ N(0, k) gives the probability sigmoid(f(x)) of the second of two classes. The posterior of f

@@ -97,6 +97,8 @@ class ClimbState:
     @property
     def best(self) -> Array:
         """The index of the start with the highest evidence, for each problem; of equal ones the first."""
+        if len(self.value) == 1:
+            return np.zeros(1, dtype=np.intp)
         # argmax would take NaN for the largest value.
         highest = np.where(np.isnan(self.value), -np.inf, self.value).reshape(self.n_problems, -1).argmax(axis=1)
         return np.arange(self.n_problems) * (len(self.value) // self.n_problems) + highest
@@ -142,6 +144,7 @@ def climb(
         state = _begin(np.clip(starts, bounds[:, 0], bounds[:, 1]), len(evidences))
     while (state.status == 0).any() and state.n_evaluations < max_iter:
         going = np.flatnonzero(state.status == 0)
+        # All climbs that still go on are evaluated together.
         trials = _list_trials(state, bounds)
         asked = [evidences[start // len(starts)] for start in going]
         measurements = yield Evaluations(asked, [kernel.with_theta(trials[start]) for start in going])
@@ -173,9 +176,8 @@ def climb_by(
         theta, measurement = yield Outside(partial(_run_optimizer, optimizer, evidence, kernel, start))
         changed = _describe_place(theta, measurement, measurement.information, 0.0, bounds) | {"status": 1}
         state = _apply_changes(state, {number: changed})
-        if number + 1 == len(state.theta):
-            _check_evidence(state, kernel)
-            yield _make_step(state, bounds, tol)
+    _check_evidence(state, kernel)
+    yield _make_step(state, bounds, tol)
     return Solution(state, True, _certify(state, bounds, tol))
 
 
@@ -252,7 +254,8 @@ def _describe_place(
     theta: Array, measured: Measurement, B: Array | None, radius: float, bounds: Array
 ) -> dict[str, Any]:
     """Return a place with the gain predicted from it, by the learnt curvatures and those that the evidence gives."""
-    curvatures = [matrix for matrix in (B, measured.information) if matrix is not None]
+    given = None if measured.information is B else measured.information
+    curvatures = [matrix for matrix in (B, given) if matrix is not None]
     prospect = predict_gain(theta, measured.slope, curvatures, bounds)
     place = {"theta": theta, "value": measured.value, "slope": measured.slope, "radius": radius}
     place |= {"prospect": prospect, "rounding": measured.rounding}
@@ -347,12 +350,13 @@ def _certify(state: ClimbState, bounds: Array, tol: float, exact: bool = True) -
     if not exact:
         return Certificate.none(ESTIMATED)
     best = state.best
-    slopes = [project_slope(state.theta[start], state.slope[start], bounds) for start in best]
-    return certify_climb(np.array(slopes), state.prospect[best], state.rounding[best], tol)
+    slopes = project_slope(state.theta[best], state.slope[best], bounds)
+    return certify_climb(slopes, state.prospect[best], state.rounding[best], tol)
 
 
 def _make_step(state: ClimbState, bounds: Array, tol: float, exact: bool = True) -> Step:
-    slopes = [project_slope(state.theta[start], state.slope[start], bounds) for start in state.best]
-    value = float(state.value[state.best].sum())
+    """Return a step of the history: the evidence, its largest slope, and the certificate."""
+    best = state.best
+    slopes = project_slope(state.theta[best], state.slope[best], bounds)
     extra = {"gradient": float(np.abs(slopes).max(initial=0.0))}
-    return Step(value, state, _certify(state, bounds, tol, exact), extra)
+    return Step(float(state.value[best].sum()), state, _certify(state, bounds, tol, exact), extra)

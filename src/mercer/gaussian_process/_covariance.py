@@ -179,6 +179,7 @@ def warn_of_bounds(kernel: Any, stacklevel: int) -> None:
                 (theta[at] - low, "lower", given[0], "Decreasing"),
                 (high - theta[at], "upper", given[1], "Increasing"),
             ):
+                # Within a small share of the width of the interval.
                 if close <= _NEAR * min(1.0, high - low):
                     message = (
                         f"The optimal value found for dimension {element} of parameter {parameter.name} is close to "

@@ -157,13 +157,17 @@ class DeviceEvidence(Evidence):
         return 0.5 * to_numpy(stacked @ stacked.T).astype(np.float64)
 
     def _multiply_covariance(self, kernel: Kernel, alpha: Array) -> Array:
-        """Multiply the covariance of the function by `alpha`, block by block."""
+        """Multiply the covariance of the function by `alpha`, block by block; each serves for its mirror image too."""
         xp, X, rows = self.xp, self._centre_rows(kernel), list_row_blocks(self.X.shape[0])
         own = compute_device_noise(kernel, xp, X)[:, None] * alpha
         own = own if self.weight is None else own / self.weight[:, None]
-        return xp.concat(
-            [sum((kernel.of(xp, X[here, :], X[at, :]) @ alpha[at, :] for at in rows), own[here, :]) for here in rows]
-        )
+        sums = {here.start: own[here, :] for here in rows}
+        for here, there in list_lower_blocks(self.X.shape[0]):
+            values = kernel.of(xp, X[here, :], X[there, :])
+            sums[here.start] = sums[here.start] + values @ alpha[there, :]
+            if here != there:
+                sums[there.start] = sums[there.start] + values.T @ alpha[here, :]
+        return xp.concat([sums[here.start] for here in rows])
 
     def _compute_slope(self, kernel: Kernel, L: Array, alpha: Array) -> tuple[Array, Array]:
         """Return 1/2 sum_ij W_ij dC_ij and the diagonal of W = a a^T - C^-1; `L` is the inverse of the factor."""
@@ -208,6 +212,7 @@ def check_device_room(subject: str, X: Any) -> None:
     import torch
 
     n, cached = X.shape[0], torch.cuda.memory_reserved(X.device) - torch.cuda.memory_allocated(X.device)
+    # The matrix and its factor in float64, and some room for blocks.
     free, needed = torch.cuda.mem_get_info(X.device)[0] + cached, 17.0 * n * n
     if needed > free:
         message = (
@@ -232,6 +237,7 @@ def predict_on_device(
         means.append(K @ alpha)
         if std:
             half = solve_lower(xp, L, K.T)
+            # k(x, x) - |L^-1 k(X, x)|^2.
             variances.append(compute_diagonal(kernel, xp, rows) - xp.sum(half * half, axis=0))
     if cov:
         half = solve_lower(xp, L, kernel.of(xp, points, X))

@@ -126,15 +126,19 @@ class ExactEvidence(Evidence):
 
     def _measure_all(self, kernel: Kernel, slope: bool, curvature: bool, threads: int) -> Measurement:
         rows = kernel.prepare(self.X)
+        # The noise that each repetition of a row has by itself.
         d = None if self.weight is None else self.noise + compute_own_noise(kernel, rows, self.X)
-        factored = self._factorise(kernel, rows, d, threads)
-        nothing = np.zeros(len(kernel.theta))
+        # The covariance of rows that fit in one tile is kept for the derivatives; that of more is made again.
+        K = self.fill_covariance(kernel, rows, threads) if len(rows) <= TILE else None
+        factored = self._factorise(kernel, rows, d, threads, K)
+        nothing = np.zeros(kernel.n_dims)
         if factored is None or not slope:
             return Measurement(-np.inf if factored is None else factored[2], nothing)
         L, alpha, value, _ = factored
+        # C^-1 = V^T V with V = L^-1.
         V = inverse_factor(L, threads)
-        information = self._compute_information(kernel, rows, V, alpha, d, threads) if curvature else None
-        gradient, balance = self._compute_slope(kernel, rows, V, alpha, d, threads)
+        information = self._compute_information(kernel, rows, K, V, alpha, d, threads) if curvature else None
+        gradient, balance = self._compute_slope(kernel, rows, K, V, alpha, d, threads)
         return Measurement(value, gradient, information, self._estimate_rounding(kernel, alpha, balance, d, value))
 
     def _estimate_rounding(self, kernel: Kernel, alpha: Array, balance: Array, d: Array, value: float) -> float:
@@ -157,6 +161,7 @@ class ExactEvidence(Evidence):
 
         def clean(number: int) -> None:
             part = slice(number * 256, min((number + 1) * 256, n))
+            # LAPACK leaves the upper triangle as it was.
             L[part, part.start :] = np.tril(L[part, part.start :])
 
         run_numbered(clean, -(-n // 256), threads)
@@ -183,14 +188,18 @@ class ExactEvidence(Evidence):
         return C
 
     def _factorise(
-        self, kernel: Kernel, rows: Prepared, d: Array, threads: int
+        self, kernel: Kernel, rows: Prepared, d: Array, threads: int, K: Array = None
     ) -> tuple[Array, Array, float, float] | None:
-        """Return the factor L, C^-1 Y, the log-likelihood and the jitter; None where no jitter is enough."""
+        """Return the factor L, C^-1 Y, the log-likelihood and the jitter; None where no jitter is enough.
+
+        `K` is the covariance of the function, if it is known already.
+        """
         for share in JITTERS:
-            C = self.fill_covariance(kernel, rows, threads)
+            C = self.fill_covariance(kernel, rows, threads) if K is None else K.copy()
             diagonal = np.einsum("ii->i", C)
             diagonal += self.noise
             if d is not None:
+                # A row of weight w stands for w rows with noise of their own: their mean has noise d / w.
                 diagonal += d / self.weight - d
             jitter = share * float(diagonal.mean())
             diagonal += jitter
@@ -209,20 +218,23 @@ class ExactEvidence(Evidence):
         return value
 
     def _compute_information(
-        self, kernel: Kernel, rows: Prepared, V: Array, alpha: Array, d: Array, threads: int
+        self, kernel: Kernel, rows: Prepared, K: Array, V: Array, alpha: Array, d: Array, threads: int
     ) -> Array:
         """Return the matrix A of the module's docstring."""
         n, k = self.Y.shape
         parts, cuts = list_row_tiles(rows), [slice(first, min(first + TILE, n)) for first in range(0, n, TILE)]
-        turned, total = np.empty((n, len(kernel.theta) * k)), SumTree()
+        turned, total = np.empty((n, kernel.n_dims * k)), SumTree()
 
         def turn(number: int) -> None:
             here = cuts[number]
-            products: Array = sum(kernel.slope_products(parts[here.start], parts[at.start], alpha[at]) for at in cuts)
-            turned[here] = np.moveaxis(products, 0, 1).reshape(here.stop - here.start, -1)
+            products: Array = sum(
+                kernel.slope_products(parts[here.start], parts[at.start], alpha[at], K) for at in cuts
+            )
+            turned[here] = products.transpose(1, 0, 2).reshape(here.stop - here.start, -1)
 
         def squares(number: int) -> Array:
             here = cuts[number]
+            # V dC a, whose squared lengths are the average of observed and expected information.
             half = (V[here, : here.stop] @ turned[: here.stop]).reshape(here.stop - here.start, -1, k)
             return np.tensordot(half, half, axes=((0, 2), (0, 2)))
 
@@ -234,7 +246,7 @@ class ExactEvidence(Evidence):
         return 0.5 * np.asarray(total.total())
 
     def _compute_slope(
-        self, kernel: Kernel, rows: Prepared, V: Array, alpha: Array, d: Array, threads: int
+        self, kernel: Kernel, rows: Prepared, K: Array, V: Array, alpha: Array, d: Array, threads: int
     ) -> tuple[Array, Array]:
         """Return the gradient, and the diagonal of W."""
         n, k = self.Y.shape
@@ -243,11 +255,12 @@ class ExactEvidence(Evidence):
 
         def sums(number: int) -> Array:
             here, there = tiles[number]
+            # W = a a^T - k C^-1, tile by tile.
             W = alpha[here] @ alpha[there].T - k * inverse_tile(V, here, there)
             if here == there:
                 squares[here] = np.einsum("ii->i", W)
             # A tile below the diagonal counts for its mirror image as well.
-            return (0.5 if here == there else 1.0) * kernel.tile_sums(parts[here.start], parts[there.start], W)
+            return (0.5 if here == there else 1.0) * kernel.tile_sums(parts[here.start], parts[there.start], W, K)
 
         run_numbered(sums, len(tiles), threads, total.add)
         slope = np.asarray(total.total(), dtype=np.float64)
@@ -283,7 +296,7 @@ def compute_own_noise(kernel: Kernel, rows: Prepared, X: Array) -> Array:
 
 def multiply_own_noise(kernel: Kernel, rows: Prepared, X: Array, vectors: Array) -> Array:
     """Return the derivatives by theta of each row's white noise times its row of `vectors` (n, k): shape (p, n, k)."""
-    products = np.empty((len(kernel.theta), *vectors.shape))
+    products = np.empty((kernel.n_dims, *vectors.shape))
     for part, here, copies in _pair_with_copies(kernel, rows, X):
         with_itself = kernel.slope_products(here, here, vectors[part])
         products[:, part] = with_itself - kernel.slope_products(here, copies, vectors[part])
@@ -292,7 +305,7 @@ def multiply_own_noise(kernel: Kernel, rows: Prepared, X: Array, vectors: Array)
 
 def sum_own_noise(kernel: Kernel, rows: Prepared, X: Array, factors: Array) -> Array:
     """Return the sum over rows of factors_i times the derivative by theta of their white noise."""
-    total = np.zeros(len(kernel.theta))
+    total = np.zeros(kernel.n_dims)
     for part, here, copies in _pair_with_copies(kernel, rows, X):
         weights = np.diag(factors[part])
         total += kernel.tile_sums(here, here, weights) - kernel.tile_sums(here, copies, weights)

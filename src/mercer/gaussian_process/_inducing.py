@@ -74,13 +74,13 @@ class InducingEvidence(Evidence):
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
         bound = Bound.of(self, kernel, threads)
         if bound is None:
-            return -np.inf, np.zeros(len(kernel.theta))
-        return bound.value, bound.compute_slope(threads)[0] if slope else np.zeros(len(kernel.theta))
+            return -np.inf, np.zeros(kernel.n_dims)
+        return bound.value, bound.compute_slope(threads)[0] if slope else np.zeros(kernel.n_dims)
 
     def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
         bound = Bound.of(self, kernel, threads)
         if bound is None:
-            return Measurement(-np.inf, np.zeros(len(kernel.theta)))
+            return Measurement(-np.inf, np.zeros(kernel.n_dims))
         slope, residuals = bound.compute_slope(threads)
         return Measurement(
             bound.value, slope, compute_information(bound, residuals, threads), bound.estimate_rounding()
@@ -148,8 +148,10 @@ class Bound:
     def _sum_part(self, number: int) -> _Sums:
         part = self.select_part(number)
         A = forward(self.L, self.kernel.between(self.u, self.rows.take(part)))
+        # q_i = |L^-1 k_u(x_i)|^2, the variance that the points explain.
         explained = np.einsum("ij,ij->j", A, A)
         root = np.sqrt(self.d[part])
+        # A = L^-1 Kuf D^(-1/2).
         A /= root
         Y = self.evidence.Y[part] / root[:, None]
         self.unexplained[part] = self.f[part] - explained
@@ -213,7 +215,7 @@ class Bound:
     def compute_own_slope(self, by_f: Array, by_d: Array) -> Array:
         """Return the part of the gradient by the variances of the function at the rows, and by their white noise."""
         X = self.evidence.X
-        others, total = self.kernel.prepare(X, like=self.rows), np.zeros(len(self.kernel.theta))
+        others, total = self.kernel.prepare(X, like=self.rows), np.zeros(self.kernel.n_dims)
         for first in range(0, len(X), 64):
             part = slice(first, min(first + 64, len(X)))
             total += self.kernel.tile_sums(self.rows.take(part), others.take(part), np.diag(by_f[part]))

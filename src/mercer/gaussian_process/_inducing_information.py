@@ -22,7 +22,7 @@ def compute_information(bound: Any, beta: Array, threads: int) -> Array:
     """Return approximate curvatures, a positive semidefinite matrix, for a `Bound` and `beta` = C^-1 Y."""
     by_points = _sum_by_points(bound, beta, threads)
     half, rest = bound.inverses
-    k, p, m = beta.shape[1], len(bound.kernel.theta), len(half)
+    k, p, m = beta.shape[1], bound.kernel.n_dims, len(half)
     # dQ b = dKfu a + Kfu Kuu^-1 (dKuf b - dKuu a), with a = Kuu^-1 Kuf b.
     inner = np.einsum("ij,pjk->ipk", half, by_points).reshape(m, -1)
     share = beta if bound.evidence.weight is None else beta / bound.evidence.weight[:, None]
@@ -44,6 +44,7 @@ def compute_information(bound: Any, beta: Array, threads: int) -> Array:
 
     run_numbered(products, bound.n_parts, threads, add)
     image = rest @ images.total()
+    # By Woodbury: the inverse of Q + D is that of D less a part of the rank of the points.
     gram = (grams.total() - image.T @ image).reshape(p, k, p, k)
     return 0.5 * np.einsum("ikjk->ij", gram) + _compute_trace_information(bound, slopes.total(), k)
 
@@ -69,6 +70,7 @@ def _compute_trace_information(bound: Any, across: Array, k: int) -> Array:
     half, weight = bound.inverses[0], bound.evidence.weight
     others = bound.kernel.prepare(bound.evidence.points, like=bound.u)
     t = 0.5 * k * np.asarray(bound.kernel.tile_sums(bound.u, others, half.T @ bound.sums.AA @ half))
+    # The derivative of T by the noise.
     by_d = -0.5 * k * bound.unexplained / bound.d**2
     t += bound.compute_own_slope(0.5 * k / bound.d, by_d if weight is None else by_d / weight) - k * across
     return np.outer(t, t) / T

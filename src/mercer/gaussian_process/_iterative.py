@@ -66,6 +66,7 @@ class Products:
         def fill(number: int) -> None:
             here = slice(number * _ROWS, min((number + 1) * _ROWS, n))
             rows, total = self.rows.take(here), self.d[here, None] * V[here]
+            # Tiles of columns: kernel values exist for one tile only.
             for first in range(0, n, _COLUMNS):
                 there = slice(first, min(first + _COLUMNS, n))
                 total += self.kernel.between(rows, self.others.take(there)) @ V[there]
@@ -96,6 +97,7 @@ class Products:
         """
         X, R = np.zeros_like(B), B.copy()
         Z = self.precondition(R)
+        # rho = r^T P^-1 r, which gives step length and turn.
         D, rho = Z.copy(), np.einsum("ij,ij->j", R, Z)
         norms = np.sqrt(np.einsum("ij,ij->j", B, B))
         lengths, shares, residual = [], [], 1.0
@@ -161,7 +163,7 @@ class IterativeEvidence(Evidence):
         products = Products(self, kernel, threads)
         estimate = self._estimate(products, CLIMBING)
         if not slope or not np.isfinite(estimate.value):
-            return Measurement(estimate.value, np.zeros(len(kernel.theta)))
+            return Measurement(estimate.value, np.zeros(kernel.n_dims))
         small = max(_SMALL * estimate.error, _LEAST * max(1.0, abs(estimate.value)))
         return Measurement(estimate.value, self._compute_slope(products, estimate), None, small)
 
@@ -179,6 +181,7 @@ class IterativeEvidence(Evidence):
         ready = products.precondition(Z)
         solutions, lengths, shares, residual = products.solve_columns(np.hstack([self.Y, Z]), tolerance)
         alpha, solved = solutions[:, :k], solutions[:, k:]
+        # z^T P^-1 z, the squared length of a preconditioned probe.
         sizes = np.einsum("ij,ij->j", Z, ready)
         # log |C| = log |P| + tr log(P^-1 C) with P the preconditioner; the mean over the probes estimates the trace.
         logs = sizes * compute_log_quadratures(lengths[:, k:], shares[:, k:])
@@ -187,6 +190,7 @@ class IterativeEvidence(Evidence):
         if self.weight is not None:
             weight, d = self.weight, products.own_d
             value -= 0.5 * k * float(((weight - 1.0) * np.log(2.0 * np.pi * d) + np.log(weight)).sum())
+        # The standard error of the mean over the probes.
         error = 0.5 * k * float(logs.std(ddof=1)) / np.sqrt(PROBES)
         return _Estimate(value, alpha, solved, ready, error, residual, compute_control_share(sizes, lengths[0, k:]))
 
@@ -194,6 +198,7 @@ class IterativeEvidence(Evidence):
         k, kernel, total, alpha = self.Y.shape[1], products.kernel, SumTree(), estimate.alpha
         tiles, share, control = lower_tiles(len(alpha)), 0.5 * k / PROBES, k * estimate.control
         ready, factor = estimate.ready, products.compute_inverse_part()
+        # solved - c P^-1 z: what the control variate leaves to be estimated.
         beyond = estimate.solved - estimate.control * ready
 
         def sums(number: int) -> Array:

@@ -95,9 +95,10 @@ class LaplaceEvidence(Evidence):
         return 32.0 * len(self.t) ** 2
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
-        nothing = np.zeros(len(kernel.theta))
+        nothing = np.zeros(kernel.n_dims)
         rows = kernel.prepare(self.X)
         K = self._fill_kernel_matrix(kernel, rows, threads)
+        # Hyper-parameters so large that the kernel overflows are as bad as can be.
         if not np.isfinite(np.einsum("ii->i", K)).all():
             return -np.inf, nothing
         mode = self._find_mode(K, threads)

@@ -27,8 +27,10 @@ def factorise_pivoted(kernel: Kernel, X: Array, rank: int) -> tuple[Array, Array
         pivot = int(np.argmax(left))
         if not left[pivot] > least:
             return R[:, :step], chosen[:step]
+        # The row of the Schur complement that belongs to the pivot.
         column = kernel.between(rows.take(slice(pivot, pivot + 1)), others)[0] - R[:, :step] @ R[pivot, :step]
         R[:, step] = column / np.sqrt(left[pivot])
+        # Rounding must not leave a variance below zero.
         left = np.maximum(left - R[:, step] ** 2, 0.0)
         left[pivot] = 0.0
         chosen[step] = pivot

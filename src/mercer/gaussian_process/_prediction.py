@@ -187,6 +187,7 @@ class ProcessPrediction(Estimator):
         if std:
             if bool(xp.any(variance < 0)):
                 warnings.warn(_NEGATIVE, stacklevel=4)
+            # Variances below zero are rounding.
             results.append(xp.sqrt(xp.maximum(variance, xp.zeros_like(variance)))[:, None] * scale)
         if cov:
             results.append(joint[:, :, None] * scale**2)
@@ -205,6 +206,7 @@ class ProcessPrediction(Estimator):
             return self._predict_prior(X, std, cov, gradient)
         kernel, points, prepared, terms = self._prepare_points()
         alpha = self.alpha_.reshape(len(points), -1).astype(np.float64, copy=False)
+        # K alpha for the means; variances only if they are asked for.
         mean, variance = self._predict_tiles(kernel, prepared, X, alpha, terms if std else None)
         scale = self._y_train_std * np.ones(alpha.shape[1])
         results = [_squeeze(mean * scale + self._y_train_mean)]
@@ -316,9 +318,11 @@ class ProcessPrediction(Estimator):
         for first in range(0, len(X), size):
             part = slice(first, min(first + size, len(X)))
             slopes = kernel.input_gradient(X[part], points)
+            # d mean / dx = sum_n dk(x, x_n)/dx alpha_n.
             mean[part] = np.einsum("inj,nk->ijk", slopes, alpha)
             if std is not None:
                 S = terms.solve_rows(kernel.between(kernel.prepare(X[part], like=prepared), prepared).T)
+                # Half of d variance / dx: dk(x, x)/dx / 2 less slopes times C^-1 k.
                 spread[part] = _compute_diagonal_slopes(kernel, X[part]) - np.einsum("inj,ni->ij", slopes, S)
         results = [_squeeze(mean * scale)]
         if std is not None:

@@ -22,14 +22,22 @@ def maximise_model(slope: Array, B: Array, low: Array, high: Array) -> Array:
     as many rounds as there are hyper-parameters.
     """
     p = len(slope)
-    B = B + np.eye(p) * (_RIDGE * float(np.trace(B)) + _LEAST)
+    # A ridge makes the model strictly concave.
+    B = B.copy()
+    B.flat[:: p + 1] += _RIDGE * float(B.trace()) + _LEAST
+    move = np.linalg.solve(B, slope)
+    if ((low <= move) & (move <= high)).all():
+        # The maximum of the model lies in the box, as it does near a maximum of the evidence.
+        return move
     s, held = np.zeros(p), np.zeros(p)
+    # Components at a side that the slope pushes outwards are held from the start.
     held[(low >= 0) & (slope < 0)], held[(high <= 0) & (slope > 0)] = -1.0, 1.0
     for _ in range(10 * p + 10):
         free, pull = held == 0, slope - B @ s
         move = np.zeros(p)
         move[free] = np.linalg.solve(B[np.ix_(free, free)], pull[free])
         room = np.where(move > 0, high - s, low - s)
+        # The share of the move after which each component meets its side.
         share = np.divide(room, move, out=np.full(p, np.inf), where=move != 0)
         first = int(np.argmin(share))
         s = np.clip(s + min(1.0, float(share[first])) * move, low, high)
@@ -37,6 +45,7 @@ def maximise_model(slope: Array, B: Array, low: Array, high: Array) -> Array:
             held[first] = np.sign(move[first])
             s[first] = high[first] if move[first] > 0 else low[first]
             continue
+        # A held component that the model pulls inwards is released.
         inwards = held * (slope - B @ s)
         if inwards.min() >= 0.0:
             break

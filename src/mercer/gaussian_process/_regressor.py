@@ -4,13 +4,14 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 from sklearn.metrics import r2_score
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.scoring import RegressorMixin
 from mercer._source import Source, place_of
-from mercer._source.memory import count_allowed_bytes, require_memory
+from mercer._source.memory import is_allowed, require_memory
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer._source.threads import one_blas_thread
@@ -41,7 +42,7 @@ _MOST_ITERATIVE = 50_000
 _CURE = "use solver='iterative', which keeps no such matrix, or solver='inducing'"
 
 
-class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, RegressorMixin, Estimator):
+class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, ProcessPrediction, Climbing, Estimator):
     """Gaussian process regression.
 
     A function f has the prior f ~ N(0, k), and targets are y_i = f(x_i) + e_i with noise of variance s_i (``alpha``,
@@ -243,6 +244,7 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         noise = read_noise(type(self).__name__, self.alpha, len(y))
         if self.copy_X_train:
             X = X.copy()
+        # Rows of weight zero have no part in the likelihood.
         if weight is not None and not weight.all():
             kept = weight > 0
             X, y, noise, weight = X[kept], y[kept], noise[kept], weight[kept]
@@ -317,7 +319,7 @@ class GaussianProcessRegressor(ProcessPrediction, Climbing, MultiOutputMixin, Re
         """Return the solver that the parameter names; for "auto" one that suits `n` rows."""
         if self.solver != "auto":
             return self.solver
-        if not vectors or (n <= _MOST_EXACT and 16.0 * n * n <= count_allowed_bytes()):
+        if not vectors or (n <= _MOST_EXACT and is_allowed(16.0 * n * n)):
             return "exact"
         return "iterative" if n <= _MOST_ITERATIVE else "inducing"
 

@@ -27,7 +27,7 @@ KNOWN = 1e-2
 
 
 def project_slope(theta: Array, slope: Array, bounds: Array) -> Array:
-    """Return the slope, with zeros where it points out of the bounds."""
+    """Return the slope, with zeros where it points out of the bounds; of one place (p,), or of several (r, p)."""
     held = ((theta <= bounds[:, 0]) & (slope < 0)) | ((theta >= bounds[:, 1]) & (slope > 0))
     return np.where(held, 0.0, slope)
 
@@ -61,6 +61,7 @@ def certify_climb(slopes: Array, gains: Array, roundings: Array, tol: float) -> 
     if (roundings > KNOWN).any():
         known = f"{STEEPEST} Rounding leaves {roundings.max():.1g} of the likelihood unknown: raise alpha."
         return Certificate.of("gradient norm", worst, tol, known)
+    # The slope is above the tolerance, but what it promises is below the rounding of the evidence.
     if not ((gains <= roundings) & (roundings > 0.0)).all():
         return Certificate.of("gradient norm", worst, tol, STEEPEST)
     last = int(np.argmax(gains / roundings))

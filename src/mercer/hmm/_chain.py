@@ -11,7 +11,10 @@ from mercer._native.shared import elementary
 from mercer._types import Array
 from mercer.errors import DataError
 
-__all__ = ["Chain", "ImpossibleSequenceError", "Tables", "UnderflowError", "count_lanes", "pad_lanes"]
+__all__ = [
+    *("Chain", "ImpossibleSequenceError", "Tables", "UnderflowError", "are_probabilities", "count_lanes", "pad_lanes"),
+    "take_tops",
+]
 
 
 class UnderflowError(Exception):
@@ -165,18 +168,64 @@ class Chain:
         k, n = self.n_states, len(X)
         scores = np.empty((n, self.lanes))
         self.emission.scores(X, scores)
-        scores = np.ascontiguousarray(scores[:, :k])
+        scores, tops = take_tops(np.ascontiguousarray(scores[:, :k]))
         first, forward, backward = (np.ascontiguousarray(table[..., :k]) for table in self.logs)
         table, terms, counts = np.empty((n, k)), np.empty(k), np.zeros((k, k))
+        # log p(steps up to t, state); its logsumexp over states is the log-likelihood up to t.
         log_passes.log_forward(scores, first, backward, terms, table)
         totals = np.empty(n)
         elementary.logsumexp(table, totals)
         if not np.isfinite(totals[-1]):
+            # The first step at which no state is possible.
             step = int(np.argmin(totals > -np.inf))
             raise ImpossibleSequenceError(subject, sequence, step)
         filtered = pad_lanes(np.exp(table - totals[:, None]))
         log_passes.log_backward(scores, forward, terms, table, np.empty(k), counts)
-        return filtered, pad_lanes(table), counts, np.diff(totals, prepend=0.0)
+        if not are_probabilities(table):
+            path = _find_best_path(scores, first, forward)
+            table = np.eye(k)[path]
+            counts = np.bincount(path[:-1] * k + path[1:], minlength=k * k).reshape(k, k).astype(np.float64)
+        # Differences of cumulative log-likelihoods are the log densities of single steps.
+        return filtered, pad_lanes(table), counts, np.diff(totals, prepend=0.0) + tops
+
+
+# How far the sum of a step's probabilities may be from one. Beyond it the rounding of log densities, which grows with
+# their size, has become a factor of probabilities: log densities of -1e16 are rounded by 1, those of -1e38 by 1e22.
+_ROUNDING = 1e-6
+
+
+def take_tops(scores: Array) -> tuple[Array, Array]:
+    """Return log densities less the largest of each step, and these: sums over steps then stay small and exact."""
+    tops = scores.max(axis=1)
+    tops[~np.isfinite(tops)] = 0.0
+    return scores - tops[:, None], tops
+
+
+def are_probabilities(table: Array) -> bool:
+    """Return whether each row sums to one.
+
+    Where they do not, states differ by log densities so large that their rounding decides. All probability is then on
+    the best path: another one is less likely by a factor that no double can hold.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.all(np.abs(table.sum(axis=1) - 1.0) <= _ROUNDING))
+
+
+def _find_best_path(scores: Array, first: Array, forward: Array) -> Array:
+    """Return the states of the best path, from log densities and log probabilities (Viterbi)."""
+    n, k = scores.shape
+    best, sources = first + scores[0], np.zeros((n, k), dtype=np.intp)
+    for t in range(1, n):
+        sums = best[:, None] + forward
+        sources[t] = sums.argmax(axis=0)
+        best = sums[sources[t], np.arange(k)] + scores[t]
+        # Only differences decide; without the common part the next sums are rounded less.
+        best = best - best.max()
+    path = np.empty(n, dtype=np.intp)
+    path[-1] = best.argmax()
+    for t in range(n - 1, 0, -1):
+        path[t - 1] = sources[t, path[t]]
+    return path
 
 
 class ImpossibleSequenceError(DataError):

@@ -131,10 +131,12 @@ class MultinomialEmission:
         X = np.asarray(X, dtype=np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.log(self.probabilities)
+            # log p = log n! - sum log x_j! + sum x_j log p_j; impossible categories are handled below.
             table = X @ np.where(np.isfinite(logs), logs, 0.0).T
         # A category that a state cannot emit must not have been counted.
         table[X @ ~np.isfinite(logs).T > 0] = -np.inf
         table += (gammaln(X.sum(axis=1) + 1.0) - gammaln(X + 1.0).sum(axis=1))[:, None]
+        # Lanes beyond the states never win.
         out[:, k:] = -np.inf
         out[:, :k] = table
 
@@ -187,7 +189,9 @@ class PoissonEmission:
             X = np.where(seen, X, 0.0)
         with np.errstate(divide="ignore"):
             logs = np.log(self.rates)
+        # sum_j x_j log rate_j - log x_j! - rate_j; the rates of missing entries are left out.
         table = X @ np.where(self.rates > 0, logs, 0.0).T - gammaln(X + 1.0).sum(axis=1)[:, None]
+        # A state of rate zero cannot emit a positive count.
         table[X @ (self.rates == 0).T > 0] = -np.inf
         table -= self.rates.sum(axis=1) if seen is None else seen @ self.rates.T
         out[:, k:] = -np.inf

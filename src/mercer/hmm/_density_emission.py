@@ -75,6 +75,7 @@ class DensityEmission:
         find_missing(X, self.subject)  # raises for infinite entries
         seen = ~np.isnan(X).any(axis=1)
         out[:, k:] = -np.inf
+        # A missing step says nothing: log density zero in every state.
         out[:, :k] = 0.0
         rows = X[seen]
         for state, density in enumerate(self.densities):

@@ -5,9 +5,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import HasFit, Nothing, Rule
+from mercer._documentation import compose_docstring
 from mercer._stored import Stored, floats, members, part
 from mercer._types import Array
 from mercer.hmm._density_emission import DensityEmission, fit_density
+from mercer.hmm._documentation import SHARED
 from mercer.hmm._fitting import COMMON
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._starts import assign_nearest, find_first_means
@@ -28,52 +30,19 @@ class DensityHMM(HiddenMarkovModel):
         The number of states.
     density : an object with a method fit or None, default=None
         The density to copy; None takes a Gaussian mixture of one component.
-    startprob_prior : a number in [1, inf) or an array-like, default=1.0
-        Dirichlet parameters of the first state; its excess over 1 counts as observed sequences.
-    transmat_prior : a number in [1, inf) or an array-like, default=1.0
-        Dirichlet parameters of the transitions; the excess over 1 counts as observed transitions.
-    topology : one of 'ergodic', 'left-right', 'banded' or an array-like, default='ergodic'
-        The allowed transitions: all; to the same or the next state, beginning with the first; to the same or a
-        neighbouring state; or those where an array of shape (n_components, n_components) is not zero. Other transitions
-        stay zero.
-    training : one of 'baum-welch', 'viterbi', default='baum-welch'
-        Expected counts, or the counts of the best path (hard EM).
-    algorithm : one of 'viterbi', 'map', default='viterbi'
-        What ``predict`` and ``decode`` return: the best path, or the most probable state of each step.
-    n_iter : an integer in [0, inf), default=100
-        Most iterations of one run.
-    tol : a number in [0, inf), default=0.01
-        A run ends when the log-likelihood changes by less.
-    n_init : an integer in [1, inf), default=1
-        Runs from different first parameters; the likeliest is kept.
+    %(chain_and_training)s
     params : a string, default='std'
         What is learnt: s first states, t transitions, d densities. The rest stays as it began.
     init_params : a string, default='std'
         What begins by itself. The rest must be set before ``fit``.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of first parameters and of ``sample``.
-    verbose : an integer in [0, inf) or a boolean, default=False
-        Whether to print the log-likelihood.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
+    %(running)s
 
     Attributes
     ----------
     startprob_, transmat_ : arrays of shape (n_components,), (n_components, n_components)
     densities_ : list
         The fitted density of each state.
-    log_likelihood_ : float
-        Log-likelihood plus log prior of the fitted model.
-    dead_states_ : ndarray of int
-        States that explain no step.
-    n_features_in_, feature_names_in_, n_iter_, converged_ :
-        As in scikit-learn.
-    history_ : dict of ndarray
-        Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
-    certificate_ : Certificate
-        ``"likelihood ascent"``: what one more iteration is certain to add.
+    %(fitted)s
 
     Notes
     -----
@@ -96,6 +65,7 @@ class DensityHMM(HiddenMarkovModel):
     2
     """
 
+    __doc__ = compose_docstring(__doc__, SHARED)
     _objective_moves: ClassVar[str | None] = None
     _letters: ClassVar[str] = "std"
     _learns_in_parts: ClassVar[bool] = False
@@ -161,6 +131,7 @@ class DensityHMM(HiddenMarkovModel):
             from mercer.mixture import GaussianMixture
 
             density = GaussianMixture(1)
+        # Rows are divided by k-means first.
         centres = find_first_means(rows, self.n_components, seed)
         nearest = assign_nearest(rows, centres)
         # Every row counts a little everywhere, so that no first density is a single point.

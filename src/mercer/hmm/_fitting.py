@@ -152,6 +152,7 @@ class ChainFitting(DensityMixin, Estimator):
         # The batches of partial_fit before are forgotten.
         for name in ("_batches", "n_batches_seen_"):
             self.__dict__.pop(name, None)
+        # The mask of allowed transitions: zeros stay zero through EM.
         seed, mask = seed_sequence(self.random_state), make_mask(type(self).__name__, self.topology, self.n_components)
         training = self._prepare_training(plan, source)
         fitted = partial(self._attributes_of_best, dtype=source.host_dtype)
@@ -290,6 +291,7 @@ class ChainFitting(DensityMixin, Estimator):
         begun = time.perf_counter()
 
         def solve() -> Any:
+            # The first parameters fix the form of the emission; the counts replace their values.
             parameters, before = (yield from start(training, seed)), -np.inf
             # Relative frequencies need one pass; the components of mixtures are hidden even where states are known.
             for _ in range(max(1, self.n_iter) if self._hides_more else 1):
@@ -323,6 +325,7 @@ class ChainFitting(DensityMixin, Estimator):
     def _report_dead(self, training: ChainTraining, parameters: ChainParameters, source: Source) -> None:
         """Set ``dead_states_``, and warn if there are any."""
         self.dead_states_ = np.empty(0, dtype=np.intp)
+        # No state lost all its steps in any iteration: no pass is needed.
         if not training.died:
             return
         self.dead_states_ = find_dead(training.expectation(parameters).answer(source))

@@ -99,11 +99,13 @@ class GaussianEmission:
                 factors.append(np.linalg.cholesky(covariance))
             except np.linalg.LinAlgError as error:
                 raise CollapseError(state, _CURE) from error
+            # One covariance for all states is factorised once.
             if self.kind == "tied":
                 factors *= len(self.means)
                 break
         lower = np.array(factors)
         inverses = np.linalg.inv(lower)
+        # log|S| / 2 is the sum of the logarithms of the factor's diagonal.
         return inverses, np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
 
     @cached_property
@@ -112,9 +114,11 @@ class GaussianEmission:
         factors, half_logs = self.roots
         k, d = self.means.shape
         offsets = np.full((d + 1, count_lanes(k)), 0.0)
+        # log N(x) = -|L^-1 (x - m)|^2 / 2 - log|L| - d log(2 pi) / 2.
         offsets[0, :k] = -half_logs - 0.5 * d * _LOG_TWO_PI
         offsets[0, k:] = -np.inf
         if self.is_square:
+            # The lower triangle of each inverse factor, entry by entry, a lane per state.
             rows, columns = np.tril_indices(d)
             return pad_lanes(self.means.T), pad_lanes(factors[:, rows, columns].T), offsets
         offsets[1:, :k] = (0.5 * _LOG_TWO_PI - np.log(factors)).T
@@ -123,6 +127,7 @@ class GaussianEmission:
     def scores(self, X: Array, out: Array) -> None:
         missing = find_missing(X, self.subject)
         X = np.ascontiguousarray(X, dtype=np.float64)
+        # With missing entries, or many columns, products by state are faster than lanes.
         if self.is_square and (missing is not None or X.shape[1] > _FEW_COLUMNS):
             self._score_by_state(X, missing, out)
             return
@@ -140,6 +145,7 @@ class GaussianEmission:
                 along = (X - self.means[state]) @ factors[state].T
                 out[:, state] = -0.5 * np.einsum("ij,ij->i", along, along) - half_logs[state] - 0.5 * d * _LOG_TWO_PI
             return
+        # Rows with the same entries missing share one marginal Gaussian.
         for rows, seen in _find_patterns(X):
             part = GaussianEmission("full", self.means[:, seen], self.each[:, seen][:, :, seen])
             table = np.zeros((len(rows), k))
@@ -159,6 +165,7 @@ class GaussianEmission:
         gaussian_values.sum_gaussians(X, shares, means, self.is_square, mass, first, squares, products)
         second = squares[:, :k].T
         if self.is_square:
+            # Products of pairs fill the symmetric matrix off its diagonal.
             rows, columns = np.tril_indices(d, -1)
             second = np.zeros((k, d, d))
             second[:, rows, columns] = second[:, columns, rows] = products[:, :k].T
@@ -196,13 +203,16 @@ class GaussianEmission:
 
     def maximise(self, sums: GaussianSums, params: str, prior: GaussianPrior) -> "GaussianEmission":
         means = self.means
+        # A state that takes next to no step keeps its parameters.
         light = sums.mass < _LIGHT
         if "m" in params:
             weight = np.where(light, 1.0, sums.mass + prior.means_weight)
+            # The prior counts as means_weight steps at its mean; moments are about the old mean.
             pull = prior.means_weight * (prior.means - self.means)
             means = self.means + np.where(light, 0.0, (sums.first + pull) / weight)
         covars = self.covars
         if "c" in params:
+            # A state with a light column keeps its covariance as a whole.
             kept = light.any(axis=1)
             covars = self._maximise_covariances(sums, means, prior)
             if kept.any() and self.kind != "tied":
@@ -223,6 +233,7 @@ class GaussianEmission:
     def _maximise_covariances(self, sums: GaussianSums, means: Array, prior: GaussianPrior) -> Array:
         scatter, away, d = self.scatter_about(sums, means), means - prior.means, self.means.shape[1]
         if not self.is_square:
+            # Prior plus scatter plus the pull of the means' prior, over the weight: the mode of the posterior.
             total = prior.covars + scatter + prior.means_weight * away * away
             weight = np.maximum(sums.mass + max(prior.covars_weight - 1.0, 0.0), 1e-300)
             if self.kind == "diag":
@@ -230,6 +241,7 @@ class GaussianEmission:
             return total.sum(axis=1) / weight.sum(axis=1)
         pull = prior.means_weight * np.ones_like(away)
         scatter = scatter + (pull * away)[:, :, None] * away[:, None, :]
+        # The excess of the prior's weight over the number of columns counts as steps.
         extra = max(prior.covars_weight - d, 0.0)
         ridge = prior.covars if np.ndim(prior.covars) >= 2 else prior.covars * np.eye(d)
         if self.kind == "tied":
@@ -250,6 +262,7 @@ class GaussianEmission:
         factors, half_logs = self.roots
         away, d = self.means - prior.means, self.means.shape[1]
         if not self.is_square:
+            # log prior up to constants: -(extra log|S| + tr(S^-1 (ridge + pull))) / 2.
             extra, precision = max(prior.covars_weight - 1.0, 0.0), factors * factors
             inner = (prior.covars + prior.means_weight * away * away) * precision
             return float(-0.5 * (2.0 * extra * half_logs.sum() + inner.sum()))

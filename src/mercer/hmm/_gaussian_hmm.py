@@ -6,10 +6,12 @@ import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Real, Rule
+from mercer._documentation import compose_docstring
 from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
+from mercer.hmm._documentation import SHARED
 from mercer.hmm._fitting import COMMON
 from mercer.hmm._gaussian_emission import GaussianEmission, GaussianPrior
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
@@ -68,14 +70,7 @@ class GaussianHMM(HiddenMarkovModel):
         What is learnt: s first states, t transitions, m means, c covariances. The rest stays as it began.
     init_params : a string, default='stmc'
         What begins by itself. The rest must be set before ``fit`` (``model.means_ = ...``).
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of first parameters and of ``sample``.
-    verbose : an integer in [0, inf) or a boolean, default=False
-        Whether to print the log-likelihood.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
+    %(running)s
 
     Attributes
     ----------
@@ -83,16 +78,7 @@ class GaussianHMM(HiddenMarkovModel):
     means_ : array of shape (n_components, n_features)
     covars_ : array
         Of shape (k,), (k, d), (k, d, d) or (d, d) for the four covariance types.
-    log_likelihood_ : float
-        Log-likelihood plus log prior of the fitted model.
-    dead_states_ : ndarray of int
-        States that explain no step.
-    n_features_in_, feature_names_in_, n_iter_, converged_ :
-        As in scikit-learn.
-    history_ : dict of ndarray
-        Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
-    certificate_ : Certificate
-        ``"likelihood ascent"``: what one more iteration is certain to add.
+    %(fitted)s
 
     Notes
     -----
@@ -118,6 +104,7 @@ class GaussianHMM(HiddenMarkovModel):
     3
     """
 
+    __doc__ = compose_docstring(__doc__, SHARED)
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _letters: ClassVar[str] = "stmc"
     _emission_names: ClassVar[tuple[str, ...]] = ("means_", "covars_")
@@ -208,6 +195,7 @@ class GaussianHMM(HiddenMarkovModel):
         if "c" not in self.init_params:
             covars = np.asarray(self._get_given("covars_", "c"), dtype=np.float64)
             return GaussianEmission(kind, means, self._check_covariances(covars, means.shape[1]))
+        # The variance of all rows for every state; the floor keeps constant columns regular.
         variances = rows.var(axis=0) + max(self.min_covar, 1e-12)
         if kind in ("spherical", "diag"):
             covars = np.tile(variances, (k, 1)) if kind == "diag" else np.full(k, variances.mean())

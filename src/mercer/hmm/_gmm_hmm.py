@@ -1,14 +1,17 @@
 """A hidden Markov model whose states emit Gaussian mixtures."""
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Real, Rule
+from mercer._documentation import compose_docstring
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
+from mercer.hmm._documentation import SHARED
 from mercer.hmm._fitting import COMMON, read_prior
 from mercer.hmm._gaussian_hmm import read_gaussian_prior
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
@@ -46,37 +49,13 @@ class GMMHMM(HiddenMarkovModel):
     covars_weight : a number in [0, inf), default=1
         The weight of the prior of covariances; its excess over 1 (over the number of columns, with full covariances)
         counts as steps.
-    startprob_prior : a number in [1, inf) or an array-like, default=1.0
-        Dirichlet parameters of the first state; its excess over 1 counts as observed sequences.
-    transmat_prior : a number in [1, inf) or an array-like, default=1.0
-        Dirichlet parameters of the transitions; the excess over 1 counts as observed transitions.
-    topology : one of 'ergodic', 'left-right', 'banded' or an array-like, default='ergodic'
-        The allowed transitions: all; to the same or the next state, beginning with the first; to the same or a
-        neighbouring state; or those where an array of shape (n_components, n_components) is not zero. Other transitions
-        stay zero.
-    training : one of 'baum-welch', 'viterbi', default='baum-welch'
-        Expected counts, or the counts of the best path (hard EM).
-    algorithm : one of 'viterbi', 'map', default='viterbi'
-        What ``predict`` and ``decode`` return: the best path, or the most probable state of each step.
-    n_iter : an integer in [0, inf), default=100
-        Most iterations of one run.
-    tol : a number in [0, inf), default=0.01
-        A run ends when the log-likelihood changes by less.
-    n_init : an integer in [1, inf), default=1
-        Runs from different first parameters; the likeliest is kept.
+    %(chain_and_training)s
     params : a string, default='stmcw'
         What is learnt: s first states, t transitions, m means, c covariances, w shares of components. The rest stays as
         it began.
     init_params : a string, default='stmcw'
         What begins by itself. The rest must be set before ``fit``.
-    random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
-        Seed of first parameters and of ``sample``.
-    verbose : an integer in [0, inf) or a boolean, default=False
-        Whether to print the log-likelihood.
-    max_time : a number in [0, inf) or None, default=None
-        Seconds after which the fit ends with what it has.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
+    %(running)s
 
     Attributes
     ----------
@@ -85,16 +64,7 @@ class GMMHMM(HiddenMarkovModel):
     means_ : array of shape (n_components, n_mix, n_features)
     covars_ : array
         Of shape (k, m), (k, m, d), (k, m, d, d) or (k, d, d) for the four covariance types.
-    log_likelihood_ : float
-        Log-likelihood plus log prior of the fitted model.
-    dead_states_ : ndarray of int
-        States that explain no step.
-    n_features_in_, feature_names_in_, n_iter_, converged_ :
-        As in scikit-learn.
-    history_ : dict of ndarray
-        Of the run that was kept, per iteration: ``objective``, ``change``, ``seconds``, ``restart``.
-    certificate_ : Certificate
-        ``"likelihood ascent"``: what one more iteration is certain to add.
+    %(fitted)s
 
     Notes
     -----
@@ -116,6 +86,7 @@ class GMMHMM(HiddenMarkovModel):
     1
     """
 
+    __doc__ = compose_docstring(__doc__, SHARED)
     _letters: ClassVar[str] = "stmcw"
     _hides_more: ClassVar[bool] = True
     _emission_names: ClassVar[tuple[str, ...]] = ("weights_", "means_", "covars_")
@@ -218,6 +189,7 @@ class GMMHMM(HiddenMarkovModel):
             if letter not in self.init_params
         }
         if "w" not in parts:
+            # Equal shares, means by k-means within each state, and the variance of all rows.
             parts["w"] = np.full((k, m), 1.0 / m)
         if "m" not in parts:
             parts["m"] = self._find_means(rows, seed)
@@ -229,12 +201,21 @@ class GMMHMM(HiddenMarkovModel):
     def _find_means(self, rows: Array, seed: np.random.SeedSequence) -> Array:
         """Return first means: the centres of states, and within the rows nearest to each those of its components."""
         k, m = self.n_components, self.n_mix
-        centres = find_first_means(rows, k, seed)
-        nearest = assign_nearest(rows, centres)
         means = np.empty((k, m, rows.shape[1]))
-        for state in range(k):
-            part = rows[nearest == state]
-            means[state] = find_first_means(part if len(part) else rows, m, seed)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            centres = find_first_means(rows, k, seed)
+            nearest = assign_nearest(rows, centres)
+            for state in range(k):
+                part = rows[nearest == state]
+                means[state] = find_first_means(part if len(part) else rows, m, seed)
+        if caught:
+            # Equal rows make every one of these k + 1 searches warn: one warning says it all.
+            message = (
+                f"{type(self).__name__}: the k-means searches for first means gave {len(caught)} warnings; the first: "
+                f"{caught[0].message}"
+            )
+            warnings.warn(message, caught[0].category, stacklevel=2)
         return means
 
     def _emission_prior(self) -> MixturePrior:

@@ -73,6 +73,7 @@ class HiddenMarkovModel(StepwiseFitting):
         """Return the fitted chain, kept from the last call while no fitted array has changed."""
         check_is_fitted(self, "transmat_")
         values = [to_numpy(vars(self).get(name)) for name in ("startprob_", "transmat_", *self._emission_names)]
+        # The bytes of all fitted arrays: a user may set them at any time.
         key = (*(np.asarray(value).tobytes() for value in values), self.n_components, self._emission_form())
         kept = _CHAINS.get(self)
         if kept is not None and kept[0] == key and self._emission_names:
@@ -92,6 +93,7 @@ class HiddenMarkovModel(StepwiseFitting):
         """Open new sequences."""
         if second is None and lengths is None and groups is None:
             rows = few_rows(self, X)
+            # A few rows of one sequence are read without opening a source, which would cost more than the pass.
             if rows is not None and len(rows) <= _FEW_STEPS and "categories_" not in vars(self):
                 n = len(rows)
                 check_columns(type(self).__name__, chain.emission, rows.shape[1])
@@ -282,8 +284,10 @@ class HiddenMarkovModel(StepwiseFitting):
 def _draw_states(chain: Chain, n: int, generator: np.random.Generator, first: int | None) -> Array:
     """Draw a path: the place of a uniform number among the cumulated probabilities of a row is the next state."""
     rows = np.cumsum(chain.transition, axis=1)
+    # Rounding must not leave the last cumulated probability below one.
     rows /= rows[:, -1:]
     cumulated, start = rows.tolist(), np.cumsum(chain.initial / chain.initial.sum()).tolist()
+    # Python's bisect on lists is faster here than NumPy on single numbers.
     uniform = generator.random(n).tolist()
     last = chain.n_states - 1
     state = min(bisect_right(start, uniform[0]), last) if first is None else int(first)

@@ -93,12 +93,14 @@ class MixtureEmission:
     def maximise(self, sums: MixtureSums, params: str, prior: MixturePrior) -> "MixtureEmission":
         k, m, d = self.means.shape
         weights = normalise_counts(sums.mass, prior.weights, self.weights) if "w" in params else self.weights
+        # All components of all states are one set of Gaussians; tied covariances are joined by state below.
         inner = "".join(letter for letter in params if letter in "mc" and (letter == "m" or self.kind != "tied"))
         better = self.gaussian.maximise(sums.gaussian, inner, prior.gaussian)
         covars = better.covars.reshape(k, m, *better.covars.shape[1:])
         if self.kind == "tied":
             covars = self._tie(sums, better.means, prior.gaussian) if "c" in params else self.covars
         mixture = MixtureEmission(self.kind, weights, better.means.reshape(k, m, d), covars)
+        # A covariance without an inverse is found here.
         _ = mixture.gaussian.roots
         return mixture
 

@@ -92,6 +92,7 @@ class _Work:
     def compute(self, number: int, left: Any, right: Any, warm_up: int | None = None) -> _Result:
         """Compute a piece; `left` and `right` are the messages that enter it, None to guess them by a warm-up."""
         piece, warm_up = self.plan.pieces[number], self.warm_ups[0] if warm_up is None else warm_up
+        # Steps of warm-up in front, if the entering message is a guess.
         before = 0 if left is not None else min(warm_up, piece.first - piece.begin)
         after = 0 if right is not None or not self.two_ways else min(warm_up, piece.end - piece.stop)
         X = self.read(piece.first - before, piece.stop + after)
@@ -154,6 +155,7 @@ class Probabilities(_Work):
         entering, leaving = tables.filtered[first].copy(), tables.filtered[stop].copy()
         logs = chain.log_likelihoods(tables, first, stop)
         weights = self.plan.step_weights(piece) if self.want == "expect" else None
+        # Weights of sequences multiply all expected counts.
         if weights is not None:
             tables.smoothed[first:stop] *= weights[:, None]
             tables.ratio[first:stop] *= weights[:, None]
@@ -177,6 +179,7 @@ class Probabilities(_Work):
 
     def repair(self, piece: Piece, X: Array) -> Any:
         k, tree = self.chain.n_states, SumTree()
+        # Each sequence of the piece is repeated by itself.
         for number in range(*piece.sequences.indices(len(self.plan.lengths))):
             start = int(self.plan.lengths[piece.sequences.start : number].sum())
             rows = X[start : start + int(self.plan.lengths[number])]
@@ -281,6 +284,7 @@ class BestPaths(_Work):
             return bool(np.all((np.abs(guessed - true) <= _SCORE_AGREEMENT) | (guessed == true)))
 
     def effect(self, number: int, backward: bool) -> Any:
+        # A product of k x k matrices costs k^3 for each step: only for few states.
         if self.chain.n_states > _MOST_SCANNED and not backward:
             return None
         piece = self.plan.pieces[number]
@@ -352,6 +356,7 @@ def run_pass(work: Any, threads: int) -> Any:
     run_numbered(lambda number: work.compute(number, None, None), len(plan.pieces), threads, results.append)
     for numbers in plan.chains:
         _settle(work, numbers, results, threads)
+    # Values are added along a tree over the pieces' numbers, so the sum does not depend on threads.
     tree = SumTree()
     for result in results:
         if result.value is not None:
@@ -365,11 +370,13 @@ def _settle(work: Any, numbers: range, results: list[_Result], threads: int) -> 
     results[chosen] = settle_chunks(
         _Direction(work, numbers, results, False), results[chosen], threads, work.warm_ups[1:]
     )
+    # The backward messages need forward ones that are true already.
     if work.two_ways:
         work.known = {number: None if number == numbers[0] else results[number].entering for number in numbers}
         turned = [_Turned(result) for result in reversed(results[chosen])]
         settled = settle_chunks(_Direction(work, numbers, results, True), turned, threads, work.warm_ups[1:])
         results[chosen] = [view.result for view in reversed(settled)]
+    # Probabilities left the range of doubles: the whole sequence is repeated in logarithms.
     if any(results[number].failed for number in numbers):
         pieces = work.plan.pieces[chosen]
         begin, end = pieces[0].begin, pieces[0].end

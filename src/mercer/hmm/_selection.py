@@ -106,6 +106,7 @@ def _cut_folds(model: Any, X: Any, lengths: Any, groups: Any, cv: int) -> tuple[
     if "categories_" in vars(model):
         rows = model.categories_[rows.astype(np.intp)]
     if len(ends) == 1:
+        # One long sequence is cut into as many parts as folds.
         ends = np.array([len(part) for part in np.array_split(np.arange(len(rows)), cv)]).cumsum()
     if len(ends) < cv or ends[0] < 1:
         message = (

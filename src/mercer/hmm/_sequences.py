@@ -239,6 +239,7 @@ def plan_pieces(lengths: Array, weight: Array, lanes: int, n_features: int) -> P
             ]
             sequence += 1
             continue
+        # As many whole sequences as fit in a chunk, at least one.
         following = max(sequence + 1, int(np.searchsorted(ends, begin + chunk, side="right")))
         stop = int(ends[following - 1])
         starts = (ends - lengths)[sequence:following] - begin

@@ -24,6 +24,7 @@ _ROUNDING = 1e-5
 def draw_rows(source: Source, generator: np.random.Generator, subject: str) -> Generator[Any, Any, Array]:
     """Draw rows without missing entries, in float64; where there are none, missing entries are filled by means."""
     n, most = source.n_rows, max(_FEWEST_ROWS, _MOST_VALUES // source.n_features)
+    # A sample of rows is enough to find first means.
     indices = np.arange(n) if n <= most else np.sort(generator.choice(n, most, replace=False))
     rows = np.asarray((yield Take(indices)), dtype=np.float64)
     find_missing(rows, subject)
@@ -33,6 +34,7 @@ def draw_rows(source: Source, generator: np.random.Generator, subject: str) -> G
         whole = rows[~gaps.any(axis=1)]
         if len(whole):
             return whole
+        # Only where no row is whole: gaps are filled by the means of their columns.
         counts = np.maximum((~gaps).sum(axis=0), 1)
         rows = np.where(gaps, np.nansum(rows, axis=0) / counts, rows)
     if not len(rows):
@@ -51,6 +53,7 @@ def find_first_means(rows: Array, count: int, seed: np.random.SeedSequence) -> A
     if len(different) <= count:
         generator = np.random.default_rng(seed)
         scale = 1e-3 * (rows.std(axis=0) + 1e-3)
+        # Copies of the different rows, told apart by noise: equal states would stay equal.
         chosen = different[np.arange(count) % len(different)]
         return chosen + scale * generator.standard_normal(chosen.shape)
     number = int(seed.generate_state(1)[0] % 2**31)

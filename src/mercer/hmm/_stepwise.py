@@ -100,6 +100,7 @@ class StepwiseFitting(ChainFitting):
             before = self._earlier() if begun else self._find_start(training, source)
             expected = training.expectation(before).answer(source)
             batches = self._blend_batches(expected, plan.total_weight, number)
+            # The average per step times all steps so far, so that priors count as in one fit.
             sums = batches.average.scale(batches.weight)
             parameters = training.maximisation(sums, before)
         except CollapseError as error:

@@ -42,6 +42,7 @@ def encode_symbols(subject: str, X: Any, known: Array) -> tuple[Any, Array]:
         values = table[~missing].tolist()
         if all(isinstance(value, int | float | np.number) for value in values):
             return np.where(missing, np.nan, np.where(missing, 0, table)).astype(np.float64), None
+        # Strings of any type are compared as text.
         known = np.array(sorted(set(map(str, values))))
     places = {symbol: place for place, symbol in enumerate(known.tolist())}
     codes = np.full(table.shape, np.nan)

@@ -14,6 +14,7 @@ __all__ = ["find_stationary", "make_mask"]
 
 def make_mask(subject: str, topology: Any, n_states: int) -> Array:
     """Return which transitions are allowed, (k, k), from the parameter ``topology``."""
+    # ahead[i, j] = j - i.
     ahead = np.arange(n_states)[None, :] - np.arange(n_states)[:, None]
     if isinstance(topology, str):
         rules = {"ergodic": ahead == ahead, "left-right": (ahead == 0) | (ahead == 1), "banded": np.abs(ahead) <= 1}
@@ -47,6 +48,7 @@ def find_stationary(subject: str, transition: Array) -> Array:
         raise DataError(message)
     inside = labels == closed[0]
     part = transition[np.ix_(inside, inside)]
+    # p (A - I) = 0 with sum p = 1, as least squares.
     system = np.vstack([part.T - np.eye(len(part)), np.ones(len(part))])
     solution = np.linalg.lstsq(system, np.append(np.zeros(len(part)), 1.0), rcond=None)[0]
     out = np.zeros(k)

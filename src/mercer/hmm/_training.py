@@ -91,11 +91,13 @@ class _FrontToBack:
         """Return the rows `first` to `stop`."""
         with self.lock:
             end = self.kept[-1][1] if self.kept else first
+            # Rows behind what is kept, or far ahead: begin anew.
             if self.kept and (first < self.kept[0][0] or first > end + self.most):
                 self.kept.clear()
                 end = first
             if stop > end:
                 self.kept.append((end, stop, self.source.on_rows(end, stop, _take_dense)))
+            # Rows that no piece under way can ask for are dropped.
             while self.kept[0][1] <= min(first, self.kept[-1][1] - self.most):
                 self.kept.popleft()
             parts = [X[max(first - a, 0) : stop - a] for a, b, X in self.kept if a < stop and b > first]
@@ -139,6 +141,7 @@ class CountedStates:
         chain, read, tree = self.parameters.chain(), read_rows(source), SumTree()
         for piece in self.plan.pieces:
             path = self.states[piece.first : piece.stop]
+            # The state before the piece, where the sequence began earlier: its transition into the piece counts here.
             earlier = -1 if piece.first == piece.begin else int(self.states[piece.first - 1])
             weights = self.plan.step_weights(piece)
             rows = read(piece.first, piece.stop)

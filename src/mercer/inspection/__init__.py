@@ -23,6 +23,12 @@ from mercer.inspection._gaussian_contour import GaussianContourDisplay
 from mercer.inspection._gaussian_process import KernelSelectionDisplay, ProcessDisplay
 from mercer.inspection._impurity import ImpurityDisplay
 from mercer.inspection._kernel_components import FeatureLiftDisplay, KernelComponentDisplay, SmoothnessFilterDisplay
+from mercer.inspection._learning.capacity import (
+    AmbiguousPointDisplay,
+    RiskBoundDisplay,
+    SeparableFractionDisplay,
+    WeightSpaceDisplay,
+)
 from mercer.inspection._learning.epochs import EpochCurveDisplay
 from mercer.inspection._learning.fitted_curves import FittedCurvesDisplay
 from mercer.inspection._learning_rate import LearningRateDisplay
@@ -33,6 +39,7 @@ from mercer.inspection._linear.plane_distance import PlaneDistanceDisplay
 from mercer.inspection._linear.shrinkage import PenaltyGeometryDisplay, ShrinkageDisplay
 from mercer.inspection._mixture import EMPanelsDisplay, MixtureDisplay
 from mercer.inspection._network import NetworkDisplay
+from mercer.inspection._networks.approximations import ApproximationDisplay
 from mercer.inspection._networks.drawing import LayeredNetworkDisplay
 from mercer.inspection._networks.filters import FilterDisplay
 from mercer.inspection._networks.layers import LayerHealthDisplay, PreActivationDisplay
@@ -58,7 +65,9 @@ from mercer.inspection._tree import LeafRegionsDisplay, StepRegressionDisplay, T
 
 __all__ = [
     "AcceptanceDisplay",
+    "AmbiguousPointDisplay",
     "AnnealedCentresDisplay",
+    "ApproximationDisplay",
     "BiasVarianceDisplay",
     "BoostingErrorDisplay",
     "BoostingRoundsDisplay",
@@ -114,8 +123,10 @@ __all__ = [
     "PreActivationDisplay",
     "PrincipalAxesDisplay",
     "ProcessDisplay",
+    "RiskBoundDisplay",
     "ScoreCurveDisplay",
     "ScreeDisplay",
+    "SeparableFractionDisplay",
     "SeparationStagesDisplay",
     "ShepardDisplay",
     "ShrinkageDisplay",
@@ -132,4 +143,5 @@ __all__ = [
     "TransformedDensityDisplay",
     "TransitionGraphDisplay",
     "TreeDisplay",
+    "WeightSpaceDisplay",
 ]

@@ -59,6 +59,7 @@ class BiasVarianceDisplay:
         self.bias_ = np.array([part.bias for part in parts])
         self.variance_ = np.array([part.variance for part in parts])
         self.noise_ = np.array([part.noise for part in parts])
+        # The expected squared error is squared bias + variance + noise.
         self.total_ = self.bias_ + self.variance_ + self.noise_
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "BiasVarianceDisplay":
@@ -84,6 +85,7 @@ class BiasVarianceDisplay:
             ax.plot(self.x, values, **({"linestyle": style, "color": "k", "label": name} | kwargs))[0]
             for name, values, style in drawn
         ]
+        # The complexity with the least sum is the one to choose.
         ax.axvline(self.x[int(self.total_.argmin())], color="tab:red", linestyle=":")
         ax.set(xlabel=self.label, ylabel="squared error")
         ax.legend()

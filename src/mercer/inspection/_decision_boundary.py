@@ -123,6 +123,7 @@ class DecisionBoundaryDisplay:
         x, y = (np.linspace(low[j] - room[j], high[j] + room[j], resolution) for j in (0, 1))
         points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
         names = np.asarray(estimator.classes_)
+        # Class names are sorted: their places are indices of colours.
         classes = np.searchsorted(names, estimator.predict(points)).reshape(resolution, resolution)
         scores = None
         if len(names) == 2 and hasattr(estimator, "decision_function"):

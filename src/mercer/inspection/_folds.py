@@ -65,6 +65,7 @@ class FoldsDisplay:
         from matplotlib.colors import ListedColormap
 
         ax = make_axes(ax)
+        # The colours stand for 0, a row that is not used, 1, a training row, and 2, a test row.
         colours = ListedColormap(["white", "0.85", "tab:blue"])
         ax.imshow(self.layout_, aspect="auto", interpolation="nearest", cmap=colours, vmin=0, vmax=2)
         ax.set(xlabel="row", ylabel="fold", yticks=range(len(self.splits)))

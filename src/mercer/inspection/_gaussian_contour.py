@@ -51,6 +51,7 @@ class GaussianContourDisplay:
         self.density, self.deviations = density, tuple(deviations)
         self.means_ = np.array([mean for mean, _ in moments])
         spectra = [np.linalg.eigh(covariance) for _, covariance in moments]
+        # The contour at one deviation is an ellipse along the eigenvectors, with roots of eigenvalues as half axes.
         self.half_axes_ = np.sqrt([values for values, _ in spectra])
         self.directions_ = np.array([vectors for _, vectors in spectra])
 

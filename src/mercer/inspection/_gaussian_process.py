@@ -153,6 +153,7 @@ class KernelSelectionDisplay:
                 ax.semilogx(selection.widths, scores, marker="o", label=name)[0]
                 for name, scores in zip(selection.kernels, selection.scores, strict=True)
             ]
+            # The evidence is one curve: it judges by the training rows themselves.
             if selection.criterion != "evidence":
                 for line, training in zip(self.lines_, selection.training_scores, strict=True):
                     ax.semilogx(selection.widths, training, color=line.get_color(), linestyle=":")

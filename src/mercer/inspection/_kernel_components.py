@@ -79,6 +79,7 @@ class KernelComponentDisplay:
         sides = [np.linspace(X[:, j].min() - margin[j], X[:, j].max() + margin[j], n_points) for j in (0, 1)]
         grid = np.meshgrid(*sides)
         values = model.transform(np.column_stack([part.ravel() for part in grid]))
+        # transform gives (points, components); a picture needs one grid for each component.
         display = cls(grid=grid, values=values.T.reshape(-1, n_points, n_points), rows=X)
         return display.plot(axes=axes, **kwargs)
 

@@ -89,6 +89,7 @@ class LearningRateDisplay:
         ax = make_axes(ax)
         reach = 1.15 * float(np.max(np.abs(self.path_)))
         x = np.linspace(-reach, reach, 200)
+        # The cost is c x^2 / 2 with the curvature c; its minimum is at 0.
         ax.plot(x, 0.5 * self.curvature * x**2, color="lightgrey")
         options = {"color": "tab:blue", "marker": "o", "markersize": 3, "linewidth": 0.8} | kwargs
         (self.line_,) = ax.plot(self.path_, 0.5 * self.curvature * self.path_**2, **options)

@@ -53,6 +53,7 @@ class MixtureDisplay:
         self.responsibilities = None if responsibilities is None else np.asarray(responsibilities, float)
         self.deviations = deviations
         values, self._vectors = np.linalg.eigh(self.covariances)
+        # Rounding can make the eigenvalue of a singular covariance slightly negative.
         self.half_axes_ = deviations * np.sqrt(np.maximum(values, 0.0))
 
     @classmethod

@@ -51,6 +51,7 @@ class ParameterPosteriorDisplay:
             message = f"ParameterPosteriorDisplay: all curves must have the shape of parameter, {self.parameter.shape}."
             raise DataError(message)
         self.prior, likelihood, self.posterior = curves
+        # A likelihood is no density of the parameter; an area of one lets it share the axis with two that are.
         self.likelihood = likelihood / np.trapezoid(likelihood, self.parameter)
         self.most_likely_ = float(self.parameter[self.likelihood.argmax()])
         self.mode_ = float(self.parameter[self.posterior.argmax()])

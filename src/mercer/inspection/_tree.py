@@ -164,6 +164,7 @@ class LeafRegionsDisplay:
         from matplotlib.patches import Rectangle
 
         ax = make_axes(ax)
+        # Equal answers have no span; a tiny one keeps the colours defined.
         span = max(float(np.ptp(self.value)), 1e-12)
         self.limits_ = {"vmin": float(np.min(self.value)), "vmax": float(np.min(self.value)) + span}
         self.patches_ = []

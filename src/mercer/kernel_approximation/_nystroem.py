@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import eigh
 
 from mercer._base import seed_sequence
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Integer, Nothing, Real, Rule, Seed
 from mercer._plain import plain
+from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._solver.request import Dense, Take
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source import Source
@@ -168,12 +168,14 @@ class Nystroem(KernelChoice, FeatureMap):
                 f"to at most {n}."
             )
             warnings.warn(message, UserWarning, stacklevel=7)
+        # A random subset of rows spans the features.
         indices = np.random.default_rng(seed_sequence(self.random_state)).permutation(n)[:count]
         require_memory("Nystroem", 8.0 * count * source.n_features, f"{count} dense rows", "lower n_components")
         rows = yield Take(indices)
         kernel = self._choose_kernel(rows)
         require_memory("Nystroem", 24.0 * count * count, f"the {count} x {count} kernels", "lower n_components")
         if self._is_precomputed:
+            # Precomputed kernels: the columns of the chosen rows.
             rows = rows[:, indices]
         normalization = yield Dense(lambda: self._compute_inverse_root(kernel, rows), heavy=count > 1000)
         return NystroemState(rows, indices, normalization.astype(source.host_dtype))
@@ -184,7 +186,7 @@ class Nystroem(KernelChoice, FeatureMap):
             matrix = rows.toarray() if hasattr(rows, "toarray") else np.array(rows, dtype=np.float64)
         else:
             matrix = kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), self._threads())
-        values, vectors = eigh(matrix, overwrite_a=True, check_finite=False)
+        values, vectors = find_eigenpairs(matrix)
         # Eigenvalues near zero are raised to `_LEAST`, as in scikit-learn: their inverse roots stay bounded.
         size = np.where(values < 0, -1.0, 1.0) / np.sqrt(np.maximum(np.abs(values), _LEAST))
         return (vectors * size) @ vectors.T

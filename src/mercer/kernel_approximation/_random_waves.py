@@ -52,6 +52,7 @@ class _Waves:
         width = self.weights.shape[1]
         weights, offset = self.weights.astype(X.dtype, copy=False), self.offset.astype(X.dtype, copy=False)
         out = np.empty((X.shape[0], width), dtype=X.dtype)
+        # sqrt(2 / D) makes the mean product of two waves the kernel.
         factor, rows = math.sqrt(2.0 / width), max(1, _TILE // width)
         with one_order(X.shape[0] * width):
             for start in range(0, X.shape[0], rows):

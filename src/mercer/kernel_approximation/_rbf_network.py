@@ -6,15 +6,15 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.kernel_choice import one_order
 from mercer._base.linear.classifier import check_scores
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
-from mercer._base.validation import check_rows
+from mercer._base.scoring import ClassifierMixin, RegressorMixin
+from mercer._base.validation import check_labels, check_rows
 from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer._solver import Certificate, Outcome, Solution, Solver, Step
@@ -373,7 +373,7 @@ class RBFNetworkClassifier(ClassifierMixin, _RBFNetwork):
         self
         """
         source = self._open(X, y, sample_weight, targets="labels")
-        check_classification_targets(source.y)
+        check_labels(source.y)
         classes = np.unique(source.y if source.weight is None else source.y[source.weight > 0])
         if len(classes) < 2:
             message = (

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
 from mercer._base.kernel_choice import wide_rows
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
+from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._solver.request import Dense
 from mercer._solver.tiled_cholesky import factorise, inverse_diagonal, multiply_upper, restore, solve
 from mercer._solver.tiled_matrix import kernel_matrix, lower_kernel_matrix, multiply_off_diagonal
@@ -114,6 +114,7 @@ class Equations:
             made = KernelValues(kernel, kernel.prepare(wide_rows(rows)), threads)
             values = made if lower and weight is None else None
             matrix = made.whole() if values is None else made.lower()
+        # With W the weights, sqrt(W) K sqrt(W) + alpha I is symmetric; solutions are scaled back by the same roots.
         if weight is not None:
             matrix *= roots[:, None]
             matrix *= roots[None, :]
@@ -172,7 +173,7 @@ class Spectrum:
 
     @classmethod
     def of(cls, matrix: Array) -> "Spectrum":
-        return cls(*eigh(matrix, overwrite_a=True, check_finite=False))
+        return cls(*find_eigenpairs(matrix))
 
     def solve(self, alpha: float, sides: Array) -> tuple[Array, Array]:
         """Return the solutions for one penalty and the diagonal of the inverse; where singular, those of least norm."""
@@ -251,6 +252,7 @@ def _solve_by_factors(task: Task, equations: Equations, sides: Array) -> Any:
     answers, worst = {}, 0.0
     for trial, alpha in enumerate(np.unique(task.alpha)):
         if trial:
+            # The factor of the penalty before took the place of the kernels.
             yield Dense(equations.restore)
         attempt = yield Dense(_Attempt(equations, float(alpha), sides, task))
         if attempt is None:
@@ -263,6 +265,7 @@ def _solve_by_factors(task: Task, equations: Equations, sides: Array) -> Any:
 def _solve_by_spectrum(task: Task, equations: Equations, sides: Array) -> Any:
     spectrum = yield Dense(lambda: Spectrum.of(equations.matrix), heavy=True)
     lowest = float(spectrum.values[0])
+    # Eigenvalues below zero by rounding are no fault; others make the cost unbounded from below.
     if lowest < -1e-6 * max(float(spectrum.values[-1]), 1e-300) and (lowest + task.alpha <= 0).any():
         message = (
             f"{task.subject}: the kernels plus alpha must be positive definite; their smallest eigenvalue is "

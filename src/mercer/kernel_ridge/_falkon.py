@@ -65,6 +65,7 @@ class KernelProduct(Statistic):
         if block.is_sparse:
             return self._sum_by_tiles(block)
         xp = block.xp
+        # Compiled sums on a GPU, for float32 and few vectors: tiles of kernels are never written to memory.
         if block.X.dtype == xp.float32 == self.centres.dtype and self._count_vectors(block) <= _MOST_SUMMED:
             sums = CudaSums(self.kernel, block.X, xp)
             if sums.program is not None:
@@ -125,6 +126,7 @@ class KernelProduct(Statistic):
         ones = xp.ones_like(column)
         weighted = ones if weight is None else weight[:, None] * ones
         y = xp.astype(y, column.dtype)
+        # Products with the targets and with ones, side by side in one multiplication.
         both = xp.concat([weighted * y, weighted], axis=1)
         return ProductSums(
             scale,
@@ -252,6 +254,7 @@ def solve_with_centres(task: FalkonTask, state: Any = None) -> Solver:
         residual = precondition.backward(alpha, _list_sides(task, state))
         zero = np.zeros_like(residual)
         state = replace(state, solution=zero, residual=residual, direction=residual, start=residual)
+    # Residuals are relative to the first, those of the zero solution.
     first = np.maximum(np.linalg.norm(state.start, axis=0), np.finfo(np.float64).tiny)
     left = float((np.linalg.norm(state.residual, axis=0) / first).max())
     while state.steps < task.max_iter and left > task.tol:

@@ -5,16 +5,16 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.base import ClassifierMixin
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
+from mercer._base.scoring import ClassifierMixin
 from mercer._objective import Logistic, Softmax
 from mercer._objective.penalties import ElasticNetPenalty
+from mercer._solver.eigenpairs import HEAVY, find_eigenpairs
 from mercer._solver.lbfgs import lbfgs
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.newton import newton_cholesky
@@ -178,12 +178,17 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         rows = source.whole()
         kernel = self._choose_kernel(rows)
         warn_of_scale(type(self).__name__, kernel, rows)
+        # Labels are checked before the kernels are computed, which may take long.
         label_classes(self, source)
-        features, back = Dense(lambda: self._compute_coordinates(kernel, rows)).answer(source)
+        matrix = Dense(lambda: self._fill_kernels(kernel, rows)).answer(source)
+        # The kernels are filled by this fit's threads; LAPACK, which cannot be cut into pieces, runs aside.
+        heavy = len(matrix) > HEAVY
+        features, back = Dense(lambda: self._compute_coordinates(matrix), heavy).answer(source)
         classes, hidden = label_classes(self, open_source(features, source.y, source.weight, source.threads))
         # Callbacks are shown the rows as they were given, not their coordinates.
         hidden.whole = source.whole  # type: ignore[method-assign]
         problem = self._make_problem(classes, hidden)
+        # Newton's method factorises a matrix of all coefficients by all.
         small = math.prod(problem.shape) <= _WIDEST_HESSIAN
         used = ("newton" if small else "lbfgs") if self.solver == "auto" else self.solver
         solve = newton_cholesky if used == "newton" else lbfgs
@@ -206,18 +211,20 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         strength[-1] = 0.0
         return LinearProblem(loss, ElasticNetPenalty(0.0 * strength, strength), total, self.fit_intercept, self.tol)
 
-    def _compute_coordinates(self, kernel: Any, rows: Array) -> tuple[Array, Array]:
+    def _fill_kernels(self, kernel: Any, rows: Array) -> Array:
+        """Return the kernels of all pairs of rows, in float64."""
+        n, threads = rows.shape[0], self._threads()
+        require_memory(type(self).__name__, 24.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
+        if isinstance(kernel, Precomputed):
+            return np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
+        return kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
+
+    def _compute_coordinates(self, matrix: Array) -> tuple[Array, Array]:
         """Return coordinates F of the rows in feature space, and B with a = B c for coefficients c of a linear model.
 
         With K = U V U', F = U sqrt(V) has F F' = K, and B = U / sqrt(V); eigenvalues that are rounding are left out.
         """
-        n, threads = rows.shape[0], self._threads()
-        require_memory(type(self).__name__, 24.0 * n * n, f"the {n} x {n} kernels", "give fewer rows, or use Nystroem")
-        if isinstance(kernel, Precomputed):
-            matrix = np.array(rows.toarray() if hasattr(rows, "toarray") else rows, dtype=np.float64, order="C")
-        else:
-            matrix = kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
-        values, vectors = eigh(matrix, overwrite_a=True, check_finite=False)
+        values, vectors = find_eigenpairs(matrix)
         if values[0] < -1e-6 * max(float(values[-1]), 1e-300):
             message = (
                 f"{type(self).__name__}: the kernel must be positive semidefinite; its smallest eigenvalue on these "
@@ -225,7 +232,7 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
             )
             raise DataError(message)
         # Smaller eigenvalues are rounding; the largest is kept even where all are zero.
-        kept = values > n * np.finfo(np.float64).eps * max(float(values[-1]), 1e-300)
+        kept = values > len(matrix) * np.finfo(np.float64).eps * max(float(values[-1]), 1e-300)
         kept[-1] = True
         roots = np.sqrt(np.maximum(values[kept], np.finfo(np.float64).tiny))
         return np.ascontiguousarray(vectors[:, kept] * roots), vectors[:, kept] / roots

@@ -6,15 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 from sklearn.metrics import r2_score
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.scoring import RegressorMixin
 from mercer._solver import Solver
 from mercer._source import Source, place_of
-from mercer._source.memory import count_allowed_bytes
+from mercer._source.memory import is_allowed
 from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats
 from mercer.errors import ParameterError, UnsupportedError
@@ -233,7 +234,7 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         if self.solver != "auto":
             return self.solver
         n = source.n_rows
-        small = n <= _EXACT_ROWS and 8.0 * n * n <= count_allowed_bytes()
+        small = n <= _EXACT_ROWS and is_allowed(8.0 * n * n)
         if small or self._is_precomputed or self.leave_one_out or source.is_sparse:
             # An eigendecomposition costs as much as about thirty Cholesky factors, one for each penalty.
             return "eigen" if len(np.unique(alpha)) > 30 else "cholesky"

@@ -180,6 +180,7 @@ class KernelRidgeCV(KernelRidge):
             left_out = assemble(task, equations, rows, answers, method)[0].left_out
             errors[trial] = share @ (left_out - targets) ** 2
         per_target = errors if self.alpha_per_target else errors.mean(axis=1, keepdims=True)
+        # One penalty for each target, or one that is best on average for all.
         chosen = np.broadcast_to(alpha[per_target.argmin(axis=0)], n_targets).copy()
         answers = {float(penalty): spectrum.solve(float(penalty), sides) for penalty in np.unique(chosen)}
         task = Task(subject, kernel, chosen, self.fit_intercept, True, method, threads)

@@ -53,6 +53,10 @@ class Composite(Kernel):
         ]
 
     @property
+    def n_dims(self) -> int:
+        return sum(part.n_dims for part in self.kernels)
+
+    @property
     def theta(self) -> Array:
         return np.concatenate([part.theta for part in self.kernels])
 
@@ -63,7 +67,7 @@ class Composite(Kernel):
     def with_theta(self, theta: Array) -> Kernel:
         theta, changed, at = np.asarray(theta, dtype=np.float64), {}, 0
         for name, part in zip(self._inner, self.kernels):
-            count = len(part.theta)
+            count = part.n_dims
             changed[name] = part.with_theta(theta[at : at + count])
             at += count
         return replace(self, **changed)  # type: ignore[type-var]
@@ -86,6 +90,7 @@ class Sum(Composite):
 
     def between(self, rows: Prepared, others: Prepared, out: Array = None) -> Array:
         first = self.k1.between(rows.parts[0], others.parts[0], out)
+        # White is zero except for a row with itself, so it needs no tile of its own.
         if isinstance(self.k2, White):
             first[find_same_rows(rows.parts[1], others.parts[1])] += self.sign * self.k2.noise_level
             return first
@@ -146,15 +151,18 @@ class Product(Composite):
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         first, first_slopes = self.k1.between_gradient(rows.parts[0], others.parts[0])
         second, second_slopes = self.k2.between_gradient(rows.parts[1], others.parts[1])
+        # The product rule: d(k1 k2) = k2 dk1 + k1 dk2.
         slopes = [first_slopes * second[:, :, None], second_slopes * first[:, :, None]]
         return first * second, np.concatenate(slopes, axis=2)
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
-        second = self.k2.between(rows.parts[1], others.parts[1])
+        second = self._find_second(rows, others, K)
+        # theta holds log c, so the derivative of c k2 is c k2 itself; no kernel of k1 has to be computed.
         if isinstance(self.k1, Constant):
-            own = np.full(len(self.k1.theta), np.einsum("ij,ij->", weights, second))
+            own = np.full(self.k1.n_dims, np.einsum("ij,ij->", weights, second))
             sums = np.concatenate([own, self.k2.tile_sums(rows.parts[1], others.parts[1], weights, second)])
             return self.k1.constant_value * sums
+        # The product rule: d(k1 k2) = k2 dk1 + k1 dk2, with the other factor moved into the weights.
         first = self.k1.between(rows.parts[0], others.parts[0])
         sums = self.k1.tile_sums(rows.parts[0], others.parts[0], weights * second, first)
         return np.concatenate([sums, self.k2.tile_sums(rows.parts[1], others.parts[1], weights * first, second)])
@@ -162,10 +170,16 @@ class Product(Composite):
     def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
         if not isinstance(self.k1, Constant):
             return super().slope_products(rows, others, vectors)
-        values = self.k2.between(rows.parts[1], others.parts[1])
-        own = np.broadcast_to(values @ vectors, (len(self.k1.theta), len(rows), vectors.shape[1]))
+        values = self._find_second(rows, others, K)
+        own = np.broadcast_to(values @ vectors, (self.k1.n_dims, len(rows), vectors.shape[1]))
         second = self.k2.slope_products(rows.parts[1], others.parts[1], vectors, values)
         return self.k1.constant_value * np.concatenate([own, second])
+
+    def _find_second(self, rows: Prepared, others: Prepared, K: Array) -> Array:
+        """Return the values of the second kernel; where the first is a constant, from the values `K` of the product."""
+        if K is None or not isinstance(self.k1, Constant):
+            return self.k2.between(rows.parts[1], others.parts[1])
+        return K / self.k1.constant_value
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
         first = self.k1.differentiate_rows(X, Y) * self.k2(X, Y)[:, :, None]

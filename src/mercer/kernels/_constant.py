@@ -46,14 +46,14 @@ class Constant(Kernel):
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         values = self.between(rows, others)
-        return values, values[:, :, None] if len(self.theta) else np.empty((*values.shape, 0))
+        return values, values[:, :, None] if self.n_dims else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
-        return np.array([self.constant_value * weights.sum()])[: len(self.theta)]
+        return np.array([self.constant_value * weights.sum()])[: self.n_dims]
 
     def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
         sums = self.constant_value * vectors.sum(axis=0)
-        return np.broadcast_to(sums, (len(self.theta), len(rows), vectors.shape[1]))
+        return np.broadcast_to(sums, (self.n_dims, len(rows), vectors.shape[1]))
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
         return np.zeros((len(X), *Y.shape))
@@ -98,13 +98,13 @@ class White(Kernel):
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         values = self.between(rows, others)
-        return values, values[:, :, None] if len(self.theta) else np.empty((*values.shape, 0))
+        return values, values[:, :, None] if self.n_dims else np.empty((*values.shape, 0))
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
-        return np.array([self.noise_level * weights[find_same_rows(rows, others)].sum()])[: len(self.theta)]
+        return np.array([self.noise_level * weights[find_same_rows(rows, others)].sum()])[: self.n_dims]
 
     def slope_products(self, rows: Prepared, others: Prepared, vectors: Array, K: Array = None) -> Array:
-        sums = np.zeros((len(self.theta), len(rows), vectors.shape[1]))
+        sums = np.zeros((self.n_dims, len(rows), vectors.shape[1]))
         here, there = find_same_rows(rows, others)
         sums[:, here] = self.noise_level * vectors[there]
         return sums

@@ -79,6 +79,7 @@ def check_mercer(K: Array, tolerance: float | None = None) -> MercerCheck:
     if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) == 0:
         message = f"check_mercer: kernels must be a square matrix; got shape {K.shape}. Give k(x, y) of all pairs."
         raise DataError(message)
+    # What rounding of the given type can leave below zero.
     precision = np.finfo(K.dtype if K.dtype.kind == "f" else np.float64).eps
     if not np.allclose(K, K.T, rtol=0.0, atol=len(K) * precision * max(1.0, float(np.abs(K).max()))):
         message = "check_mercer: kernels must be symmetric; got a matrix that is not. Check the kernel."
@@ -118,6 +119,7 @@ def median_length_scale(X: Rows, sample: int = 500, random_state: int = 0) -> fl
     X = X.toarray() if issparse(X) else X
     X = X.astype(np.float64, copy=False)
     distances = pdist(X)
+    # Equal rows say nothing of the scale.
     distances = distances[distances > 0]
     return float(np.median(distances)) if len(distances) else 1.0
 
@@ -131,6 +133,7 @@ def warn_of_scale(subject: str, kernel: Kernel, X: Array) -> None:
     rows = floating(X)[::step][:_SAMPLE]
     values = kernel(rows)
     sizes = np.sqrt(np.maximum(kernel.diagonal(rows), np.finfo(values.dtype).tiny))
+    # Correlations in feature space: kernels of unequal diagonals are comparable.
     others = np.abs(values / sizes[:, None] / sizes[None, :])[np.triu_indices(len(values), 1)]
     if others.max() < _NEGLIGIBLE:
         what = "the identity: every row is far from every other"

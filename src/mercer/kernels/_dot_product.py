@@ -54,6 +54,7 @@ class Cosine(Linear):
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
         X = floating(X)
         size = np.sqrt(lengths(X))
+        # A row of zeros has no direction; it stays zero, and so do its cosines.
         inverse = (1.0 / np.where(size > 0, size, 1.0)).astype(X.dtype)
         return Prepared((diags_array(inverse) @ X).tocsr() if issparse(X) else X * inverse[:, None])
 
@@ -106,6 +107,7 @@ class Polynomial(Kernel):
 
     def _raise(self, tile: Array, degree: float) -> Array:
         """Turn dot products into powers, in place."""
+        # Whole powers are products, defined for negative bases too; others need a base of at least zero.
         if degree == int(degree):
             kernel_values.powers(self.gamma, self.coef0, int(degree), tile)
             return tile

@@ -38,6 +38,7 @@ def feature_distances(kernel: Any, X: Array, Y: Array = None) -> Array:
     kernel = as_kernel(kernel, rows=np.asarray(X) if not hasattr(X, "shape") else X)
     own = kernel.diagonal(X)
     others = own if Y is None else kernel.diagonal(Y)
+    # Rounding can make the squared distance of near rows negative.
     return np.maximum(own[:, None] + others[None, :] - 2.0 * kernel(X, Y), 0.0)
 
 
@@ -115,6 +116,7 @@ class EmpiricalFeatureMap:
             )
             raise DataError(message)
         values, vectors = eigh(K.astype(np.float64))
+        # In falling order; eigenvalues below n eps of the largest are rounding.
         kept = values[::-1] > len(K) * np.finfo(K.dtype).eps * values[-1]
         kept[len(K) if self.n_components is None else self.n_components :] = False
         self.eigenvalues_, self.eigenvectors_ = values[::-1][kept], vectors[:, ::-1][:, kept]

@@ -5,6 +5,7 @@ on one set of rows, `between` gives one tile of values from two prepared sets. H
 bounds; `theta` is the vector of their logarithms, as in scikit-learn's Gaussian processes.
 """
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -105,7 +106,7 @@ class Kernel:
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
         """Return a tile of values, and its derivatives with respect to theta in a third dimension."""
         # Each kernel with free hyper-parameters defines its own; the others have no derivatives.
-        assert not len(self.theta)
+        assert not self.n_dims
         values = self.between(rows, others)
         return values, np.empty((*values.shape, 0))
 
@@ -149,6 +150,7 @@ class Kernel:
             part = slice(number * _TILE_ROWS, min((number + 1) * _TILE_ROWS, len(rows)))
             return self.tile_sums(rows.take(part), rows, weights[part], None if K is None else K[part])
 
+        # Sums of tiles are added in the order of a fixed tree, so threads do not change a bit.
         run_numbered(of_tile, -(-len(rows) // _TILE_ROWS), threads, total.add)
         return total.total()
 
@@ -165,9 +167,16 @@ class Kernel:
     @property
     def hyperparameters(self) -> list[Hyperparameter]:
         """The hyper-parameters, in the order of theta, fixed ones among them."""
+        values = [(name, self._value(name)) for name in self._free]
         return [
-            Hyperparameter(name, getattr(self, f"{name}_bounds"), np.size(self._value(name))) for name in self._free
+            Hyperparameter(name, getattr(self, f"{name}_bounds"), 1 if isinstance(value, float) else np.size(value))
+            for name, value in values
         ]
+
+    @property
+    def n_dims(self) -> int:
+        """The length of theta."""
+        return sum(parameter.n_elements for parameter in self.hyperparameters if not parameter.fixed)
 
     @property
     def theta(self) -> Array:
@@ -177,7 +186,7 @@ class Kernel:
             for parameter in self.hyperparameters
             if not parameter.fixed
         ]
-        return np.log(np.concatenate(free)) if free else np.empty(0)
+        return np.log(free[0] if len(free) == 1 else np.concatenate(free)) if free else np.empty(0)
 
     @property
     def bounds(self) -> Array:
@@ -191,6 +200,7 @@ class Kernel:
 
     def with_theta(self, theta: Array) -> "Kernel":
         """Return this kernel with other free hyper-parameters."""
+        # theta holds logarithms of the free hyper-parameters, one part for each, in order.
         theta, changed, at = np.exp(np.asarray(theta, dtype=np.float64)), {}, 0
         for parameter in self.hyperparameters:
             if not parameter.fixed:
@@ -259,6 +269,8 @@ class Kernel:
 
     def _check_positive(self, name: str, value: Any) -> None:
         """Raise unless the `value` of the hyper-parameter `name` is positive, in each element."""
+        if type(value) is float and 0.0 < value < math.inf:
+            return
         given = np.asarray(value, dtype=np.float64)
         if given.ndim > 1 or given.size == 0 or not (np.isfinite(given).all() and (given > 0).all()):
             message = f"{type(self).__name__}: {name} must be a number in (0, inf), or one a column; got {value!r}."

@@ -77,6 +77,7 @@ class Laplacian(Kernel):
         if np.ndim(self.length_scale) or self.length_scale != 1.0:
             message = f"Laplacian: give gamma or length_scale; got both ({self.gamma!r} and {self.length_scale!r})."
             raise ParameterError(message)
+        # exp(-gamma |x - y|) has the length scale 1 / gamma.
         return 1.0 / self.gamma
 
     @property
@@ -108,8 +109,9 @@ class Laplacian(Kernel):
         return self.form.between(rows, others, out)
 
     def between_gradient(self, rows: Prepared, others: Prepared) -> tuple[Array, Array]:
+        # By log length-scale the derivative of exp(-t) is t exp(-t); by log gamma, its inverse, the same with minus.
         form, sign = self.form, 1.0 if self.gamma is None else -1.0
-        if not len(self.theta):
+        if not self.n_dims:
             values = form.between(rows, others)
             return values, np.empty((*values.shape, 0))
         if self.norm == "euclidean":
@@ -117,11 +119,12 @@ class Laplacian(Kernel):
             return values, sign * slopes
         values = form.between(rows, others)
         slopes = form.compute_gaps(rows, others) * values[:, :, None]
+        # One scale for all columns: the chain rule adds up those of the columns.
         slopes = slopes if self.hyperparameters[0].n_elements > 1 else slopes.sum(axis=2, keepdims=True)
         return values, sign * slopes
 
     def tile_sums(self, rows: Prepared, others: Prepared, weights: Array, K: Array = None) -> Array:
-        if self.norm == "euclidean" and len(self.theta):
+        if self.norm == "euclidean" and self.n_dims:
             return (1.0 if self.gamma is None else -1.0) * self.form.tile_sums(rows, others, weights, K)
         return super().tile_sums(rows, others, weights, K)
 

@@ -51,6 +51,10 @@ class Prepared:
 
     def take(self, index: Any) -> "Prepared":
         """Return the rows at an index array, a mask or a slice."""
+        if isinstance(index, slice) and index.indices(len(self)) == (0, len(self), 1):
+            # All rows: with no numbers of their own, the diagonal of their tile is found without a search.
+            return self
+        # Numbers count the rows that were prepared first, however often parts are taken from parts.
         if isinstance(index, slice) and self.numbers is None:
             numbers = np.arange(*index.indices(len(self)))
         else:
@@ -94,6 +98,7 @@ def find_same_rows(rows: Prepared, others: Prepared) -> tuple[Array, Array]:
     none = np.empty(0, dtype=np.intp)
     if rows.token is not others.token:
         return none, none
+    # A whole set holds row i at place i.
     if others.numbers is None:
         here = np.arange(len(rows))
         return here, here if rows.numbers is None else rows.numbers
@@ -108,5 +113,6 @@ def find_same_rows(rows: Prepared, others: Prepared) -> tuple[Array, Array]:
     end = np.searchsorted(ordered, rows.numbers, side="right")
     counts = end - begin
     here = np.repeat(np.arange(len(rows)), counts)
+    # Numbers 0, 1, ... within the range of each row.
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return here, order[np.repeat(begin, counts) + within]

@@ -72,6 +72,7 @@ class Profile:
         if self.kind == GAUSSIAN:
             value = xp.exp(-self.scale * s)
         elif self.kind == QUADRATIC:
+            # (1 + scale s)^(-shape), by the logarithm that keeps digits near s = 0.
             value = xp.exp(-self.shape * xp.log1p(self.scale * s))
         else:
             t = self.scale * xp.sqrt(s)

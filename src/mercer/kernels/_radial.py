@@ -124,6 +124,7 @@ class Radial(Kernel):
             if parameter.name in ("length_scale", "gamma"):
                 parts = square_gaps(rows, others) * slopes[:, :, None]
                 parts = parts if parameter.n_elements > 1 else parts.sum(axis=2, keepdims=True)
+                # gamma = 1 / (2 l^2): a step in log gamma is minus half a step in log l.
                 gradients.append(parts if parameter.name == "length_scale" else -0.5 * parts)
             else:
                 gradients.append(self.compute_shape_slopes(np, values, rows.rows.shape[1])[:, :, None])
@@ -168,6 +169,7 @@ class Radial(Kernel):
         unit = np.asarray(self.get_unit(), dtype=np.float64)
         rows = self.prepare(X)
         slopes = self._fill_slopes(rows, self.prepare(Y, like=rows))
+        # dk/dx = dk/ds 2 (x - y) / l^2, and the tile holds -2 dk/ds.
         return -slopes[:, :, None] * (X[:, None, :] - Y[None, :, :]) / unit**2
 
     def of(self, xp: Any, X: Array, Y: Array) -> Array:
@@ -209,7 +211,8 @@ class RBF(Radial):
         if self.gamma is None:
             return self.length_scale
         self._check_positive("gamma", self.gamma)
-        if np.ndim(self.length_scale) or self.length_scale != 1.0:
+        single = isinstance(self.length_scale, float) or not np.ndim(self.length_scale)
+        if not (single and self.length_scale == 1.0):
             message = f"RBF: give gamma or length_scale; got both ({self.gamma!r} and {self.length_scale!r})."
             raise ParameterError(message)
         return 1.0 / math.sqrt(2.0 * self.gamma)
@@ -251,8 +254,10 @@ class Matern(Radial):
         if not self.nu > 0:
             message = f"Matern: nu must be a number in (0, inf]; got {self.nu!r}."
             raise ParameterError(message)
+        # The limit of large nu is exp(-r^2 / 2).
         if self.nu == math.inf:
             return Profile(GAUSSIAN, 0.5)
+        # For nu = p + 1/2 the Bessel function is exp(-s) times a polynomial in s = sqrt(2 nu) r.
         known = {0.5: EXPONENTIAL, 1.5: MATERN_3, 2.5: MATERN_5}
         scale = math.sqrt(2.0 * self.nu)
         return Profile(known[self.nu], scale) if self.nu in known else BesselProfile(scale=scale, shape=self.nu)

@@ -47,10 +47,11 @@ def as_kernel(
     pairs : bool
         Whether a function takes two rows and returns one value, instead of two matrices.
     """
-    if (given := read_operand(kernel)) is not None and not isinstance(kernel, Real):
-        return given
     if isinstance(kernel, str) and kernel in KERNEL_NAMES:
         return _make_named(kernel, gamma, degree, coef0, rows)
+    # A number can be an operand in a sum of kernels, but it is no kernel that a model could be given.
+    if (given := read_operand(kernel)) is not None and not isinstance(kernel, Real):
+        return given
     if callable(kernel):
         return Callable(kernel, pairs, parameters or {})
     message = f"kernel must be one of {', '.join(KERNEL_NAMES)}, a function or a kernel object; got {kernel!r}."
@@ -67,6 +68,7 @@ def _make_named(name: str, gamma: Any, degree: int, coef0: float, rows: Any) -> 
     if name == "matern":
         return Matern()
     if name in ("chi2", "additive_chi2"):
+        # Rules such as 'scale' are for distances of columns; the chi-squared kernels take a number, 1 by default.
         return Pairwise(name, 1.0 if gamma is None or isinstance(gamma, str) else gamma)
     gamma = resolve_gamma(gamma, rows)
     if name == "rbf":

@@ -188,6 +188,7 @@ default='l2'
         loss, attributes, source = self._open_targets(X, y, sample_weight)
         penalty = find_named_penalty(self, source.n_features)
         total = source.total_weight()
+        # J = mean loss + penalty; the penalty is per unit of weight.
         problem = CompositeProblem(loss, penalty, total, source.n_features, self.fit_intercept, self.tol)
         used, solve = choose_solver(self, problem, source)
         outcome = self._drive(
@@ -316,6 +317,7 @@ default='l2'
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        # Dual coordinate ascent runs in native code on rows in memory.
         if self.solver == "dual":
             tags.array_api_support = False
         classifies = _classifies(self)

@@ -171,10 +171,12 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
     def _solver(self, problem: CompositeProblem, source: Source, start: Any) -> Solver:
         cure = "use solver='highs' without solver_options"
         if not self._whole:
+            # The rough solution by reweighting needs the Hessian.
             n_bytes = 16.0 * source.n_features**2 * (1 + source.threads)
             require_memory("QuantileRegressor", n_bytes, "the Hessian", "drop columns")
             return quantile_program(problem, start, _STEPS, source.known_rows)
         self._needs_memory(source, "one linear programme of all rows", cure)
+        # A dense copy of the rows and what HiGHS makes of it.
         n_bytes = 32.0 * source.n_rows * source.n_features
         require_memory("QuantileRegressor", n_bytes, "the linear programme of all rows", cure)
         method = "highs-ds" if self.solver == "highs" else self.solver

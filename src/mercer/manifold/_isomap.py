@@ -11,12 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import check_new_rows, fitting
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rule, Text
+from mercer._native.nearest import shortest_paths
+from mercer._solver.request import run_aside
 from mercer._source.memory import require_memory
-from mercer._source.threads import one_blas_thread
+from mercer._source.threads import one_blas_thread, run_numbered
 from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
-from mercer.manifold._embedding import EigenMap, EigenMapState, largest_eigenvectors, solve_at_once
+from mercer.manifold._embedding import (
+    EigenMap,
+    EigenMapState,
+    centre_squares,
+    largest_eigenvectors,
+    solve_at_once,
+)
 from mercer.manifold._neighbour_graph import (
     check_neighbours,
     connect_parts,
@@ -34,6 +42,8 @@ STATEMENT = (
     "Largest |B v - lambda v| over the eigenvectors v, relative to the largest entry of B, the centred squared lengths "
     "of shortest paths."
 )
+# Rows and edges that one native call visits: some 40 ms, at 8 ns each.
+_VISITS = 5e6
 
 
 class Isomap(EigenMap):
@@ -188,8 +198,10 @@ class Isomap(EigenMap):
         n = rows.shape[0]
         if self.n_neighbors is not None:
             check_neighbours("Isomap", self.n_neighbors, n)
+        # Lengths of paths, their squares and the centred matrix.
         require_memory("Isomap", 24.0 * n * n, f"the {n} x {n} lengths of shortest paths", "give fewer rows")
-        paths = shortest_path(self._join(rows), method=self.path_method, directed=False)
+        graph = self._join(rows)
+        paths = _measure_paths(graph, self.path_method, self._threads())
         dtype = source.host_dtype
         known = {"dist_matrix_": paths.astype(dtype, copy=False), "X_fit_": rows.copy()}
         find = partial(_decompose, paths, self.n_components, self.eigen_solver, self.tol, self.max_iter)
@@ -265,10 +277,12 @@ class Isomap(EigenMap):
             distances, indices = find_within(rows, self.X_fit_, self.radius or 0.0, **options)
         paths = np.empty((rows.shape[0], len(self.embedding_)))
         for row in range(len(paths)):
+            # The shortest path from a new row leads through one of its neighbours.
             paths[row] = np.min(self.dist_matrix_[indices[row]] + distances[row][:, None], axis=0, initial=np.inf)
         if not np.isfinite(paths).all():
             message = f"Isomap: a row has no row of the fit within radius={self.radius}; raise radius and fit again."
             raise DataError(message)
+        # Gower's formula: coordinates from squared distances less their means, as in classical scaling.
         return (-0.5 * (paths**2 - self._square_means) @ self._directions).astype(self.embedding_.dtype)
 
     def reconstruction_error(self) -> float:
@@ -284,11 +298,43 @@ class Isomap(EigenMap):
         return tags
 
 
+def _measure_paths(graph: csr_array, method: str, threads: int) -> Array:
+    """Return the lengths of the shortest paths between all rows, (n, n); infinite where there is no path."""
+    n = graph.shape[0]
+    # SciPy's own rule for "auto": with a quarter of all edges or more, Floyd's and Warshall's method is the faster.
+    if method == "FW" or (method == "auto" and graph.nnz >= n * n / 4):
+        # This method has no part that is a result by itself.
+        return run_aside(lambda: shortest_path(graph, method=method, directed=False))
+    starts, targets, lengths = _list_edges(graph)
+    paths = np.empty((n, n))
+    # A search visits each row once and each edge in both directions. Ctrl-C is noticed between two calls.
+    count = max(1, int(_VISITS / (n + len(targets))))
+
+    def search(item: int) -> None:
+        part = paths[item * count : (item + 1) * count]
+        scratch = np.empty(n), np.empty(n, np.intc), np.zeros(n, np.intc)
+        shortest_paths.measure_paths(item * count, starts, targets, lengths, *scratch, part)
+
+    run_numbered(search, -(-n // count), threads)
+    return paths
+
+
+def _list_edges(graph: csr_array) -> tuple[Array, Array, Array]:
+    """Return where the edges of each row begin, the rows they lead to and their lengths; edges lead both ways."""
+    one_way = graph.tocoo()
+    begin, end = (np.concatenate(pair) for pair in (one_way.coords, one_way.coords[::-1]))
+    lengths = np.concatenate([one_way.data, one_way.data])
+    # Two rows that are near to each other are joined twice: the shorter edge is kept.
+    order = np.lexsort((lengths, end, begin))
+    begin, end, lengths = begin[order], end[order], lengths[order]
+    kept = np.concatenate([[True], (np.diff(begin) != 0) | (np.diff(end) != 0)]) if len(order) else order.astype(bool)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(begin[kept], minlength=graph.shape[0]))])
+    return starts.astype(np.intp), end[kept].astype(np.intc), lengths[kept].astype(np.float64)
+
+
 def _decompose(paths: Array, k: int, solver: str, tol: float, max_iter: int | None) -> EigenMapState:
     """Return coordinates; ``extra`` has the mean square of each column, and the reconstruction error."""
-    squares = paths**2
-    means = squares.mean(axis=0)
-    B = -0.5 * (squares - means - means[:, None] + means.mean())
+    B, means = centre_squares(paths)
     values, vectors, residual = largest_eigenvectors(B, k, solver=solver, tol=tol, max_iter=max_iter)
     left = max(0.0, float(np.vdot(B, B)) - float(values @ values))
     values = np.pad(values, (0, k - len(values)))

@@ -76,6 +76,7 @@ def build_hessian(X: Array, indices: Array, n_components: int, tol: float) -> cs
             f"n_components * (n_components + 3) / 2 = {n_components + products}; got {k}. Raise n_neighbors."
         )
         raise ParameterError(message)
+    # Coordinates of the neighbours in the plane of each neighbourhood.
     axes = _local_axes(X, indices)[:, :, :n_components]
     pairs = [(i, j) for i in range(n_components) for j in range(i, n_components)]
     squares = np.stack([axes[:, :, i] * axes[:, :, j] for i, j in pairs], axis=2)
@@ -83,6 +84,7 @@ def build_hessian(X: Array, indices: Array, n_components: int, tol: float) -> cs
     functions = np.concatenate([np.ones((n, k, 1)), axes, squares], axis=2)
     Q = np.linalg.qr(functions)[0][:, :, n_components + 1 :]
     sums = Q.sum(axis=1, keepdims=True)
+    # Each function is scaled to sum one, as in Donoho and Grimes (2003).
     W = Q / np.where(np.abs(sums) < tol, 1.0, sums)
     return _sum_blocks(W @ W.transpose(0, 2, 1), indices, n)
 
@@ -100,15 +102,18 @@ def build_modified(X: Array, indices: Array, n_components: int, tol: float) -> c
     values, vectors = np.linalg.eigh(gaps @ gaps.transpose(0, 2, 1))
     values, vectors = np.maximum(values[:, ::-1], 0.0), vectors[:, :, ::-1]
     rank = min(X.shape[1], k)
+    # A ridge, since there may be more neighbours than dimensions.
     ridge = 1e-3 * values.sum(axis=1)
     ones = vectors.sum(axis=1)
     weights = np.einsum("nij,nj->ni", vectors, ones / (values + ridge[:, None]))
     weights /= weights.sum(axis=1, keepdims=True)
+    # How many directions carry next to no variance: that many weights are independent.
     sizes = np.maximum(_count_weights(values[:, :rank], n_components) + k - rank, 1)
     blocks, edges = np.empty((n, k, k)), np.empty((n, k))
     for row in range(n):
         size = sizes[row]
         V = vectors[row, :, k - size :]
+        # A Householder reflection makes the weights sum to one.
         alpha = np.linalg.norm(V.sum(axis=0)) / math.sqrt(size)
         h = alpha - V.sum(axis=0)
         length = np.linalg.norm(h)

@@ -214,6 +214,7 @@ class LocallyLinearEmbedding(EigenMap):
                 f"({error}). Use eigen_solver='dense', or raise n_neighbors or reg."
             )
             raise DataError(message) from error
+        # The first eigenvector is constant and says nothing.
         return EigenMapState(vectors[:, 1 : q + 1], values[1 : q + 1], residual)
 
     def _describe(self, state: EigenMapState, dtype: Any) -> dict[str, Any]:
@@ -241,6 +242,7 @@ class LocallyLinearEmbedding(EigenMap):
         distances, indices = nearest_rows(rows, fitted, self.n_neighbors, threads=self._threads())
         weights = find_weights(rows, fitted, indices, self.reg)
         same = distances[:, 0] == 0
+        # A row of the fit is restored by itself.
         weights[same] = np.arange(self.n_neighbors) == 0
         placed = np.einsum("nk,nkq->nq", weights, self.embedding_[indices].astype(np.float64))
         return placed.astype(self.embedding_.dtype)

@@ -148,6 +148,7 @@ def compare_maps(
             D, near = _distances(rows, metric), _nearest(rows, n_neighbors, metric)
         E, beside = _distances(Y, "euclidean"), _nearest(Y, n_neighbors)
         table[name] = {
+            # Trustworthiness: neighbours of the map that are far apart among the rows. Continuity: the other way round.
             "trustworthiness": _penalise(D, beside, n_neighbors),
             "continuity": _penalise(E, near, n_neighbors),
             "neighborhood_recall": _count_shared(near, beside, len(Y)),

@@ -1,6 +1,7 @@
 """Graphs of nearest rows: searches with any metric, and links between the parts of a graph that is not connected."""
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.csgraph import connected_components
 
 from mercer._solver.neighbours import nearest_rows
+from mercer._solver.request import run_large
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.neighbors import NearestNeighbors
@@ -79,14 +81,21 @@ def connect_parts(subject: str, graph: csr_array, distances_between: Any) -> csr
     links = []
     for first in range(count):
         rows = np.flatnonzero(labels == first)
+        # Each two parts once.
         for second in range(first):
             others = np.flatnonzero(labels == second)
-            gaps = distances_between(rows, others)
-            i, j = np.unravel_index(np.argmin(gaps), gaps.shape)
-            links.append((rows[i], others[j], gaps[i, j]))
+            shortest = partial(_find_shortest, distances_between, rows, others)
+            links.append(run_large(shortest, len(rows) * len(others)))
     left, right, lengths = (np.array(part) for part in zip(*links, strict=True))
     stored = graph.tocoo()
     # An edge of length zero would be taken for no edge: duplicates of a row are as near as numbers allow.
     data = np.concatenate([stored.data, np.maximum(lengths, np.finfo(np.float64).tiny)])
     places = (np.concatenate([stored.row, left]).astype(np.int32), np.concatenate([stored.col, right]).astype(np.int32))
     return csr_array((data, places), shape=graph.shape)
+
+
+def _find_shortest(distances_between: Any, rows: Array, others: Array) -> tuple[int, int, float]:
+    """Return the two rows of two parts that are nearest to each other, and their distance."""
+    gaps = distances_between(rows, others)
+    i, j = np.unravel_index(np.argmin(gaps), gaps.shape)
+    return rows[i], others[j], gaps[i, j]

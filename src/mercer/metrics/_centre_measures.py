@@ -155,6 +155,8 @@ def dunn_index(X: Any, labels: Any, *, n_jobs: int | None = None) -> float:
             theirs = slice(start, start + _COLUMNS)
             squares = norms[mine, None] + norms[None, theirs] - 2.0 * rows[mine] @ rows[theirs].T
             same = labels[mine, None] == labels[None, theirs]
+            # Rounding may leave a square slightly below zero: the largest starts from 0, the exact distance of a row to
+            # itself.
             most = max(most, float(np.max(squares, where=same, initial=0.0)))
             others = np.where(same, np.inf, squares)
             i, j = np.unravel_index(np.argmin(others), others.shape)

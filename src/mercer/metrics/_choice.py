@@ -126,8 +126,10 @@ def cluster_stability(
     size = max(int(share * len(X)), 1)
     agreement = np.zeros((n_pairs, len(numbers)))
     for pair, stream in enumerate(generators(random_state, n_pairs)):
+        # Rows are drawn without replacement, and sorted: the parts keep the order of the data, and overlap by chance.
         first, second = (np.sort(stream.choice(len(X), size, replace=False)) for _ in range(2))
         _, here, there = np.intersect1d(first, second, return_indices=True)
+        # One seed for both parts and all k: labels differ by the rows alone, not by the random starts.
         seed = int(stream.integers(2**31))
         for place, k in enumerate(numbers):
             labels = [_find_labels(estimator, X[part], k, seed) for part in (first, second)]
@@ -232,11 +234,13 @@ def _choose(name: str, numbers: Array, curves: dict[str, Array]) -> int:
     """Return the number of clusters that the criterion `name` chooses from its curve."""
     curve = curves[name]
     if name == "gap":
+        # Tibshirani, Walther and Hastie (2001): the least k whose gap is at least gap(k + 1) less its standard error.
         good = curve[:-1] >= curve[1:] - curves["gap_error"][1:]
         return int(numbers[np.argmax(good)] if good.any() else numbers[-1])
     if np.isnan(curve).all():
         return int(numbers[0])
     if name == "stability":
+        # Among nearly equal stabilities, within 0.01, the largest k says most.
         return int(numbers[curve >= np.nanmax(curve) - 0.01][-1])
     return int(numbers[np.nanargmin(curve) if name == "davies_bouldin" else np.nanargmax(curve)])
 

@@ -59,6 +59,7 @@ def cost_weighted_error(
             f"Name classes and actions."
         )
         raise DataError(message)
+    # The cost table is read at (action taken, true class), one entry per row.
     each = matrix[_find(subject, "y_pred", said, rows), _find(subject, "y_true", true, columns)]
     return float(np.average(each, weights=read_weight(subject, sample_weight, len(true))))
 

@@ -120,6 +120,7 @@ def pairwise_distances(
     if isinstance(metric, str) and metric == "precomputed":
         return _read_distances(X, Y)
     named = isinstance(metric, str) and metric in _PASSED_ON
+    # scikit-learn has all other metrics; its answer is returned as it is.
     if named or kwds or issparse(X) or (callable(metric) and not isinstance(metric, Kernel)):
         options = kwds | ({"p": p} if metric == "minkowski" else {})
         return sklearn_distances(X, Y, metric, n_jobs=n_jobs, ensure_all_finite=ensure_all_finite, **options)
@@ -135,12 +136,14 @@ def pairwise_distances(
     elif metric == "mahalanobis":
         distances = _compute_mahalanobis(rows, others, covariance, Y is None)
     elif metric == "cosine":
+        # Rounding may bring a cosine just over one, and the distance just below zero.
         distances = np.maximum(1.0 - _unit(rows) @ _unit(others).T, 0.0)
     elif metric == "sqeuclidean":
         distances = cdist(rows, others, "sqeuclidean")
     else:
         distances = _compute_lp(rows, others, _choose_exponent(metric, p))
     if Y is None:
+        # A row is at distance zero from itself, whatever cancellation leaves.
         np.fill_diagonal(distances, 0.0)
     return distances
 
@@ -163,6 +166,7 @@ def _read_exponent(subject: str, p: Any) -> float:
 
 
 def _compute_lp(rows: Array, others: Array, exponent: float) -> Array:
+    # The special cases avoid a power for each coordinate.
     if exponent == 2.0:
         return cdist(rows, others, "euclidean")
     if exponent == 1.0:
@@ -198,6 +202,7 @@ def _read_distances(X: Any, Y: Any) -> Array:
     if Y is not None:
         message = "pairwise_distances: metric='precomputed' takes the distances as X and no Y; got both."
         raise DataError(message)
+    # Only a square table has a diagonal of self-distances; others are between two sets.
     square = matrix.shape[0] == matrix.shape[1]
     if matrix.min() < 0 or (square and np.any(np.diag(matrix) != 0)):
         message = "pairwise_distances: precomputed distances must be non-negative, zero on the diagonal; got others."
@@ -274,6 +279,7 @@ def check_metric(distances: Any, *, tolerance: float = 1e-9) -> MetricCheck:
     slack = tolerance * float(np.abs(D).max())
     excess, worst = -math.inf, (0, 0, 0)
     for middle in range(n):
+        # over[i, j] = d(i, j) - d(i, middle) - d(middle, j), which the triangle inequality keeps at or below zero.
         over = D - D[:, middle, None] - D[None, middle, :]
         here = float(over.max())
         if here > excess:

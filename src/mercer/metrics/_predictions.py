@@ -107,6 +107,7 @@ def population_error(joint: Any, decisions: Any) -> float:
             f"{given[(chosen != given) | (chosen < 0) | (chosen >= joint.shape[1])][0]}."
         )
         raise ParameterError(message)
+    # Entry (i, k) of `joint` is P(x_i, k). The decision is right with probability sum_i P(x_i, k_i).
     return float(1.0 - joint[np.arange(len(joint)), chosen].sum())
 
 

@@ -190,6 +190,7 @@ def silhouette_interval(
 def _check_rows(subject: str, X: Any, labels: Any, metric: Any) -> tuple[Any, Grouping]:
     X, labels = check_X_y(X, labels, accept_sparse=["csr"], estimator=subject)
     if _is_precomputed(metric):
+        # Distances computed in this precision are zero on the diagonal up to some hundred units of rounding.
         tolerance = 100.0 * float(np.finfo(X.dtype).eps) if X.dtype.kind == "f" else 0.0
         if np.any(np.abs(X.diagonal()) > tolerance):
             message = (
@@ -212,6 +213,7 @@ def _compute_silhouettes(
     summing = _euclidean_sums(X, groups) if euclidean else _other_sums(X, groups, metric, options)
     silhouettes = np.empty(len(wanted))
 
+    # Each part writes rows of its own, so the threads share nothing that changes.
     def fill(number: int) -> None:
         part = slice(number * _ROWS, (number + 1) * _ROWS)
         silhouettes[part] = _from_sums(summing(wanted[part]), groups, wanted[part])
@@ -243,11 +245,15 @@ def _euclidean_sums(X: Array, groups: Grouping) -> Callable[[Array], Array]:
     rows = X[groups.order].astype(np.float64)
     rows -= rows.mean(axis=0)
     norms = np.einsum("ij,ij->i", rows, rows)
+    # `places` is the inverse of the order: where each row stands among the rows sorted by group.
     places = np.empty(len(rows), dtype=np.int64)
     places[groups.order] = np.arange(len(rows))
 
     def summing(wanted: Array) -> Array:
+        # `rows` are sorted by group; `places` says where a row of the user lies among them.
         own = places[wanted]
+        # `sums` is (wanted rows, groups): the distances of a row to all rows of a group.
+        # `products` is room for one tile.
         sums, products = np.zeros((len(own), groups.n_groups)), np.empty((len(own), _TILE))
         mine, mine_norms = rows[own], norms[own]
         for first in range(0, len(rows), _CALL):
@@ -275,6 +281,7 @@ def _other_sums(X: Any, groups: Grouping, metric: Any, options: dict[str, Any]) 
             if norms is not None:
                 _refine(distances, X, wanted, norms)
         ordered = np.asarray(distances, dtype=np.float64)[:, groups.order]
+        # Columns in the order of groups: one reduction over each run gives sums (n_wanted, n_groups).
         return np.add.reduceat(ordered, groups.starts[:-1], axis=1)
 
     return summing

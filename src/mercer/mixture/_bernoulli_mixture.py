@@ -236,6 +236,7 @@ class BernoulliMixture(MixtureModel):
         """
         source = self._open(X, None, sample_weight, accept_sparse="csr")
         self._check_enough_rows(source)
+        # Sparse rows do not store their zeros; a negative threshold would make a one of each.
         if source.is_sparse and (self.binarize or 0.0) < 0:
             message = (
                 f"{type(self).__name__}: binarize must not be below 0 for sparse rows, whose zeros would become ones; "
@@ -277,6 +278,7 @@ class BernoulliMixture(MixtureModel):
             centres = yield from first_centres(self.init_params, k, seed)
             sums = yield BinariesByCentre(nearest_scores(centres, 0.0, centres.shape[1] + 1), model.threshold)
         counts = sums.table[:, 0]
+        # One pseudo-row for each component, half of it ones in every column.
         weights = (counts + 1.0) / (counts.sum() + k)
         return BernoulliComponents(weights, (sums.table[:, 1:] + 0.5) / (counts[:, None] + 1.0))
 

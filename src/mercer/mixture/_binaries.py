@@ -19,6 +19,7 @@ def binary_block(block: Block, threshold: float | None) -> Block:
         return block
     xp = block.xp
     if block.is_sparse:
+        # Stored entries become zeros or ones; those not stored are zeros, below any threshold allowed.
         X = block.X.copy()
         X.data = (X.data > threshold).astype(X.data.dtype)
     else:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg.lapack import dtrtri
@@ -44,6 +45,7 @@ class GaussianComponents:
     def from_factors(cls, kind: str, weights: Array, means: Array, factors: Array) -> "GaussianComponents":
         """Return components with these factors of the inverse covariances."""
         if kind in ("full", "tied"):
+            # Precision = P P^T, so covariance = P^-T P^-1.
             inverses = np.linalg.inv(factors)
             return cls(kind, weights, means, np.swapaxes(inverses, -1, -2) @ inverses, factors)
         return cls(kind, weights, means, 1.0 / factors**2, factors)
@@ -53,7 +55,11 @@ class GaussianComponents:
         return self.means.shape[1]
 
     def precisions(self) -> Array:
-        """Return the inverse covariances, shaped by `kind`."""
+        """Return the inverse covariances, shaped by `kind`; nobody may write to them."""
+        return self._precisions
+
+    @cached_property
+    def _precisions(self) -> Array:
         if self.kind in ("full", "tied"):
             return self.factors @ np.swapaxes(self.factors, -1, -2)
         return self.factors**2
@@ -72,6 +78,7 @@ class GaussianComponents:
             return self.covariances
         if self.kind == "tied":
             return np.broadcast_to(self.covariances, (k, d, d))
+        # Variances (k,) or (k, d) become (k, 1, 1) or (k, d, 1), and the identity puts them on the diagonals.
         return np.reshape(self.covariances, (k, -1, 1)) * np.eye(d)
 
     def precision_traces(self) -> Array:
@@ -81,14 +88,17 @@ class GaussianComponents:
 
     def find_collapsed(self, floor: float) -> Array:
         """Return the components whose least variance is at most twice `floor`, unless the rows have as little."""
+        each = self.each_covariance()
+        narrow = np.linalg.eigvalsh(each)[:, 0] <= 2.0 * floor
+        if not narrow.any():
+            return np.empty(0, dtype=np.int64)
         middle = self.weights @ self.means
         steps = self.means - middle
-        each = self.each_covariance()
         # Law of total covariance: the mean of the covariances plus the covariance of the means.
         whole = np.einsum("k,kij->ij", self.weights, each) + np.einsum("k,ki,kj->ij", self.weights, steps, steps)
         if np.linalg.eigvalsh(whole)[0] <= 10.0 * floor:
             return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(np.linalg.eigvalsh(each)[:, 0] <= 2.0 * floor)
+        return np.flatnonzero(narrow)
 
     def log_shares(self) -> Array:
         """Return the logarithms of the weights, (k,); a weight of zero counts as the least positive number."""
@@ -97,12 +107,14 @@ class GaussianComponents:
     def offsets(self) -> Array:
         """Return log weight + log density at the mean, (k,): log w + log |P| - d/2 log 2 pi, P the inverse's factor."""
         factors = self.each_factor()
+        # The determinant of a triangular factor is the product of its diagonal.
         diagonals = np.einsum("kii->ki", factors) if factors.ndim == 3 else factors
         return self.log_shares() + np.sum(np.log(diagonals), axis=1) - 0.5 * self.n_columns * _LOG_2_PI
 
 
 def _inverse_factors(kind: str, covariances: Array) -> Array:
     if kind in ("diag", "spherical"):
+        # A variance of zero, or NaN, has no density.
         smallest = covariances.min(axis=1) if kind == "diag" else covariances
         if not np.all(smallest > 0):
             raise CollapseError(int(np.flatnonzero(~(smallest > 0))[0]))
@@ -116,8 +128,8 @@ def _inverse_factors(kind: str, covariances: Array) -> Array:
             raise CollapseError(component) from error
         if not np.isfinite(lower).all():
             raise CollapseError(component)
-        # With C = L L^T, P = L^-T is upper triangular and P P^T = C^-1.
-        factors[component] = np.tril(dtrtri(lower, lower=1)[0]).T
+        # With C = L L^T, P = L^-T is upper triangular and P P^T = C^-1. Above the diagonal, dtrtri leaves the zeros.
+        factors[component] = dtrtri(lower, lower=1)[0].T
     return factors[0] if kind == "tied" else factors
 
 
@@ -136,10 +148,9 @@ def natural(components: GaussianComponents, reference: Array, form: str) -> Arra
     theta[:, 0] = components.offsets() - 0.5 * np.sum(white * white, axis=1)
     theta[:, 1 : d + 1] = white * factors if factors.ndim == 2 else np.einsum("ke,kde->kd", white, factors)
     if form == "full":
-        precisions = np.broadcast_to(components.precisions(), (k, d, d))
         first, second = pairs(d)
-        # Features hold each pair of columns once, so entries off the diagonal count twice.
-        theta[:, d + 1 :] = precisions[:, first, second] * np.where(first == second, -0.5, -1.0)
+        # Features hold each pair of columns once, so entries off the diagonal count twice. A tied precision serves all.
+        theta[:, d + 1 :] = components.precisions()[..., first, second] * np.where(first == second, -0.5, -1.0)
     elif form != "linear":
         theta[:, d + 1 :] = np.reshape(-0.5 * components.factors**2, (k, -1))
     return theta
@@ -211,6 +222,7 @@ class GaussianMoments:
     def blend(self, other: "GaussianMoments", share: float) -> "GaussianMoments":
         """Return the moments of these rows and of `other` rows together; the others have `share` of the weight."""
         weights = (1.0 - share) * self.weights + share * other.weights
+        # The share of the other rows within each component.
         parts = share * other.weights / weights
         steps = other.means - self.means
         # Pooling two groups: the covariance of the union adds the scatter between their means, p (1 - p) step^2.

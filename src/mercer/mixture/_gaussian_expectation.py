@@ -47,6 +47,8 @@ class CentredExpectation(Statistic):
 
     def of(self, block: Block) -> ExpectedSums:
         xp, table, bound, (k, d) = block.xp, 0.0, 0.0, self.means.shape
+        # A part holds k responsibilities and about three copies of its d
+        # columns for each row; tile_size bounds the total.
         for part in block.parts(max(1, block.tile_size // (k + 3 * d))):
             shares, densities = compute_responsibilities(self.scores(part), self.hard, xp)
             heavy = part.weigh(shares)
@@ -62,6 +64,8 @@ class CentredExpectation(Statistic):
         for q in range(self.means.shape[0]):
             rows, factor = block.centre(self.means[q, :]), self.factors[q, ...]
             white = rows * factor if factor.ndim == 1 else rows @ factor
+            # log pi_q + log N(x | mu_q, Sigma_q) = offset_q - |(x - mu_q)^T F_q|^2 / 2,
+            # where F_q F_q^T is the precision.
             columns.append(self.offset[q] - 0.5 * xp.sum(white * white, axis=1))
         return xp.stack(columns, axis=1)
 
@@ -69,6 +73,7 @@ class CentredExpectation(Statistic):
         """Return the scores of a few rows for all components at once, (n, k)."""
         gaps = X[None, :, :] - self.means[:, None, :]
         white = np.matmul(gaps, self.factors) if self.factors.ndim == 3 else gaps * self.factors[:, None, :]
+        # The sum over d of white^2, for each component q and row i, in the layout (i, q).
         return self.offset - 0.5 * np.einsum("qid,qid->iq", white, white)
 
     def _features(self, block: Block, q: int, heavy: Array) -> Array:
@@ -138,6 +143,7 @@ class MissingExpectation(Statistic):
         """Return log weight + log density of the observed entries, by component, (n, k)."""
         out = np.empty((block.n, len(self.means)))
         for rows, seen in _patterns(block):
+            # Only the observed columns count: log N of the marginal density, whose covariance is a block of the whole.
             out[rows] = self._scores(block.X[rows][:, seen].astype(np.float64), seen, self._conditionals(seen))
         return out
 
@@ -165,6 +171,7 @@ class MissingExpectation(Statistic):
     def _scores(self, observed: Array, seen: Array, conditionals: list[_Conditional]) -> Array:
         columns = []
         for mean, given in zip(self.means, conditionals):
+            # If L L^T = Sigma_oo, then |L^-1 (x - mu)|^2 is the squared Mahalanobis distance.
             white = solve_triangular(given.factor, (observed - mean[seen]).T, lower=True)
             columns.append(given.offset - 0.5 * np.einsum("ij,ij->j", white, white))
         return np.stack(columns, axis=1)
@@ -172,6 +179,7 @@ class MissingExpectation(Statistic):
 
 def _patterns(block: Block) -> list[tuple[Array, Array]]:
     """Return, for each pattern of observed columns, the indices of its rows and the pattern, (d,)."""
+    # Rows with the same gaps share the factors of their block, so each pattern is factored once.
     patterns, of_row = np.unique(~np.isnan(block.X), axis=0, return_inverse=True)
     of_row = of_row.reshape(-1)
     return [(np.flatnonzero(of_row == index), seen) for index, seen in enumerate(patterns)]

@@ -172,6 +172,7 @@ class GaussianMixture(GaussianParts):
         if "means_" not in vars(self):
             return
         k, d = self.means_.shape
+        # A tied covariance is one matrix for all components; a spherical one is a variance for each.
         shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[self.covariance_type]
         for name in ("covariances_", "precisions_", "precisions_cholesky_"):
             if name in vars(self) and np.shape(getattr(self, name)) != shape:
@@ -237,6 +238,7 @@ class GaussianMixture(GaussianParts):
         source.allow_missing()
         self._check_enough_rows(source)
         self._forecast(source.n_features)
+        # Components to continue from leave nothing to chance: further restarts would repeat the first.
         n_init = 1 if goes_on else self.n_init
         engine = ExpectationMaximisation(
             prepare=self._prepare,
@@ -282,12 +284,15 @@ class GaussianMixture(GaussianParts):
         batch = int(vars(self).get("n_batches_seen_", 0)) + 1
         before = self._earlier() if begun else None
         try:
+            # The step t^-0.6 has a sum that diverges and a sum of squares that converges,
+            # as stochastic approximation needs.
             components = answer_requests(self._with_batch(source, before, batch**-_FORGETTING), source)
         except CollapseError as error:
             message = f"{type(self).__name__}: component {error.component} collapsed at batch {batch}. {error.cure}"
             raise DataError(message) from error
         finally:
             source.release()
+        # The type of the first batch stays, so later batches of another precision do not change the attributes.
         dtype = to_numpy(self.means_).dtype if begun else source.host_dtype
         for name, value in self._attributes(components, dtype).items():
             setattr(self, name, value)
@@ -311,6 +316,7 @@ class GaussianMixture(GaussianParts):
     def _earlier(self) -> GaussianComponents:
         """Return the fitted components to continue from; raise if their number or covariance type has changed."""
         k, d = self.means_.shape
+        # The shape that covariances of this type have.
         shape = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}[self.covariance_type]
         if k != self.n_components or tuple(self.covariances_.shape) != shape:
             message = (
@@ -339,6 +345,7 @@ class GaussianMixture(GaussianParts):
             if before is not None:
                 return before
             estimated = None
+            # The rows are asked only for what the user did not give.
             if weights is None or means is None or factors is None:
                 estimated = yield from first_components(model, self.init_params, self.n_components, means, seed)
             return complete_start(estimated, self.covariance_type, weights, means, factors)
@@ -351,6 +358,7 @@ class GaussianMixture(GaussianParts):
 
     def _store(self, state: Restarts) -> None:
         super()._store(state)
+        # Only the best of the restarts is stored, so only its components are looked at.
         self.collapsed_ = state.choose()[0].parameters.find_collapsed(self.reg_covar)
         if len(self.collapsed_):
             message = (

@@ -1,6 +1,6 @@
 """A Gaussian mixture for the EM engine: the statistic of its E step, and its M step."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -51,13 +51,19 @@ class GaussianModel:
     scatter: Array
     weight: float
     missing: bool = False
+    # The components that were asked about last, and whether they are apart.
+    asked: dict[str, Any] = field(default_factory=dict)
 
     def expectation(self, components: GaussianComponents) -> Any:
         """Return the request of the E step, about the rows' mean or about each component's own mean."""
+        # Missing entries need the covariances themselves:
+        # the conditional mean given the entries that are present uses blocks of them.
         if self.missing:
             covariances = components.each_covariance()
             form = FORM_OF[self.kind]
             return MissingExpectation(components.weights, components.means, covariances, form, self.hard)
+        # Where the rows spread far in units of a component,
+        # moments about their mean would cancel; each has its own centre.
         if self.is_apart(components):
             form = FORM_OF[self.kind]
             offsets, factors = components.offsets(), np.ascontiguousarray(components.each_factor())
@@ -78,6 +84,13 @@ class GaussianModel:
         """Return whether sums are taken about the components' own means, not about that of all rows."""
         if self.missing or self.is_wide:
             return True
+        # Asked several times in an iteration, of the same components.
+        if self.asked.get("components") is not components:
+            self.asked.update(components=components, apart=self._spreads_far(components))
+        return self.asked["apart"]
+
+    def _spreads_far(self, components: GaussianComponents) -> bool:
+        """Return whether sums about the mean of the rows would lose digits for some component."""
         # trace(C_k^-1 S) / n is the spread of the rows measured by component k, squared.
         if self.kind in ("full", "tied"):
             spreads = np.einsum("...ij,ij->...", components.precisions(), self.scatter)
@@ -148,6 +161,7 @@ def prepare_model(subject: str, kind: str, floor: float, hard: bool) -> Any:
     """Request the moments of the rows, where NaN marks missing entries; return the model. A generator of requests."""
     diagonal = kind in ("diag", "spherical")
     sums = yield Moments(diagonal=diagonal)
+    # Finite sums mean that no entry is missing or infinite: the second pass below is spared.
     if np.isfinite(sums.mean).all() and np.isfinite(sums.scatter).all():
         return GaussianModel(subject, kind, floor, hard, np.asarray(sums.mean), sums.scatter, float(sums.weight))
     observed = yield ObservedCounts()
@@ -157,6 +171,7 @@ def prepare_model(subject: str, kind: str, floor: float, hard: bool) -> Any:
             f"by NaN, and correct or drop the {observed.n_infinite} infinite ones."
         )
         raise DataError(message)
+    # Means are finite and squares are not: entries are too large, and none is missing.
     if np.isfinite(sums.mean).all():
         message = f"{subject}: squares of X must be finite; some column is too large for them. Scale the columns."
         raise DataError(message)

@@ -95,9 +95,11 @@ class GaussianParts(MixtureModel):
 
     def _draw(self, n: int, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         components = self._components()
+        # Weights stored in single precision sum to one only up to rounding, which multinomial would refuse.
         counts = generator.multinomial(n, components.weights / components.weights.sum())
         labels = np.repeat(np.arange(len(counts)), counts)
         noise = generator.standard_normal((n, components.n_columns))
+        # If L L^T = Sigma and z is standard normal, mu + L z has the covariance Sigma; rows hold z^T L^T.
         roots = np.linalg.cholesky(components.each_covariance())
         X = np.concatenate([noise[labels == q] @ roots[q].T + components.means[q] for q in range(len(counts))])
         return X.astype(to_numpy(self.means_).dtype), labels
@@ -175,6 +177,7 @@ class GaussianParts(MixtureModel):
     def _make(self, weights: Array, means: Array, covariances: Array) -> Any:
         """Return a fitted mixture with these components of full covariances."""
         other = clone(self).set_params(covariance_type="full", weights_init=None, means_init=None, precisions_init=None)
+        # A weight of zero has no logarithm; the smallest normal number stands for it.
         weights = np.maximum(weights, np.finfo(np.float64).tiny)
         components = GaussianComponents.of("full", weights, means, covariances)
         for name, value in self._attributes(components, np.float64).items():

@@ -52,6 +52,7 @@ class _RowValues:
         """Return the values of a few rows at once."""
         xp, scores = block.xp, self.density.scores(block)
         if self.what == "label":
+            # The largest log joint is also the largest posterior: the row's density divides all of them alike.
             return xp.argmax(scores, axis=1)
         if self.what == "log joint":
             return xp.astype(scores, block.X.dtype, copy=False)
@@ -123,6 +124,7 @@ class MixtureModel(DensityMixin, Estimator):
             return _RowValues(self._density(), what, self.n_components).of(DenseBlock(rows, 0))
         check_is_fitted(self)
         source = self._rows(X)
+        # Answers by row and component are held at once; labels and densities are one number a row.
         if what in ("share", "log joint") and source.place in ("memory", "file") and source.known_rows is not None:
             size = source.n_rows * self.n_components * source.host_dtype.itemsize
             purpose = f"the {source.n_rows} x {self.n_components} values"
@@ -248,6 +250,7 @@ class MixtureModel(DensityMixin, Estimator):
         missing = self.__sklearn_tags__().input_tags.allow_nan
         options = {"accept_sparse": self._sparse, "ensure_all_finite": not missing}
         source = self._open(X, None, sample_weight, reset=False, **options)
+        # Only models that say so in their tags take NaN, which then marks a missing entry.
         if missing:
             source.allow_missing()
         try:

@@ -105,12 +105,14 @@ def select_mixture(
 def _measure(model: MixtureModel, X: Any, sample_weight: Any) -> dict[str, Any]:
     """Return log-likelihood, number of parameters and criteria of a fitted mixture, from one more pass."""
     sums, p = model._sums(X, sample_weight), model._n_parameters()
+    # BIC = p log n - 2 log L, with the sum of weights for n.
     bic = float(p * np.log(sums.weight) - 2.0 * sums.log_density)
     return {
         "log_likelihood": sums.log_density,
         "n_parameters": p,
         "bic": bic,
         "aic": 2.0 * p - 2.0 * sums.log_density,
+        # ICL adds twice the entropy of the responsibilities, so it prefers components that do not overlap.
         "icl": bic + 2.0 * sums.entropy,
         "converged": model.converged_,
     }

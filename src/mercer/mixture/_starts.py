@@ -52,7 +52,8 @@ def first_centres(rule: str, k: int, seed: np.random.SeedSequence) -> Any:
     if rule == "k-means++":
         return centres
     memory = yield _Remembered()
-    lloyd = Lloyd(lambda _: return_at_once(centres), column_moments, 1, _MAX_ITER, _TOL, memory, seed)
+    settings = column_moments, 1, _MAX_ITER, _TOL, memory, seed
+    lloyd = Lloyd(lambda _: return_at_once(centres), *settings, watched=False)
     # Mixtures report the steps of EM only.
     solution = yield from relay(lloyd.solve(), lambda step: None)
     return solution.state.best.centres
@@ -81,6 +82,7 @@ class RandomShares(Statistic):
         shift, start, table = 0.0 if self.shift is None else self.shift, 0, 0.0
         shares = block.xp.asarray(self._shares(block), dtype=block.wide, device=block.device)
         for part in block.parts(max(1, _TILE // n_features_of(self.form, block.X.shape[1]))):
+            # The shares are those of the whole block; `start` is the place of this part in it.
             heavy = part.weigh(shares[start : start + part.n, :])
             table = heavy.T @ features(part, part.centre(shift), self.form) + table
             start += part.n
@@ -109,6 +111,9 @@ def first_components(model: Any, rule: str, k: int, means: Array, seed: np.rando
     if rule == "random" and means is None:
         sums = yield random_sums(k, seed, model.centre, model.form)
         return model.components(_moments(model, sums, model.form, middle))
+    if means is None and k == 1:
+        # Every row belongs to the one component, wherever its centre is.
+        means = model.centre[None, :]
     centres = np.asarray(means if means is not None else (yield from first_centres(rule, k, seed)), np.float64)
     if not model.is_wide:
         theta = nearest_scores(centres, model.centre, n_features_of(model.form, len(model.centre)))
@@ -135,6 +140,7 @@ def _moments(model: Any, sums: ExpectedSums, form: str, reference: Array) -> Gau
 def _round(kind: str, means: Array, variances: Array) -> GaussianComponents:
     """Return components of equal weights with these means, and the variances of the columns as covariances."""
     k, d = means.shape
+    # One variance for all columns is their mean: the trace of the covariance stays the same.
     level = float(np.mean(variances))
     covariances = {
         "full": np.broadcast_to(np.diag(variances), (k, d, d)),
@@ -155,8 +161,10 @@ def _variances(model: Any) -> Array:
 def _among_missing(model: Any, rule: str, k: int, means: Array, seed: np.random.SeedSequence) -> Any:
     """Find first components in a sample of rows whose missing entries are replaced by column means."""
     rows = (yield Race(tuple(seed.generate_state(4).tolist()), _MOST_ROWS)).rows
+    # A sample is enough for a start, and the mean of its column is the neutral value for a missing entry.
     rows = np.where(np.isnan(rows), model.centre, rows).astype(np.float64)
     variances = rows.var(axis=0)
+    # A constant column has no spread; a variance of one keeps the first density finite.
     variances = np.where(variances > 0, variances, 1.0)
     if means is None:
         source = open_source(np.ascontiguousarray(rows))

@@ -23,17 +23,25 @@ from mercer.model_selection._plan import Trial
 from mercer.model_selection._pooled import pool_interval
 from mercer.model_selection._registry import candidates
 from mercer.model_selection._rule import choose_simplest, one_standard_error
+from mercer.model_selection._scalable import (
+    Alternative,
+    ScalableComparison,
+    compare_alternatives,
+    scalable_alternatives,
+)
 from mercer.model_selection._search import SearchResult, search_settings
 from mercer.model_selection._sources import SourceReport, compare_sources
 from mercer.model_selection._trial import Contender
 
 __all__ = [
+    "Alternative",
     "BiasVariance",
     "Candidate",
     "Contender",
     "ErrorEstimates",
     "HoldOut",
     "NestedResult",
+    "ScalableComparison",
     "ScoreCurve",
     "ScoreInterval",
     "SearchResult",
@@ -44,6 +52,7 @@ __all__ = [
     "bias_variance",
     "candidates",
     "choose_simplest",
+    "compare_alternatives",
     "compare_estimates",
     "compare_sources",
     "complexity_curve",
@@ -56,6 +65,7 @@ __all__ = [
     "pool_interval",
     "resampled_bias_variance",
     "roughness",
+    "scalable_alternatives",
     "score_interval",
     "search_settings",
     "simulate_selection",

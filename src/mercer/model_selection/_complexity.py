@@ -121,6 +121,7 @@ def degrees_of_freedom(estimator: Any, X: Any, y: Any = None, *, step: float | N
     X = np.asarray(X, dtype=float)
     target = np.zeros(len(X)) if y is None else np.asarray(y, dtype=float)
     if step is None:
+        # A thousandth of the range of the targets, or of their size, or of one where all are zero.
         step = 1e-3 * (float(np.ptp(target)) or float(np.abs(target).max(initial=0.0)) or 1.0)
     if not np.isfinite(step) or step == 0:
         message = f"degrees_of_freedom: step must be a number other than zero; got {step!r}."

@@ -90,6 +90,7 @@ def compare_estimates(
     >>> found.bias["train"] < -0.3 < found.bias["cross_validated"]
     True
     """
+    # Each training set has a stream of its own: the number of threads changes no draw.
     seeds = np.random.SeedSequence(int(check_random_state(random_state).randint(2**31 - 1))).spawn(n_sets)
     errors: list[tuple[float, float, float]] = []
 

@@ -79,6 +79,7 @@ def hold_out_split(
             rows = order[(labels[order] == label) & (parts[order] == 0)][:count]
             parts[rows] = part
         left = np.bincount(labels[parts == 0], minlength=len(left))
+    # Parts are numbered 0 for training, 1 for test, 2 for validation; HoldOut lists training, validation, test.
     return HoldOut(*(np.flatnonzero(parts == part) for part in (0, 2, 1)))
 
 

@@ -172,6 +172,7 @@ def nested_cv(
         message = f"nested_cv: y must have one dimension; got {labels.ndim}."
         raise DataError(message)
     first = contenders[0].estimator
+    # Room above the seed: splits take it plus small numbers, and must stay below 2^31.
     seed = int(check_random_state(random_state).randint(2**31 - 2**20))
     known = Splitting(
         labels if is_classifier(first) else None,

@@ -46,6 +46,9 @@ class Trial:
         Total time of its fits.
     models : list
         The model of each outer split, if models are kept.
+    inner_predictions : ndarray of shape (n_outer, n_samples) or (n_outer, n_samples, n_classes), or None
+        If they were asked for: inside each outer split, the predictions of its training rows by the inner models, which
+        were fitted without them, in single precision. The test rows of the split hold NaN.
     """
 
     name: str
@@ -58,6 +61,7 @@ class Trial:
     predictions: np.ndarray
     seconds: float
     models: list[Any] = field(default_factory=list)
+    inner_predictions: np.ndarray | None = None
 
     @property
     def best_setting(self) -> dict[str, Any]:
@@ -102,8 +106,12 @@ class Plan:
         deadline: float | None = None,
         watch: Callable[[int, int], None] | None = None,
         keep: bool = False,
+        remember: bool = False,
     ) -> Trial:
-        """Try a contender; the result does not depend on the number of threads."""
+        """Try a contender; the result does not depend on the number of threads.
+
+        `keep` keeps the model of each outer split, `remember` the predictions of the inner models.
+        """
         settings = [dict(setting) for setting in ParameterGrid(_list_spaces(contender.space))]
         # Inner fits of all outer splits form one list, so that threads stay busy across splits.
         tasks = [(fold, split) for fold, splits in enumerate(self.inner) for split in splits]
@@ -117,13 +125,15 @@ class Plan:
 
         def score_inside(task: int) -> Any:
             _check_clock(deadline)
-            return fit_settings(contender.estimator, settings, self.rows, *tasks[task][1])
+            ask = self._ask if remember else None
+            return fit_settings(contender.estimator, settings, self.rows, *tasks[task][1], ask=ask)
 
         run_numbered(score_inside, len(tasks), threads, receive)
         inner = np.array([[scored.test for scored in verdict] for verdict in verdicts], dtype=float)
         # Tasks are ordered by outer split, then by inner split; the result is (outer, setting, inner).
         inner = inner.reshape(len(self.outer), -1, len(settings)).transpose(0, 2, 1)
         seconds = sum(setting_verdict.seconds for verdict in verdicts for setting_verdict in verdict)
+        # The setting with the best mean over its inner splits, chosen by each outer split for itself.
         chosen = inner.mean(axis=2).argmax(axis=1)
 
         def score_outside(fold: int) -> Any:
@@ -151,7 +161,20 @@ class Plan:
             self._gather_predictions([predictions for _, predictions in outside[: self.folds]]),
             seconds + sum(scored.seconds for scored, _ in outside),
             [scored.model for scored, _ in outside] if keep else [],
+            self._gather_inner(tasks, verdicts[:n_inside], chosen) if remember else None,
         )
+
+    def _ask(self, model: Any, X: Any) -> np.ndarray:
+        """Return the predictions of some rows in single precision: they are as many as rows times outer splits."""
+        return respond(model, X, self.classes).astype(np.float32)
+
+    def _gather_inner(self, tasks: list[tuple[int, Split]], verdicts: list[Any], chosen: np.ndarray) -> np.ndarray:
+        """Return the predictions of the inner models with the chosen settings, one table for each outer split."""
+        shape = verdicts[0][0].answers.shape[1:]
+        whole = np.full((len(self.outer), len(self.rows.y), *shape), np.nan, dtype=np.float32)
+        for (fold, (_, test)), verdict in zip(tasks, verdicts):
+            whole[fold][test] = verdict[chosen[fold]].answers
+        return whole
 
     def _gather_predictions(self, parts: list[np.ndarray]) -> np.ndarray:
         """Return the predictions of the first repeat's folds, in the order of the rows."""

@@ -100,10 +100,12 @@ def pool_interval(
         )
         raise DataError(message)
     weight = np.ones(len(true)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    # Weights with mean one: sums of influence values stay in units of rows.
     weight = weight / weight.mean()
     answer = _decide(true, given) if labels is None else np.asarray(labels)
     mean, moved, added = POOLED_SCORES[scoring](true, given, answer, weight)
     if groups is not None:
+        # Rows of one group move together: their influence values are added before they are squared.
         _, place = np.unique(np.asarray(groups), return_inverse=True)
         moved = np.bincount(place, moved)
     n_rows, n_units = len(true), len(moved)
@@ -164,11 +166,13 @@ def _move_f1(true: Any, given: Any, answer: Any, weight: Any) -> tuple[float, np
 def _move_area(true: Any, given: Any, answer: Any, weight: Any) -> tuple[float, np.ndarray, float]:
     names = np.unique(true)
     moved, areas = np.zeros(len(true)), []
+    # With two classes one area says all: the other is the same by symmetry.
     tested = names[1:] if len(names) == 2 else names
     for name in tested:
         here = true == name
         column = given[:, int(np.flatnonzero(names == name)[0])] if given.ndim == 2 else given.astype(float)
         n_here, n_other = int(here.sum()), int((~here).sum())
+        # Mid-ranks: ties count one half, as the area takes them.
         ranks = rankdata(column)
         above = np.empty(len(true))
         # DeLong: for each row the share of rows of the other kind that it is ranked rightly against.

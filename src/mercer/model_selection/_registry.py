@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+from functools import cache
 from typing import Any
 
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -71,13 +72,22 @@ def candidates(task: str) -> list[Candidate]:
     if task not in TASKS:
         message = f"candidates: task must be one of {', '.join(map(repr, TASKS))}; got {task!r}."
         raise ParameterError(message)
-    # A family without candidates has no such module. Families are imported here, when candidates are first needed.
-    listed = list(_CONSTANTS)
+    return sorted(
+        (candidate for candidate in (*_CONSTANTS, *_list_offers()) if task in candidate.tasks),
+        key=lambda candidate: (candidate.rank, candidate.name),
+    )
+
+
+@cache
+def _list_offers() -> tuple[Candidate, ...]:
+    """Return the candidates of all families, which are imported when candidates are first needed.
+
+    They are remembered: in an editable install, looking for a module that is not there takes some milliseconds.
+    """
+    listed: list[Candidate] = []
     for family in FAMILIES:
+        # A family without candidates has no such module.
         name = f"mercer.{family}._candidates"
         if importlib.util.find_spec(name) is not None:
             listed.extend(importlib.import_module(name).CANDIDATES)
-    return sorted(
-        (candidate for candidate in listed if task in candidate.tasks),
-        key=lambda candidate: (candidate.rank, candidate.name),
-    )
+    return tuple(listed)

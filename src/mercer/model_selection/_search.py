@@ -177,6 +177,7 @@ def _search_by_model(
     """Return settings and scores; each setting after the first ones has the greatest expected improvement."""
     settings = _draw_settings(space, min(_FIRST, n_settings), seed)
     scores = judge(settings)
+    # Candidates are drawn once, in advance: the improvement is maximised over them and not over a continuum.
     pool = _draw_settings(space, _DRAWS, seed + 1)
     places = _place_in_cube(space, settings + pool)
     known, free = list(places[: len(settings)]), list(range(len(pool)))
@@ -184,6 +185,7 @@ def _search_by_model(
         means = scores.mean(axis=1)
         spread = float(means.std()) or 1.0
         kernel = Matern(length_scale=0.3, nu=2.5) + WhiteKernel(1e-2)
+        # Standardised scores, so that the kernel's unit variance and fixed width suit any scale of scoring.
         process = GaussianProcessRegressor(kernel, optimizer=None).fit(np.array(known), (means - means.mean()) / spread)
         expected, error = process.predict(places[len(places) - len(pool) :][free], return_std=True)
         gain = expected - (means.max() - means.mean()) / spread

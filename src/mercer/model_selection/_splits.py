@@ -51,6 +51,7 @@ def split_rows(n_rows: int, known: Splitting, folds: int, repeats: int = 1, seed
     """Return training and test rows of each split, repeat after repeat."""
     if known.time is not None:
         return _split_forward(known.time, folds)
+    # Splitters look at the number of rows alone: a column of zeros stands for them.
     rows = np.zeros(n_rows)
     if known.groups is None:
         _check_classes(known.labels, folds)

@@ -52,12 +52,16 @@ class Rows:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The scores of one setting on one split, and the seconds that fitting and scoring took."""
+    """The scores of one setting on one split, and the seconds that fitting and scoring took.
+
+    `model` and `answers`, what it says about the test rows, are there if they were asked for.
+    """
 
     test: float
     train: float | None
     seconds: float
     model: Any = None
+    answers: Any = None
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:
@@ -85,8 +89,9 @@ def fit_settings(
     *,
     train_score: bool = False,
     keep: bool = False,
+    ask: Callable[[Any, Any], Any] | None = None,
 ) -> list[Verdict]:
-    """Fit every setting to `train` and score it on `test`.
+    """Fit every setting to `train` and score it on `test`; ``ask(model, X)`` gives what is kept of its answers.
 
     If the settings change only the last step of a pipeline, the steps before it are fitted once, to the training rows.
     """
@@ -114,6 +119,7 @@ def fit_settings(
             rows.score(model, X, train) if train_score else None,
             time.perf_counter() - began,
             (Pipeline([*first.steps, (last, model)]) if first is not None else model) if keep else None,
+            None if ask is None else ask(model, unseen),
         )
         verdicts.append(verdict)
     return verdicts

@@ -7,7 +7,6 @@ import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
-from mercer._base.priors import class_priors
 from mercer._source import Source
 from mercer._statistic import Statistic
 from mercer._stored import Stored, floats
@@ -137,13 +136,7 @@ class BernoulliNB(DiscreteNB):
         if not ((q >= 0) & (q <= 1)).all():
             message = f"BernoulliNB: every probability must be a number in [0, 1]; got {q.min():g} to {q.max():g}."
             raise DataError(message)
-        model = cls(class_prior=priors)
-        model.classes_ = np.arange(len(q)) if classes is None else np.asarray(classes)
-        with np.errstate(divide="ignore"):
-            model.class_log_prior_ = np.log(class_priors(cls.__name__, priors, np.ones(len(q)), exact=True))
-            model.feature_log_prob_ = np.log(q)
-        model.n_features_in_ = q.shape[1]
-        return model
+        return cls._from_probabilities(q, priors, classes)
 
     def _sum_rows(self, source: Source, additive: bool) -> Statistic:
         return ClassTotals(None if self.binarize is None else float(self.binarize))

@@ -22,7 +22,7 @@ CANDIDATES = (
         "naive Bayes",
         "naive Bayes",
         ("classification",),
-        20,
+        45,
         _gaussian,
         # Indicators that are nearly constant in a class make its density a spike: variances are smoothed towards the
         # largest one.

@@ -150,6 +150,7 @@ class CategoricalNB(DiscreteNB):
         model = cls(class_prior=priors)
         k, model.n_features_in_ = len(columns[0]), len(columns)
         model.classes_ = np.arange(k) if classes is None else np.asarray(classes)
+        # A probability of zero is allowed; its logarithm, minus infinity, excludes the class.
         with np.errstate(divide="ignore"):
             model.class_log_prior_ = np.log(class_priors(cls.__name__, priors, np.ones(k), exact=True))
             model.feature_log_prob_ = [np.log(table) for table in columns]
@@ -174,6 +175,7 @@ class CategoricalNB(DiscreteNB):
         """Return the number of categories of each column: those in the rows, at least ``min_categories``."""
         # The last category with weight, found from the end, decides the length.
         met = totals.sum(axis=0) > 0
+        # One more than the largest category met.
         sizes = np.maximum(met.shape[1] - np.argmax(met[:, ::-1], axis=1), 1)
         if self.min_categories is None:
             return sizes

@@ -38,6 +38,7 @@ class ClassTotalSums:
         classes = merge_labels(self.classes, other.classes)
         first, second = self.over(classes), other.over(classes)
         mine, others = first.totals, second.totals
+        # The third axis counts categories, and one part of the rows may have met more of them than the other.
         if mine.ndim == 3 and mine.shape[2] != others.shape[2]:
             most = max(mine.shape[2], others.shape[2])
             mine, others = _lengthen(mine, most), _lengthen(others, most)
@@ -97,6 +98,7 @@ class ClassTotals(Statistic):
             return self._of_sparse(block, classes, numbers)
         groups = block.group(numbers, classes.shape[0])
         heavy = xp.ones(block.n, dtype=block.wide, device=block.device) if block.weight is None else block.weight
+        # With a threshold the values are zeros and ones.
         values = block.X if self.threshold is None else self.threshold < block.X
         totals = groups.sums(block.weigh(xp.astype(values, block.wide, copy=False)), block.wide)
         return ClassTotalSums(classes, groups.sums(heavy, block.wide), totals, self._least(block.X, xp))
@@ -119,6 +121,8 @@ class ClassTotals(Statistic):
     def _native_part(self, block: Block, classes: Array, unit: int) -> ClassTotalSums:
         k, d = len(classes), block.X.shape[1]
         weight = _EMPTY if block.weight is None else block.weight
+        # Each run of `unit` rows has sums of its own,
+        # which are folded in a fixed order for the same bits on any machine.
         n_parts = -(-block.n // unit)
         weights, table = np.zeros((n_parts, k)), np.zeros((n_parts, k, d))
         if self.threshold is None:
@@ -174,6 +178,7 @@ class CategoryCounts(Statistic):
     def _fault(self, X: Array, xp: Any) -> float | None:
         """Return the code of what keeps the values from being categories, or None; codes add up by their minimum."""
         low, high = float(xp.min(X)), float(xp.max(X))
+        # The codes: -1 for negative values, minus infinity for a category too large to count, -0.5 for a fraction.
         if low < 0:
             return -1.0
         if high >= self.most:

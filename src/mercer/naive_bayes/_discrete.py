@@ -50,6 +50,18 @@ class DiscreteNB(NaiveBayes):
     # Whether columns are counts, which cannot be negative.
     _counts_rows: ClassVar[bool] = True
 
+    @classmethod
+    def _from_probabilities(cls, q: Any, priors: Any, classes: Any) -> Any:
+        """Return the classifier of known probabilities q of shape (n_classes, n_features), as if fitted."""
+        model = cls(class_prior=priors)
+        model.classes_ = np.arange(len(q)) if classes is None else np.asarray(classes)
+        # The logarithm of an impossible value is minus infinity; the scorers count such values apart.
+        with np.errstate(divide="ignore"):
+            model.class_log_prior_ = np.log(class_priors(cls.__name__, priors, np.ones(len(q)), exact=True))
+            model.feature_log_prob_ = np.log(q)
+        model.n_features_in_ = q.shape[1]
+        return model
+
     def _sum_rows(self, source: Source, additive: bool) -> Statistic:
         return ClassTotals()
 
@@ -71,6 +83,7 @@ class DiscreteNB(NaiveBayes):
             if alpha.min() < 0:
                 message = f"{name}: All values in alpha must be greater than 0; got {alpha.min():g}."
                 raise ParameterError(message)
+        # Without smoothing, a count of zero has the logarithm minus infinity and decides alone against its class.
         if np.min(alpha) < _LEAST_ALPHA and not self.force_alpha:
             message = (
                 f"{name}: alpha too small will result in numeric errors, setting alpha = {_LEAST_ALPHA:.1e}. Use "

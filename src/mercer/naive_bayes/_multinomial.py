@@ -6,7 +6,6 @@ import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
-from mercer._base.priors import class_priors
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
@@ -130,13 +129,7 @@ class MultinomialNB(DiscreteNB):
         if not (q >= 0).all() or not np.allclose(q.sum(axis=1), 1.0):
             message = f"MultinomialNB: the probabilities of every class must sum to 1; got {q.sum(axis=1)}."
             raise DataError(message)
-        model = cls(class_prior=priors)
-        model.classes_ = np.arange(len(q)) if classes is None else np.asarray(classes)
-        with np.errstate(divide="ignore"):
-            model.class_log_prior_ = np.log(class_priors(cls.__name__, priors, np.ones(len(q)), exact=True))
-            model.feature_log_prob_ = np.log(q)
-        model.n_features_in_ = q.shape[1]
-        return model
+        return cls._from_probabilities(q, priors, classes)
 
     def _log_probabilities(self, sums: ClassTotalSums, alpha: Any) -> Array:
         smoothed = sums.totals + alpha
@@ -149,6 +142,7 @@ class MultinomialNB(DiscreteNB):
 
     def _scorer(self) -> LinearScores:
         logarithms, prior = self._read_logarithms()
+        # A count of zero times log 0 is zero and not NaN, so probabilities of zero are counted apart.
         weights, impossible = finite_logarithms(logarithms)
         if not impossible.any():
             return LinearScores(weights, prior)

@@ -77,6 +77,7 @@ class LinearScores:
             if self.threshold is None:
                 return block.X
             rows = block.X.copy()
+            # Zeros that are not stored stay zeros, which is right for a threshold of 0 or more.
             rows.data = (rows.data > self.threshold).astype(np.float64)
             return rows
         if self.threshold is None:
@@ -121,6 +122,7 @@ class CategoryScores:
         xp = block.xp
         k, d, m = self.table.shape
         rows = self._categories(block)
+        # The cell of column j and category x in a flat table (d, m).
         places = rows + m * xp.arange(d, dtype=xp.int64, device=block.device)[None, :]
         flat = xp.reshape(places, (-1,))
         if k * flat.shape[0] <= _FEW:

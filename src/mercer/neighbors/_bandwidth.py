@@ -117,6 +117,7 @@ class BandwidthSearch:
                 if gap <= self.tol:
                     return Solution(state, True, self._certificate(gap))
             score = yield Dense(partial(self.score, wanted))
+            # The search is over the logarithm: bandwidths are positive.
             state = BandwidthState(np.append(state.tried, math.exp(wanted)), np.append(state.scores, score))
             if np.isfinite(state.scores.max()):
                 extra = {"bandwidth": math.exp(wanted), "score": float(score)}

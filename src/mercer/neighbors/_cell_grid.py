@@ -158,6 +158,7 @@ class CellGrid:
             density_grid.read_off(points[part], *place, *scratch, sums[part], reached[part])
 
         run_numbered(read, -(-len(points) // _RUN), threads)
+        # A negative `reached` marks a point outside of the lattice, where no bound on the error holds.
         return sums, np.where(reached < 0, np.inf, self.error * reached + self.tail)
 
 
@@ -175,7 +176,9 @@ def _convolve(charges: Array, plan: GridPlan, nodes: Array, threads: int) -> Arr
     axes = [axis for pair in zip(range(d), range(d, 2 * d), strict=True) for axis in pair]
     table = charges.reshape(*plan.shape, *[p] * d).transpose(axes).reshape([side * p for side in plan.shape])
     places = (np.arange(-plan.reach, _BAND + plan.reach)[:, None] + (nodes + 1) / 2).ravel()
+    # exp(-(x - y)^2 / 2) between nodes, in bandwidths: it depends on the difference only, so one band serves all cells.
     band = np.exp(-0.5 * (places[plan.reach * p : (plan.reach + _BAND) * p, None] - places[None]) ** 2)
+    # The Gaussian is a product over columns: one column after the other.
     for axis in range(d):
         rows = np.moveaxis(table, axis, 0)
         product = _band_product(band, rows.reshape(len(rows), -1), plan.reach * p, threads)
@@ -193,6 +196,7 @@ def _band_product(band: Array, rows: Array, overlap: int, threads: int) -> Array
         first = item // strips * step
         start, stop = max(0, first - overlap), min(first + step + overlap, len(rows))
         last, strip = min(first + step, len(rows)), slice(item % strips * _STRIP, (item % strips + 1) * _STRIP)
+        # The part of the band that lies inside the lattice.
         known = slice(start - first + overlap, stop - first + overlap)
         out[first:last, strip] = band[: last - first, known] @ rows[start:stop, strip]
 

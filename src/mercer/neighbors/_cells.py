@@ -71,6 +71,8 @@ class Cells:
             widths = np.diff(edges)
             with np.errstate(over="ignore", divide="ignore"):
                 rate = float(len(widths) / (edges[-1] - edges[0]))
+            # Deviations from an even width add up over all bins to at most 1e-6 of a width,
+            # so a multiplication finds the bin.
             even = np.ptp(widths) <= 1e-6 * widths[0] / len(widths)
             rates.append(rate if even and math.isfinite(rate) else 0.0)
         return rates

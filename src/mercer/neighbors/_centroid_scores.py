@@ -51,6 +51,7 @@ class AbsoluteScores:
             return self._of_sparse(block)
         columns = []
         for k in range(self.centres.shape[0]):
+            # The score is an offset for the prior less the squared Manhattan distance, in scaled columns.
             gaps = xp.sum(xp.abs(block.centre(self.centres[k, :])) * self.scale, axis=1)
             columns.append(self.offsets[k] - gaps * gaps)
         return xp.stack(columns, axis=1)

@@ -19,6 +19,7 @@ def class_medians(source: Source, classes: Array) -> Array:
     for k, label in enumerate(classes):
         rows = np.flatnonzero(source.y == label)
         weight = None if source.weight is None else source.weight[rows]
+        # A few columns at a time, so that the copies stay small.
         step = max(1, _CHUNK // max(1, len(rows)))
         for start in range(0, source.n_features, step):
             part = X[:, start : start + step][rows] if issparse(X) else X[rows, start : start + step]

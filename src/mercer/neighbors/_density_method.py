@@ -70,6 +70,7 @@ class Method:
             )
             raise ParameterError(message)
         if self.algorithm == "grid":
+            # The lattice interpolates, so it needs an error that it may make.
             allowed = self.rtol > 0 or self.atol > 0
             if not (self.profile == "gaussian" and self.is_euclidean and allowed):
                 message = (
@@ -94,6 +95,7 @@ class Method:
 
     def log_sums(self, tree: RowTree, bandwidth: Any, grid: CellGrid | None, points: Array) -> Array:
         """Return the logarithm of the sum at each point, (m,), by the lattice where its error is small enough."""
+        # The error allowed is of the density; the sums are larger by its constant.
         atol = self.atol * (math.exp(self.log_constant(tree, bandwidth))) if self.atol else 0.0
         sums = self.sums(tree, bandwidth, self.rtol, atol)
         if grid is None:
@@ -118,6 +120,7 @@ class Method:
         grid = CellGrid.build(tree, columns, plan, self.threads, self.subject)
         whole, error = grid.sums_at(tree.data[rows].astype(np.float64, copy=False), self.threads)
         # The contribution of equal rows is subtracted, which leaves the rounding of the whole sum.
+        # 2^-50 of the whole sum bounds the rounding of the difference.
         values, error = whole - locations.mass[locations.of_row[rows]], error + 2.0**-50 * whole
         certain = error <= rtol * (values - error)
         logarithms = np.log(values, where=certain, out=np.empty(len(values)))

@@ -228,6 +228,7 @@ class HistogramDensity(Estimator):
         drawn = random.uniform(size=n_samples) * total
         bins = self.bins_[np.minimum(np.searchsorted(shares, drawn, side="right"), len(shares) - 1)]
         anywhere = np.column_stack([random.integers(len(edges) - 1, size=n_samples) for edges in self.edges_])
+        # Smoothing gives every cell the same small weight: such draws fall anywhere.
         bins = np.where((drawn > shares[-1])[:, None], anywhere, bins.astype(np.intp))
         place = random.uniform(size=bins.shape)
         columns = [
@@ -259,6 +260,7 @@ class HistogramDensity(Estimator):
         def solve(state: Any) -> Solver:
             if isinstance(self.bins, str):
                 sums = yield Pair(Moments(diagonal=True), Extent())
+                # Scott's rule, 3.49 s n^(-1 / (d + 2)).
                 width = 3.49 * np.sqrt(sums.first.scatter / sums.first.weight)
                 width *= sums.first.weight ** (-1 / (source.n_features + 2))
                 edges = self._edges(source, sums.second, width)
@@ -354,6 +356,7 @@ class _Lookup:
         bins = bins[inside]
         keys = self.cells.keys_of(bins)
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        # Cells that no row has visited have only the smoothing.
         weight = np.where(self.keys[place] == keys, self.weights[place], 0.0)
         with np.errstate(divide="ignore"):
             logarithms[inside] = np.log(weight + self.smoothing) - self._log_total - self.cells.log_volumes(bins)

@@ -278,6 +278,7 @@ class KernelDensity(Estimator):
                 f"KernelDensity: gradient needs the Euclidean metric; got metric={self.metric!r}. Use 'euclidean'."
             )
             raise DataError(message)
+        # No tolerance here: the errors of numerator and denominator of grad p / p would add up.
         sums = method.sums(self.tree_, self.bandwidth_, 0.0, 0.0)
         return sums.gradient_of_log(rows.astype(np.float64, copy=False)).astype(rows.dtype, copy=False)
 
@@ -302,6 +303,7 @@ class KernelDensity(Estimator):
         tree, (random,) = self.tree_, generators(random_state, 1)
         # In the order the rows were given, so that a row of weight two is drawn when its two repetitions would be.
         places = np.argsort(tree.order, kind="stable")
+        # Inverse of the cumulated weights: a row is drawn by its weight, then a step from the kernel.
         shares = np.cumsum(tree.weight[places] if len(tree.weight) else np.ones(len(places)))
         chosen = np.searchsorted(shares, random.uniform(size=n_samples) * shares[-1], side="right")
         centres = tree.data[places[np.minimum(chosen, len(places) - 1)]]

@@ -272,6 +272,7 @@ class NearestCentroid(JointScores, ClassModel):
         yield from ()
         self._check_sums(sums)
         centres = sums.means
+        # The median minimises a sum of absolute deviations, as the mean does one of squares.
         if self.metric == "manhattan":
             centres = class_medians(source, sums.classes)
         state = CentroidState(sums, centres)
@@ -299,6 +300,7 @@ class NearestCentroid(JointScores, ClassModel):
             lacking = sums.classes[sums.weights == 0]
             message = f"{name}: every class must have rows; got none yet of {lacking}. Give some in the first batch."
             raise DataError(message)
+        # The pooled variance divides by n - K, which must be positive.
         if sums.weight <= len(sums.classes):
             message = (
                 f"{name}: there must be more rows than classes; got {sums.weight:g} for {len(sums.classes)} classes. "

@@ -62,6 +62,7 @@ class PairSums:
         def add(tile: int) -> None:
             part = slice(tile * step, (tile + 1) * step)
             terms = logarithms(metric.pairwise(points[part], rows) / self.bandwidth, tile * step)
+            # Sums in logarithms: terms far away underflow one by one.
             out[part] = logsumexp(terms, axis=1)
 
         run_numbered(add, -(-len(points) // step), self.threads)
@@ -70,6 +71,7 @@ class PairSums:
     def _logarithms(self, distances: Array, start: int) -> Array:
         """Return log w_j + log k(distance), (m, n); exact also where the profile itself would underflow."""
         with np.errstate(divide="ignore"):
+            # These two profiles have logarithms in closed form, finite where exp itself underflows.
             if self.profile == "gaussian":
                 terms = -0.5 * distances**2
             elif self.profile == "exponential":

@@ -38,6 +38,7 @@ def log_volume(profile: str, d: int, p: float = 2.0) -> float:
         ball += d * math.lgamma(1 / p + 1) - math.lgamma(d / p + 1)
     match profile:
         case "gaussian":
+            # The integral of d r^(d - 1) exp(-r^2 / 2) is 2^(d / 2) Gamma(d / 2 + 1).
             return ball + 0.5 * d * math.log(2.0) + math.lgamma(0.5 * d + 1)
         case "tophat":
             return ball
@@ -59,11 +60,13 @@ def draw_steps(profile: str, n: int, d: int, p: float, random: np.random.Generat
     Coordinates with density proportional to exp(-|x|^p), divided by their norm, have the direction of a point drawn
     uniformly from the ball of that norm.
     """
+    # For p = 2 the density exp(-|x|^p) is that of a Gaussian up to scale; the limit p = inf is uniform in a cube.
     if p == 2:
         directions = random.normal(size=(n, d))
     elif p == np.inf:
         directions = random.uniform(-1, 1, size=(n, d))
     else:
+        # If |x| has a density proportional to exp(-|x|^p), then |x|^p is Gamma(1 / p).
         directions = random.gamma(1 / p, size=(n, d)) ** (1 / p) * random.choice([-1.0, 1.0], size=(n, d))
     lengths = np.linalg.norm(directions, ord=p, axis=1) if d > 1 else np.abs(directions[:, 0])
     radii = _draw_radii(profile, n, d, random)

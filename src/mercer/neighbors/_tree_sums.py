@@ -85,6 +85,7 @@ class TreeSums:
 
     def _log_sums(self, points: Array) -> tuple[Array, Array]:
         """Return the logarithms of the sums, and the shift of exponents by which each was found."""
+        # A few points are tiles of their own, whose boxes are the points themselves.
         if len(points) <= _TILE:
             indices = np.arange(len(points))
             tiles = np.column_stack([indices, indices + 1]), points, points
@@ -92,6 +93,7 @@ class TreeSums:
         near = build_tree(points, None, self.bandwidth, min(_TILE, self._points_at_once), threads=self.threads)
         leaves = near.leaves
         sums = np.empty(len(points))
+        # The tree sorts the points; `order` takes the sums back to the order of the caller.
         sums[near.order] = self._sums(near.data, near.bounds[leaves], near.lower[leaves], near.upper[leaves])
         return self._rescue(points, sums)
 

@@ -71,6 +71,7 @@ def _iterate(
 ) -> Iterator[np.ndarray]:
     epoch = 0
     while n_epochs is None or epoch < n_epochs:
+        # The order depends on the seed and the number of the epoch alone.
         random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(epoch,)))
         order = random.permutation(n_samples) if shuffle else np.arange(n_samples)
         full = n_samples - n_samples % batch_size

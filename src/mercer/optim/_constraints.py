@@ -220,11 +220,13 @@ def check_kkt(
     equal, equal_slope = _constraint("equalities", equalities, equality_multipliers, place)
     unequal, unequal_slope = _constraint("inequalities", inequalities, inequality_multipliers, place)
     multipliers = np.asarray(inequality_multipliers, dtype=np.float64)
+    # grad f + lambda . grad g + mu . grad h = 0 at an optimum.
     stationarity = float(np.max(np.abs(slope + equal_slope + unequal_slope)))
     # Only the violated side of an inequality counts; equations count on both sides.
     violation = np.concatenate([np.abs(equal), np.maximum(unequal, 0.0)])
     feasibility = float(np.max(violation, initial=0.0))
     dual_sign = float(np.max(-multipliers, initial=0.0))
+    # Complementary slackness: mu_i h_i = 0.
     slackness = float(np.max(np.abs(multipliers * unequal), initial=0.0))
     worst = max(stationarity, feasibility, dual_sign, slackness)
     return KKTReport(stationarity, feasibility, dual_sign, slackness, bool(worst <= tol))
@@ -276,6 +278,7 @@ def check_slater(A: Any = None, b: Any = None, *, A_eq: Any = None, b_eq: Any = 
     equal = None if A_eq is None else np.column_stack([np.atleast_2d(A_eq), np.zeros(len(np.atleast_2d(A_eq)))])
     # One more variable is the room that every inequality leaves; one unit of it is plenty.
     program = linprog(
+        # Maximise the room.
         np.append(np.zeros(d), -1.0),
         A_ub=np.column_stack([rows / lengths[:, None], np.ones(len(rows))]) if len(rows) else None,
         b_ub=limits / lengths if len(rows) else None,

@@ -183,6 +183,7 @@ def differentiate(
     """Return the gradient by a scheme, without checks, in float64; the caller casts it to the type of `x`."""
     # The best step balances truncation, h^2 (central) or h (forward), against rounding, eps / h.
     eps = np.finfo(x.dtype).eps
+    # eps^(1/3) balances rounding and the h^2 error of central differences, eps^(1/2) the h error of forward ones.
     h = {"central": eps ** (1 / 3), "forward": eps**0.5, "complex": _COMPLEX_STEP}[scheme] if step is None else step
     place = x.astype(np.complex128) if scheme == "complex" else x.copy()
     gradient = np.empty(x.shape)

@@ -231,6 +231,7 @@ def check_start(subject: str, x0: Any) -> Array:
         x0 = np.asarray(x0)
     x0 = _detach(x0)
     xp = namespace_of(x0)
+    # Integers cannot take steps.
     if isinstance(x0, np.ndarray) and x0.dtype.kind in "iub":
         x0 = x0.astype(np.float64)
     if x0.ndim == 0:

@@ -200,6 +200,7 @@ Bracket = tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
 def _bracket(line: _Line, value: float, first: float, max_iter: int) -> Generator[Any, Any, Bracket | None]:
     """Find three points with the lowest in the middle; None if values fall without end or no point is lower."""
     middle, end = (0.0, value), (first, (yield from line.at(first)))
+    # The first step already rises: the minimum lies before it, or behind the start.
     if end[1] > value:
         # Uphill, or across the valley: look nearer, and on the other side.
         back = (-first, (yield from line.at(-first)))
@@ -209,6 +210,7 @@ def _bracket(line: _Line, value: float, first: float, max_iter: int) -> Generato
     else:
         start, middle = middle, end
         end = (_WIDENING * first, (yield from line.at(_WIDENING * first)))
+    # Ever wider steps until the value rises again.
     while end[1] < middle[1]:
         if line.n_evaluations >= max_iter:
             return None

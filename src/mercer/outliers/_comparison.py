@@ -75,6 +75,7 @@ def compare_outliers(X: Any, detectors: Any, *, top: int | None = None) -> Outli
     named = _name_detectors(detectors)
     scores = np.array([score_rows(clone(detector), X) for detector in named.values()], dtype=np.float64)
     n = scores.shape[1]
+    # A tenth of the rows: more than most tables hold of outliers, few enough for shares of agreement to mean something.
     top = max(1, n // 10) if top is None else top
     if not 1 <= top <= n:
         message = f"compare_outliers: top must be an integer in [1, {n}], the number of rows; got {top!r}."
@@ -82,13 +83,16 @@ def compare_outliers(X: Any, detectors: Any, *, top: int | None = None) -> Outli
     ranks = np.array([_rank(row) for row in scores])
     strangest = np.zeros(scores.shape, bool)
     for number, row in enumerate(scores):
+        # The lowest scores are the strangest, as in score_samples; the stable order breaks ties by row number.
         strangest[number, np.argsort(row, kind="stable")[:top]] = True
     return OutlierComparison(
         names=list(named),
         scores=scores,
         ranks=ranks,
         correlations=_correlate(ranks),
+        # Entry (a, b) is the share of the top rows of a that are also top rows of b.
         overlaps=strangest.astype(np.int64) @ strangest.T / top,
+        # The consensus is the order by mean rank, which does not depend on the scales of the scores.
         consensus=np.argsort(ranks.mean(axis=0), kind="stable"),
         top=top,
     )
@@ -131,6 +135,7 @@ def _rank(scores: Array) -> Array:
     """Return the rank of each score from 0 on; equal scores share their mean rank."""
     _, inverse, counts = np.unique(scores, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
+    # Equal scores fill the places from ends - counts to ends - 1; the mean of these two is their common rank.
     return ((ends - counts + ends - 1) / 2.0)[inverse]
 
 
@@ -139,4 +144,5 @@ def _correlate(ranks: Array) -> Array:
     centred = ranks - ranks.mean(axis=1, keepdims=True)
     lengths = np.sqrt((centred**2).sum(axis=1))
     with np.errstate(invalid="ignore", divide="ignore"):
+        # Rounding can make a correlation slightly larger than one. Equal ranks have no length, and 0 / 0 gives NaN.
         return np.clip(centred @ centred.T / np.outer(lengths, lengths), -1.0, 1.0)

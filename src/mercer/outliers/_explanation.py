@@ -117,6 +117,7 @@ def _check_row(values: Array, detector: Any, background: Array | None) -> None:
     if len(values) != known:
         message = f"explain_outlier: row must have the {known} columns of the fit; got {len(values)}. Give one row."
         raise DataError(message)
+    # The background gives values to columns that are left out, so it must have the row's columns.
     if background is not None and (background.ndim != 2 or background.shape[1] != len(values)):
         message = f"explain_outlier: X must have {len(values)} columns, as the row; got shape {background.shape}."
         raise DataError(message)
@@ -128,6 +129,7 @@ def _find_exact_shares(detector: Any, values: Array) -> Array | None:
         return np.asarray(detector.contributions(_frame(detector, values[None])), dtype=np.float64)[0]
     if hasattr(detector, "get_precision") and hasattr(detector, "location_") and hasattr(detector, "offset_"):
         step = values - detector.location_
+        # The squared Mahalanobis distance is sum_j step_j (P step)_j, with the precision P: one term for each column.
         return step * (detector.get_precision() @ step)
     return None
 

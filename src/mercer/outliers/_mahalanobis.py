@@ -95,6 +95,7 @@ class MahalanobisOutlier(OutlierDetector):
             )
             raise ParameterError(message)
         attributes = {"covariance_": fitted, "location_": fitted.location_, "precision_": fitted.get_precision()}
+        # The shares of the columns sum to the squared Mahalanobis distance; a low score marks an outlier.
         return attributes, -_share_out(X, fitted.location_, attributes["precision_"]).sum(axis=1)
 
     def score_samples(self, X: Any) -> Array:

@@ -1,11 +1,12 @@
 """Outliers as rows that are far from their nearest rows."""
 
 import warnings
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from mercer._base import check_new_rows
+from mercer._base import check_new_rows, fitting
+from mercer._base.outliers.repetition import NeighbourShares, count_others, put_own_first, share_neighbours
 from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
 from mercer._base.preparation import prepare_once
 from mercer._stored import Stored, floats, integers
@@ -63,8 +64,9 @@ class KNeighborsOutlier(OutlierDetector):
 
     Notes
     -----
-    The search for neighbours is exact, up to n^2 d operations in many columns. Rows must be in memory and are kept. The
-    k-th neighbour is counted in rows, so there are no sample weights: repeat the rows.
+    The search for neighbours is exact, up to n^2 d operations in many columns. Rows must be in memory and are kept.
+    With sample weights, neighbours are counted by their weights: those of a row are the nearest rows whose weights sum
+    to k, and a row of weight w has w - 1 neighbours at no distance, its own copies.
 
     References
     ----------
@@ -92,10 +94,13 @@ class KNeighborsOutlier(OutlierDetector):
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}
     rows_: Any
     n_neighbors_: int
+    # Files of models without weights do not have it.
+    _row_weight: Any = None
 
     _stored: ClassVar[dict[str, Stored]] = {
         "rows_": floats("rows, columns"),
         "n_neighbors_": integers(low=1),
+        "_row_weight": floats("rows | none"),
     }
 
     def __init__(
@@ -132,16 +137,49 @@ class KNeighborsOutlier(OutlierDetector):
             )
             raise ParameterError(message)
 
+    @fitting
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the neighbours of each row, and set the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice. Their sum is at least 2.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, sample_weight)
+        return self
+
     def _learn(self, X: Array, weight: Array) -> tuple[dict[str, Any], Array]:
-        k = min(self.n_neighbors, len(X) - 1)
+        others = len(X) - 1 if weight is None else count_others("KNeighborsOutlier", weight)
+        k = min(self.n_neighbors, others)
         if k < self.n_neighbors:
             message = (
-                f"KNeighborsOutlier: n_neighbors must be less than the number of rows, {len(X)}; got "
+                f"KNeighborsOutlier: n_neighbors must be less than the number of rows, {others + 1}; got "
                 f"{self.n_neighbors}, and {k} are taken. Lower n_neighbors or give more rows."
             )
             warnings.warn(message, stacklevel=9)
-        distances, _ = self._make_search().fit(X).kneighbors(n_neighbors=k)
-        return {"rows_": X, "n_neighbors_": k}, self._score(distances, X.dtype)
+        search = self._make_search().fit(X)
+        attributes = {"rows_": X, "n_neighbors_": k, "_row_weight": weight}
+        if weight is None:
+            distances, _ = search.kneighbors(n_neighbors=k)
+            return attributes, self._score(distances, X.dtype)
+        shares = share_neighbours(
+            lambda count: put_own_first(*search.kneighbors(n_neighbors=count - 1)),
+            weight,
+            k,
+            len(X),
+            # One copy of a row is the row itself.
+            lambda distances, near: np.minimum(near[:, 0], 1.0),
+        )
+        return attributes, self._score_shares(shares, X.dtype)
 
     def score_samples(self, X: Any) -> Array:
         """Return minus the distance of each row to its neighbours among the rows of the fit.
@@ -158,16 +196,34 @@ class KNeighborsOutlier(OutlierDetector):
         rows = check_new_rows(self, X)
         k = self.n_neighbors_
         search = prepare_once(self, (self.rows_,), lambda: self._make_search().fit(self.rows_))
+        if self._row_weight is not None:
+            shares = share_neighbours(
+                lambda count: search.kneighbors(rows, n_neighbors=count),
+                self._row_weight,
+                k,
+                len(self.rows_),
+                lambda distances, near: np.minimum(np.sum(near, axis=1, where=_find_own(distances)), 1.0),
+            )
+            return self._score_shares(shares, rows.dtype)
         distances, _ = search.kneighbors(rows, n_neighbors=k + 1)
         # A row at no distance is the row itself, which is left out, so that rows of the fit have their scores of the
         # fit.
-        is_own = distances[:, :1] <= _NOTHING * distances[:, -1:]
+        is_own = _find_own(distances)[:, :1]
         return self._score(np.where(is_own, distances[:, 1:], distances[:, :k]), rows.dtype)
 
     def _score(self, distances: Array, dtype: Any) -> Array:
         values = distances[:, -1] if self.method == "largest" else np.mean(distances, axis=1)
         return -values.astype(dtype, copy=False)
 
+    def _score_shares(self, shares: NeighbourShares, dtype: Any) -> Array:
+        values = shares.last_distances() if self.method == "largest" else shares.mean(shares.distances)
+        return -values.astype(dtype, copy=False)
+
     def _make_search(self) -> NearestNeighbors:
         names = ("algorithm", "leaf_size", "metric", "p", "metric_params", "n_jobs")
         return NearestNeighbors(**{name: getattr(self, name) for name in names})
+
+
+def _find_own(distances: Array) -> Array:
+    """Return which neighbours are at no distance, but for the rounding of the metric."""
+    return distances <= _NOTHING * distances[:, -1:]

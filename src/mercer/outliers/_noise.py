@@ -98,6 +98,7 @@ class ClusterOutlier(OutlierDetector):
 
     def _set_offset(self, scores: Array, weight: Array) -> float:
         if self.contamination == "auto":
+            # The score is minus a distance, and eps is the distance at which DBSCAN separates noise.
             return -float(self.eps)
         return find_offset(scores, self.contamination)
 

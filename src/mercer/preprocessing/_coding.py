@@ -23,11 +23,16 @@ _DECIMALS = 12
 _WORD = re.compile(r"\w\w+")
 
 
-def find_words(text: str | None) -> set[str]:
-    """Return the distinct words of a text in lower case, of two letters or more; of a list of words, those words."""
+def list_words(text: str | None) -> list[str]:
+    """Return the words of a text in lower case, of two letters or more; of a list of words, those words."""
     if isinstance(text, Tokens):
-        return set(text.words)
-    return set(_WORD.findall(text.lower())) if text else set()
+        return list(text.words)
+    return _WORD.findall(text.lower()) if text else []
+
+
+def find_words(text: str | None) -> set[str]:
+    """Return the distinct words of a text; see `list_words`."""
+    return set(list_words(text))
 
 
 @plain
@@ -132,9 +137,11 @@ class CategoryCoding:
         if self.codes:
             out[:, 0] = places
             if self.keep:
+                # The code after those of all categories stands for a missing value.
                 out[places == len(self.categories) + 1, 0] = np.nan
             return
         out[:] = 0.0
+        # A place below zero marks a value without a column: its row stays zero throughout.
         rows = np.flatnonzero(places >= 0)
         out[rows, places[rows]] = 1.0
 
@@ -208,14 +215,19 @@ class DateCoding:
 @plain
 @dataclass(frozen=True, eq=False)
 class TextCoding:
-    """Indicators of the words of a vocabulary; other words are ignored."""
+    """Columns for the words of a vocabulary; other words are ignored.
+
+    Without `weights` a word that a text holds gives 1. With them, which are inverse document frequencies, it gives the
+    number of times it is in the text times its weight, and the numbers of each text are scaled to length 1 (TF-IDF).
+    """
 
     words: Any  # sorted
     mean_words: float
+    weights: Any = None
     kind: ClassVar[str] = "text"
 
     @classmethod
-    def learn(cls, columns: Columns, index: int, most: int, min_frequency: int) -> "TextCoding":
+    def learn(cls, columns: Columns, index: int, most: int, min_frequency: int, weighted: bool = False) -> "TextCoding":
         counts: Counter[str] = Counter()
         texts = columns.texts(index)
         for text in texts:
@@ -226,7 +238,10 @@ class TextCoding:
         useful = sorted((-count, word) for word, count in counts.items() if least <= count < len(texts))
         kept = useful[:most]
         mean = -sum(count for count, _ in kept) / max(1, len(texts))
-        return cls(np.array(sorted(word for _, word in kept), dtype=object), float(mean))
+        words = sorted(word for _, word in kept)
+        # The inverse document frequency log((1 + n) / (1 + n_w)) + 1: a rare word says more than a frequent one.
+        rarity = np.log((1 + len(texts)) / (1 + np.array([counts[word] for word in words], dtype=float))) + 1
+        return cls(np.array(words, dtype=object), float(mean), rarity if weighted else None)
 
     @property
     def density(self) -> float:
@@ -237,20 +252,31 @@ class TextCoding:
 
     def write(self, columns: Columns, index: int, out: np.ndarray) -> None:
         out[:] = 0.0
-        rows, places = self.list_entries(columns, index)
-        out[rows, places] = 1.0
+        rows, places, values = self.list_entries(columns, index)
+        out[rows, places] = values
 
     def read_back(self, block: np.ndarray) -> np.ndarray:
         """Return the words of the vocabulary that each text held, joined by spaces."""
-        return np.array([" ".join(self.words[row > 0.5]) for row in block], dtype=object)
+        least = 0.5 if self.weights is None else 0.0
+        return np.array([" ".join(self.words[row > least]) for row in block], dtype=object)
 
-    def list_entries(self, columns: Columns, index: int) -> tuple[list[int], list[int]]:
-        """Return the rows and output columns of the words that the texts hold."""
+    def list_entries(self, columns: Columns, index: int) -> tuple[list[int], list[int], np.ndarray]:
+        """Return the rows, output columns and values of the words that the texts hold."""
         known = {word: place for place, word in enumerate(self.words)}
         rows: list[int] = []
         places: list[int] = []
+        values: list[float] = []
         for row, text in enumerate(columns.texts(index)):
-            held = sorted(known[word] for word in find_words(text) if word in known)
+            counts = Counter(known[word] for word in list_words(text) if word in known)
+            held = sorted(counts)
             rows += [row] * len(held)
             places += held
-        return rows, places
+            values += self._weigh(counts, held)
+        return rows, places, np.array(values, dtype=float)
+
+    def _weigh(self, counts: "Counter[int]", held: list[int]) -> list[float]:
+        """Return the numbers of the words of one text."""
+        if self.weights is None or not held:
+            return [1.0] * len(held)
+        numbers = np.array([counts[place] for place in held]) * self.weights[held]
+        return (numbers / np.sqrt(numbers @ numbers)).tolist()

@@ -278,6 +278,7 @@ def _factorise_by_arrow(column: Any) -> tuple[list[str], np.ndarray] | None:
         values = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
     if isinstance(values, pyarrow.ChunkedArray):
         values = values.unify_dictionaries().chunk(0)
+    # Arrow marks missing values by nulls; -1 stands for them here, as in pandas.
     codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return [_spell_value(value) for value in values.dictionary.to_pylist()], codes.astype(np.intp, copy=False)
 
@@ -291,6 +292,7 @@ def _factorise(column: np.ndarray) -> tuple[list[str], np.ndarray]:
         return _spell_values(*np.unique(column.astype("datetime64[s]"), return_inverse=True))
     places: dict[str, int] = {}
     codes = np.empty(len(column), dtype=np.intp)
+    # Values of mixed types cannot be sorted: they are numbered as they appear.
     for row, value in enumerate(column):
         codes[row] = -1 if _is_missing(value) else places.setdefault(_spell_value(value), len(places))
     return list(places), codes

@@ -8,6 +8,7 @@ import numpy as np
 
 from mercer._base.parameter import Array, Integer, Nothing, Real, Rule
 from mercer._source import Block
+from mercer._source.memory import require_memory
 from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
 from mercer.preprocessing._basis import Basis, BasisState
@@ -98,6 +99,9 @@ class FourierBasis(Basis):
         return _Waves(state.low, self.period_, self.n_frequencies)
 
     def _list_names(self, columns: list[str]) -> list[str]:
+        # 200 bytes a name. A model file can name any number of frequencies: the names must not fill the memory.
+        width = 2 * self.n_frequencies * len(columns)
+        require_memory("FourierBasis", 200.0 * width, f"names of {width} columns", "lower n_frequencies")
         pairs = [(f"cos{k}({name})", f"sin{k}({name})") for name in columns for k in range(1, self.n_frequencies + 1)]
         return [name for pair in pairs for name in pair]
 

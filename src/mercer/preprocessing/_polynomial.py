@@ -17,6 +17,7 @@ from mercer._source.source import SumTree
 from mercer._statistic import Statistic
 from mercer._statistic.triangle import Triangle, TriangleSums
 from mercer._stored import Stored, floats, integers
+from mercer.errors import ModelFileError
 from mercer.preprocessing._basis import Basis, BasisState
 
 __all__ = ["PolynomialBasis"]
@@ -131,6 +132,7 @@ class PolynomialBasis(Basis):
     def _list_exponents(self, n_features: int) -> np.ndarray:
         """Return the degree of each column in each term, ordered by total degree, then by column."""
         if not self.interactions:
+            # One row of exponents per term (term, column): a single nonzero entry where columns do not interact.
             powers = np.repeat(np.arange(1, self.degree + 1), n_features)
             return powers[:, None] * np.tile(np.eye(n_features, dtype=np.int64), (self.degree, 1))
         terms = [
@@ -146,6 +148,14 @@ class PolynomialBasis(Basis):
     def _make_expansion(self, state: BasisState) -> Any:
         kind = "legendre" if self.basis == "orthonormal" else self.basis
         return _Polynomials(kind, self.exponents_, state, self.include_bias)
+
+    def _check_structure(self) -> None:
+        # There are at least as many terms as degrees: what a file says is bounded by its size.
+        if "exponents_" in vars(self) and not (
+            self.degree <= len(self.exponents_) and np.max(self.exponents_, initial=0) <= self.degree
+        ):
+            message = f"PolynomialBasis.exponents_ must list the terms up to degree {self.degree}; the file's do not."
+            raise ModelFileError(message)
 
     def _list_names(self, columns: list[str]) -> list[str]:
         letter = {"power": "", "legendre": "P", "chebyshev": "T", "orthonormal": "Q"}[self.basis]
@@ -174,6 +184,7 @@ class _Polynomials:
             self.kind, rows if self.kind == "power" else self.state.to_unit(rows), self.exponents.max()
         )
         terms = np.ones((block.n, len(self.exponents) + self.bias))
+        # A term is the product over its columns of the polynomial of that column's degree.
         for term, row in enumerate(self.exponents, start=int(self.bias)):
             for column in np.flatnonzero(row):
                 terms[:, term] *= values[row[column]][:, column]
@@ -191,8 +202,10 @@ def _evaluate_powers(kind: str, u: np.ndarray, degree: int) -> list[np.ndarray]:
         if kind == "power":
             values.append(values[-1] * u)
         elif kind == "chebyshev":
+            # T_{n+1}(u) = 2 u T_n(u) - T_{n-1}(u).
             values.append(2.0 * u * values[-1] - values[-2])
         else:
+            # (n + 1) P_{n+1}(u) = (2 n + 1) u P_n(u) - n P_{n-1}(u), Bonnet's recurrence.
             values.append(((2 * n + 1) * u * values[-1] - n * values[-2]) / (n + 1))
     return values
 

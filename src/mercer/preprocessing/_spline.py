@@ -11,6 +11,7 @@ from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
 from mercer._solver import Dense
 from mercer._source import Block, Source
 from mercer._stored import Stored, floats
+from mercer.errors import ModelFileError
 from mercer.preprocessing._basis import Basis, BasisState
 
 __all__ = ["SplineBasis"]
@@ -114,6 +115,11 @@ class SplineBasis(Basis):
 
     def _make_expansion(self, state: BasisState) -> "_Splines":
         return _Splines(state.shift, self.degree, self.extrapolation == "continue")
+
+    def _check_structure(self) -> None:
+        if "knots_" in vars(self) and len(self.knots_) != self.n_knots:
+            message = f"SplineBasis.knots_ must have n_knots = {self.n_knots} rows; the file's has {len(self.knots_)}."
+            raise ModelFileError(message)
 
     def _list_names(self, columns: list[str]) -> list[str]:
         return [f"spline{number}({name})" for name in columns for number in range(self.n_knots + self.degree - 1)]

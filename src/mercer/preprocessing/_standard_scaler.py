@@ -184,6 +184,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
         some = np.where(state.weights > 0, state.weights, np.nan)
         mean, variance = state.mean + 0.0 * some, state.scatter / some
         count: Any = state.weights
+        # Weights that are whole numbers are counts of rows, which scikit-learn gives as integers.
         if (count == np.floor(count)).all():
             count = count.astype(np.int64)
         used = self.with_mean or self.with_std
@@ -191,6 +192,7 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
             "mean_": mean if used else None,
             "var_": variance if self.with_std else None,
             "scale_": _find_scale(variance, mean, state.weights) if self.with_std else None,
+            # scikit-learn gives one number where no column has missing entries, and an array otherwise.
             "n_samples_seen_": count if (count != count[0]).any() else count[0].item(),
             "_seen": state,
         }

@@ -35,7 +35,7 @@ class TableEncoder(Basis):
 
     Each column gives output columns by its kind. A *number* stays a number. A *category* gets one indicator per
     category, :math:`x_k = 1` for category k and 0 for the others. A *date* gives the day, and its position in the year,
-    the week and the day. A *text* gives one indicator for each of the most frequent words, of two letters or more; a
+    the week and the day. A *text* gives one column for each of the most frequent words, of two letters or more; a
     list of words in a cell is taken as it is. Missing values are replaced
     by the median of the training rows, and marked in a column of their own. Categories that are rare or absent in the
     training rows share one column.
@@ -57,6 +57,9 @@ class TableEncoder(Basis):
         Whether dates give the cycles of year, week and day, beside the number of days.
     texts : an integer in [0, inf), default=100
         Largest number of words of a text column.
+    text_values : one of 'presence', 'tfidf', default='presence'
+        A word of a text gives 1, or how often it is in the text times the logarithm of how rare it is among the
+        training texts, each text scaled to length 1 (TF-IDF, as in scikit-learn's ``TfidfVectorizer``).
     missing : one of 'indicator', 'fill', 'keep', default='indicator'
         Replace missing values and mark them in a column; only replace them; or keep NaN for missing numbers.
     sparse_output : one of 'auto' or a boolean, default='auto'
@@ -111,6 +114,7 @@ class TableEncoder(Basis):
         "max_categories": Integer(1),
         "dates": Boolean(),
         "texts": Integer(0),
+        "text_values": Choice("presence", "tfidf"),
         "missing": Choice("indicator", "fill", "keep"),
         "sparse_output": Choice("auto") | Boolean(),
         "dtype": Choice("float32", "float64") | Nothing(),
@@ -127,6 +131,13 @@ class TableEncoder(Basis):
         "_codings": members(part("NumberCoding", "CategoryCoding", "DateCoding", "TextCoding"), "columns"),
     }
 
+    # Version 2 has `text_values`.
+    _file_version: ClassVar[int] = 2
+
+    @classmethod
+    def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        return {"text_values": "presence", **state}
+
     def __init__(
         self,
         kinds: str | dict[str, str] = "auto",
@@ -136,6 +147,7 @@ class TableEncoder(Basis):
         max_categories: int = 30,
         dates: bool = True,
         texts: int = 100,
+        text_values: str = "presence",
         missing: str = "indicator",
         sparse_output: str | bool = "auto",
         dtype: str | None = None,
@@ -148,6 +160,7 @@ class TableEncoder(Basis):
         self.max_categories = max_categories
         self.dates = dates
         self.texts = texts
+        self.text_values = text_values
         self.missing = missing
         self.sparse_output = sparse_output
         self.dtype = dtype
@@ -220,7 +233,7 @@ class TableEncoder(Basis):
             form = kind.removeprefix("date").strip() or None
             return DateCoding.learn(columns, index, self.missing, self.dates, form)
         if kind == "text":
-            return TextCoding.learn(columns, index, self.texts, self.min_frequency)
+            return TextCoding.learn(columns, index, self.texts, self.min_frequency, self.text_values == "tfidf")
         if kind == "category":
             coded = self.categories == "code"
             return CategoryCoding.learn(columns, index, self.missing, coded, self.min_frequency, self.max_categories)
@@ -332,8 +345,8 @@ class TableEncoder(Basis):
                 continue
             shape = (columns.n_rows, len(coding.names("")))
             if coding.kind == "text" or (coding.kind == "category" and not coding.codes):
-                rows, places = _list_entries(coding, columns, index)
-                parts.append(csr_array((np.ones(len(rows), dtype), (rows, places)), shape=shape))
+                rows, places, values = _list_entries(coding, columns, index)
+                parts.append(csr_array((values.astype(dtype), (rows, places)), shape=shape))
             else:
                 # Numbers, dates and codes fill every row of a few columns: write them densely, then convert.
                 dense = np.empty(shape, dtype=dtype)
@@ -352,10 +365,10 @@ class TableEncoder(Basis):
         return tags
 
 
-def _list_entries(coding: Any, columns: Columns, index: int) -> tuple[Any, Any]:
-    """Return the rows and output columns of the ones of a category or a text."""
+def _list_entries(coding: Any, columns: Columns, index: int) -> tuple[Any, Any, np.ndarray]:
+    """Return the rows, output columns and values of the indicators of a category or the words of a text."""
     if coding.kind == "text":
         return coding.list_entries(columns, index)
     places = coding.find_places(columns, index)
     rows = np.flatnonzero(places >= 0)
-    return rows, places[rows]
+    return rows, places[rows], np.ones(len(rows))

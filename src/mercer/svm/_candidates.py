@@ -13,7 +13,7 @@ _MOST_ROWS = 5_000
 
 
 def _classifier(shape: Shape) -> Any:
-    return SVC(probability=True, class_weight="balanced", random_state=shape.seed)
+    return SVC(probability=True, random_state=shape.seed)
 
 
 def _regressor(shape: Shape) -> Any:

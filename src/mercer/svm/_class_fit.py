@@ -77,6 +77,7 @@ def prepare_classes(machine: Any, opened: OpenedRows, C: float, scheme: str) -> 
         raise DataError(message)
     class_weight = balance_classes(machine, classes, codes, opened.weight)
     bounds = np.zeros(opened.source.n_rows)
+    # A row's box ends at C times its weight times the factor of its class.
     bounds[opened.used] = C * opened.weight * class_weight[codes]
     # A class weight of zero takes the rows of its class out of all machines.
     counted = bounds[opened.used] > 0
@@ -151,7 +152,9 @@ def _list_attributes(
     the memory order of ``dual_coef_``: the last bits of scores depend on it.
     """
     rows, table, intercepts = solved
+    # A row is a support vector if any machine gives it a coefficient.
     used = np.flatnonzero(np.any(table != 0, axis=0))
+    # Rows are sorted by class, so that support vectors of a class are a range of `used`.
     ends = np.cumsum([0, *(len(members) for members in layout.members)])
     return {
         **opened.list_support(rows[used]),

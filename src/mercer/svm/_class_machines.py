@@ -96,8 +96,10 @@ class ClassLayout:
         """Return coefficients grouped by machines, from LIBSVM's layout; `n_support` counts those of each class."""
         if not one_against_one or len(n_support) == 2:
             return (Group(slice(0, dual_coef.shape[1]), dual_coef.T, np.arange(len(dual_coef))),)
+        # The machines of pairs (0, 1), (0, 2), ..., (1, 2), ... in LIBSVM's order.
         indices = {pair: k for k, pair in enumerate(combinations(range(len(n_support)), 2))}
         ends, groups = np.cumsum([0, *n_support]), []
+        # A row of class c takes part in the k - 1 machines of c with another class.
         for c in range(len(n_support)):
             place = slice(int(ends[c]), int(ends[c + 1]))
             others = [other for other in range(len(n_support)) if other != c]
@@ -149,7 +151,9 @@ def balance_classes(machine: Any, classes: Array, codes: Array, weight: Array) -
         return np.ones(len(classes))
     if isinstance(class_weight, str):
         totals = np.bincount(codes, weights=weight, minlength=len(classes))
+        # n / (k n_c) with weights in place of counts.
         return weight.sum() / (len(classes) * totals)
+    # NumPy strings compare equal to Python's but are other types as keys of a dictionary.
     known = {str(label) if isinstance(label, str) else label for label in classes.tolist()}
     unknown = [label for label in class_weight if label not in known]
     if unknown:

@@ -4,11 +4,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Rule, Seed
+from mercer._base.scoring import ClassifierMixin
 from mercer._solver import Outcome
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
@@ -64,6 +64,13 @@ class MachineClassifier(ClassifierMixin, KernelMachine):
         if "intercept_" in vars(self) and len(self.intercept_) != len(self.classes_) * (len(self.classes_) - 1) // 2:
             message = (
                 f"{type(self).__name__}.intercept_ must have a number for each pair of classes; the file has others."
+            )
+            raise ModelFileError(message)
+        if "n_support_" in vars(self) and np.sum(self.n_support_, dtype=np.int64) != len(self.support_):
+            # Predictions cut the coefficients into classes by these numbers, and would loop over what they promise.
+            message = (
+                f"{type(self).__name__}.n_support_ must sum to the {len(self.support_)} support vectors; the file's "
+                f"sums to {np.sum(self.n_support_, dtype=np.int64)}."
             )
             raise ModelFileError(message)
 

@@ -142,6 +142,7 @@ def slacks(model: Any, X: Any, y: Any) -> Array:
     check_is_fitted(model)
     y = column_or_1d(y)
     check_consistent_length(X, y)
+    # Regressors: how far a target is outside the tube.
     if not hasattr(model, "classes_"):
         if not hasattr(model, "epsilon"):
             message = f"slacks: the model must have two classes or an epsilon; got {type(model).__name__}."
@@ -155,5 +156,6 @@ def slacks(model: Any, X: Any, y: Any) -> Array:
     if len(unknown):
         message = f"slacks: y must have labels of the model; got {unknown.tolist()[0]!r}. Drop those rows."
         raise DataError(message)
+    # y is +1 for the second class, as in decision_function.
     signs = np.where(y == classes[1], 1.0, -1.0)
     return np.maximum(1.0 - signs * to_numpy(model.decision_function(X)), 0.0)

@@ -164,12 +164,14 @@ class KernelMachine(Estimator):
         known = (self.support_vectors_, self.dual_coef_, self.intercept_)
         if "_placement" in vars(self) or is_on_device(X):
             source = open_new_rows(self, X)
+            # Scores on a device are prepared once for the same fitted arrays.
             return to_numpy(source.map(prepare_once(self, known, lambda: source.send(self._make_device_scores()))))
         if self._values_given:
             values = call_kernel(self, X, self._fit_rows) if is_function(self.kernel) else check_new_rows(self, X)
             return MatrixScores(self.support_, *self._list_groups()).of(values, self._threads())
         machine = prepare_once(self, known, self._make_row_scores)
         rows = check_new_rows(self, X, accept_sparse="csr")
+        # For a few rows the start of threads costs more than the scores.
         return machine.of(rows, 1 if rows.shape[0] <= FEW else self._threads())
 
     def _make_row_scores(self) -> RowScores:
@@ -206,6 +208,7 @@ class KernelMachine(Estimator):
             raise AttributeError(message)
         groups, offsets = self._list_groups()
         vectors, coef = to_numpy(self.support_vectors_), np.zeros((len(offsets), self.support_vectors_.shape[1]))
+        # Each group holds the support vectors of one class; machines of several groups add up.
         for group in groups:
             coef[group.machines] += group.coefficients.T @ vectors[group.place]
         # The array is made at every access: a write would be lost, so it is refused.

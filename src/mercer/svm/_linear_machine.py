@@ -1,6 +1,7 @@
 """What linear machines share: the intercept as a column, and solvers of penalised losses."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ from scipy.sparse import csr_array, hstack, issparse
 from mercer._base import Estimator
 from mercer._base.linear.named_objectives import PENALTIES
 from mercer._objective import Loss
-from mercer._solver import Outcome
+from mercer._solver import Outcome, Solver
 from mercer._solver.composite.choice import choose_solver
 from mercer._solver.composite.composite_problem import CompositeProblem
+from mercer._solver.composite.native_irls import native_irls, takes_native
 from mercer._solver.relay import relay
+from mercer._solver.request import run_large
 from mercer._source import Source, open_source
 from mercer._source.memory import require_memory
 from mercer._types import Array
@@ -50,7 +53,10 @@ class LinearMachine(Estimator):
             type(self).__name__, n_bytes, "the rows beside a column for the intercept", "use fit_intercept=False"
         )
         column = np.full((rows.shape[0], 1), self.intercept_scaling, dtype=rows.dtype)
-        wide = hstack([rows, csr_array(column)], format="csr") if issparse(rows) else np.hstack([rows, column])
+        if issparse(rows):
+            wide = run_large(lambda: hstack([rows, csr_array(column)], format="csr"), rows.nnz)
+        else:
+            wide = run_large(lambda: np.hstack([rows, column]), rows.size)
         wider = open_source(wide, source.y, source.weight, source.threads)
         return wider if source.labelling is None else wider.relabel(source.labelling)
 
@@ -62,6 +68,8 @@ class LinearMachine(Estimator):
         scaled = PENALTIES[penalty].scaled(1.0 / (self.C * total))
         problem = CompositeProblem(loss, scaled, total, source.n_features, False, self.tol)
         used, solve = choose_solver(self, problem, source)
+        if used == "irls" and takes_native(problem, source):
+            solve = partial(self._solve_small, problem, self._is_watched())
         dtype = source.host_dtype
         return self._drive(
             lambda start: relay(solve(start), source=source),
@@ -70,6 +78,9 @@ class LinearMachine(Estimator):
             max_steps=max(1, self.max_iter),
             attributes=(known or {}) | {"solver_used_": used},
         )
+
+    def _solve_small(self, problem: CompositeProblem, watched: bool, start: Any) -> Solver:
+        return native_irls(problem, start, self.max_iter, watched)
 
     def _list_coefficients(self, parameters: Array, dtype: Any) -> dict[str, Any]:
         """Return ``coef_`` (k, d) and ``intercept_`` (k,) in `dtype`; the last of the `parameters` is always zero."""

@@ -3,12 +3,11 @@
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from sklearn.base import RegressorMixin
-
 from mercer._base import few_rows, fitting, open_new_rows
 from mercer._base.linear.named_objectives import LOSSES
 from mercer._base.linear.prediction import SingleTarget
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.scoring import RegressorMixin
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import UnsupportedError

@@ -25,6 +25,7 @@ def _compute_norm(model: Any) -> float:
             f" Fit two of them."
         )
         raise DataError(message)
+    # Linear machines store w itself.
     if "support_vectors_" not in vars(model):
         return float(np.linalg.norm(model.coef_))
     if model._values_given:

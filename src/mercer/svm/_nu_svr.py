@@ -139,6 +139,7 @@ class NuSVR(RegressionMachine):
         """
         opened = open_kernel_rows(self, X, y, sample_weight, "numbers")
         targets, box = read_targets(self, opened.y), self.C * opened.weight
+        # The equality constraint fixes the sum of the coefficients: each side begins with half of nu.
         start = fill_bounds(box, 0.5 * self.nu * box.sum())
         zero, n = np.zeros(len(box)), len(box)
         # The first n coefficients are of rows above the tube, the last n of rows below it.

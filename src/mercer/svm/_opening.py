@@ -32,6 +32,8 @@ __all__ = ["OpenedRows", "call_kernel", "is_function", "is_precomputed", "open_k
 _MOST_DENSE_ENTRIES = 2**20
 # Rows that the check for a degenerate kernel looks at: 64 rows have 2016 pairs, which take less than a millisecond.
 _SAMPLE_ROWS = 64
+# Rows that a solver prepares in float64 whatever the tolerance; see mercer.svm._dual.machines.
+_FEW_ROWS = 512
 # Kernels by name that have no formula for sparse rows.
 _DENSE_KERNELS = ("laplacian", "chi2", "additive_chi2")
 
@@ -75,7 +77,8 @@ class OpenedRows:
     @property
     def dtype(self) -> str:
         """The name of the type in which coefficients are stored."""
-        return self.source.host_dtype.name
+        # NumPy composes the name of a type at every access, which takes as long as a sum over 1000 values.
+        return "float32" if self.source.host_dtype.char == "f" else "float64"
 
     def list_attributes(self) -> dict[str, Any]:
         """Return the fitted attributes that are known before a solver runs; predictions need the private ones."""
@@ -102,7 +105,7 @@ class OpenedRows:
 
     def store_coefficients(self, coefficients: Array) -> Array:
         """Return `coefficients` as scikit-learn stores them: in the type of the rows, sparse where the rows are."""
-        coefficients = coefficients.astype(self.dtype)
+        coefficients = coefficients.astype(self.source.host_dtype)
         return csr_matrix(coefficients) if issparse(self.rows) else coefficients
 
 
@@ -171,6 +174,7 @@ def call_kernel(machine: Any, X: Any, others: Any) -> Array:
     values = machine.kernel(X, others)
     values = values.toarray() if issparse(values) else values
     values = check_array(values, dtype=np.float64, order="C", input_name="the kernel's values", estimator=machine)
+    # k(x, y) for every row of X and every row seen in fit.
     wanted = (_count_rows(X), _count_rows(others))
     if values.shape != wanted:
         message = (
@@ -190,7 +194,7 @@ def _prepare_values(machine: Any, source: Source, X: Any) -> OpenedRows:
     values, weight = source.whole(), _read_weight(source)
     user_rows = X if is_function(machine.kernel) else None
     kernel, gamma = (as_kernel("precomputed"), 0.0) if user_rows is not None else _resolve(machine, values, weight)
-    used = np.flatnonzero(weight > 0)
+    used = _find_used(source, weight)
     warn_if_indefinite(machine, values)
     gram = Gram(kernel, values, source.threads, given=True)
     return OpenedRows(source, used, _read_targets(source, used), weight[used], gram, None, kernel, gamma, user_rows)
@@ -203,9 +207,11 @@ def _prepare_rows(machine: Any, source: Source) -> OpenedRows:
     small = issparse(rows) and math.prod(rows.shape) <= _MOST_DENSE_ENTRIES
     compact = rows.toarray() if small else rows
     kernel, gamma = _resolve(machine, compact, weight)
-    used = np.flatnonzero(weight > 0)
-    warn_if_degenerate(machine, kernel, compact[used[:_SAMPLE_ROWS]])
+    used = _find_used(source, weight)
     gram = Gram(kernel, compact, source.threads, given=False)
+    # Few rows are prepared for the solver anyway; of many rows the check prepares its sample.
+    few = len(used) == rows.shape[0] <= _FEW_ROWS
+    warn_if_degenerate(machine, kernel, compact[used[:_SAMPLE_ROWS]], gram.prepare_rows(np.float64) if few else None)
     return OpenedRows(source, used, _read_targets(source, used), weight[used], gram, rows, kernel, gamma)
 
 
@@ -215,7 +221,7 @@ def _prepare_device(machine: Any, source: Any) -> OpenedRows:
     kernel, gamma = _resolve(machine, source.X, weight)
     # A kernel that has no definition in array operations raises here, before anything large is made.
     kernel.of(source.xp, source.X[:1, :], source.X[:1, :])
-    used = np.flatnonzero(weight > 0)
+    used = _find_used(source, weight)
     warn_if_degenerate(machine, kernel, source.take(used[:_SAMPLE_ROWS]))
     gram = DeviceGram(kernel, source, machine._threads())
     return OpenedRows(source, used, _read_targets(source, used), weight[used], gram, source.X, kernel, gamma)
@@ -224,6 +230,11 @@ def _prepare_device(machine: Any, source: Any) -> OpenedRows:
 def _read_weight(source: Source) -> Array:
     """Return the weights of all rows in float64, on the host; ones where none were given."""
     return np.ones(source.n_rows) if source.weight is None else to_numpy(source.weight).astype(np.float64)
+
+
+def _find_used(source: Source, weight: Array) -> Array:
+    """Return the indices of the rows of positive weight."""
+    return np.arange(source.n_rows) if source.weight is None else np.flatnonzero(weight > 0)
 
 
 def _read_targets(source: Source, used: Array) -> Array:
@@ -236,6 +247,7 @@ def _resolve(machine: Any, rows: Array, weight: Array) -> tuple[Kernel, float]:
     gamma, name = machine.gamma, type(machine).__name__
     if isinstance(gamma, str) and isinstance(machine.kernel, str) and not is_precomputed(machine.kernel):
         gamma = compute_gamma(gamma, rows, weight)
+        # Constant or huge columns make a gamma of infinity or zero.
         if not 0 < gamma < np.inf:
             message = (
                 f"{name}: The dual coefficients or intercepts are not finite for rows of such size: "

@@ -43,12 +43,14 @@ class Calibration:
     def _compute_evidence(self, scores: Array, n_classes: int, one_against_one: bool) -> Array:
         """Return the log-probabilities up to a constant by row."""
         if n_classes == 2:
+            # Two slopes, one for each side of zero.
             odds = np.where(scores[:, 0] > 0, self.first, self.second) * scores[:, 0]
             return np.stack([np.zeros_like(odds), odds], axis=1)
         if not one_against_one:
             return self.second * -np.logaddexp(0.0, -self.first * scores)
         sums = np.zeros((len(scores), n_classes))
         for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
+            # log sigmoid(s f) for the first class of the pair, log sigmoid(-s f) for the second.
             sums[:, i] -= np.logaddexp(0.0, -self.first * scores[:, k])
             sums[:, j] -= np.logaddexp(0.0, self.first * scores[:, k])
         return self.second * sums
@@ -66,13 +68,16 @@ def calibrate(machine: Any, X: Any, y: Any, sample_weight: Any) -> Calibration:
     used = np.flatnonzero(weight > 0)
     classes, codes, counts = np.unique(labels[used], return_inverse=True, return_counts=True)
     n_folds = int(min(_FOLDS, counts.min()))
+    # A class with one row cannot be both in the training part and in the held-out part.
     if n_folds < 2:
         return Calibration()
+    # The number of machines is known after the first fold.
     scores = None
     model = clone(machine).set_params(probability=False, max_time=None)
     seed = machine.random_state if isinstance(machine.random_state, int | np.random.RandomState) else None
     folds = StratifiedKFold(n_folds, shuffle=seed is not None, random_state=seed)
     for seen, unseen in folds.split(used, codes):
+        # Kernel matrices lose columns too: those of rows outside the training part.
         fitted = model.fit(_take_rows(machine, X, used[seen], used[seen]), labels[used[seen]], weight[used[seen]])
         held_out = fitted._scores(_take_rows(machine, X, used[unseen], used[seen]))
         scores = np.empty((len(used), held_out.shape[1])) if scores is None else scores

@@ -65,6 +65,7 @@ class RowScores:
     def of(self, X: Array, threads: int = 1) -> Array:
         """Return the scores of rows, computed tile by tile on `threads` threads."""
         dtype = np.result_type(X.dtype, self.offsets.dtype)
+        # One row and few rows have paths of their own: predictions one by one are the common case of services.
         if X.shape[0] == 1:
             return self._score_one_row(X).astype(dtype, copy=False)
         if X.shape[0] <= FEW:
@@ -95,6 +96,7 @@ class RowScores:
         """Support vectors in long tiles with the coefficients of groups, and a table of zeros and ones that adds the
         columns of all groups up by machine."""
         ends = np.cumsum([0, *(len(group.machines) for group in self.groups)])
+        # A column of `gather` for each machine: it adds the scores of the groups that take part in it.
         gather = np.zeros((ends[-1], len(self.offsets)))
         gather[np.arange(ends[-1]), np.concatenate([group.machines for group in self.groups])] = 1.0
         tiles = []
@@ -156,10 +158,12 @@ class DeviceScores:
         support, shift, coefficients = (
             xp.astype(array, kind) for array in (self.support, self.shift, self.coefficients)
         )
+        # Few machines: a CUDA program sums without writing the values.
         if coefficients.shape[1] <= _MOST_SUMMED and min(support.shape[0], block.X.shape[0]) > 0:
             sums = self.sums(support, xp)
             if sums.program is not None:
                 return xp.astype(self._add_up(xp, sums, support, xp.astype(block.X, kind) - shift), kind)
+        # Tile by tile, so that the kernel values take a bounded amount of memory.
         scores = [
             self.values(xp, xp.astype(block.X[tile, :], kind) - shift, support) @ coefficients
             for tile in block.tiles(max(1, support.shape[0]))

@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
+from mercer._base.scoring import RegressorMixin
 from mercer._solver import Outcome
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
@@ -73,9 +73,8 @@ def _read_machine(
 ) -> dict[str, Any]:
     """Return the fitted attributes at the `state` of the solver `machines`."""
     program, b, slope = next(machines.parts(state))
-    whole = np.zeros(opened.source.n_rows)
     # A row of nu-regression has a coefficient above and one below the tube; f needs their sum.
-    np.add.at(whole, program.rows, b)
+    whole = np.bincount(program.rows, weights=b, minlength=opened.source.n_rows)
     support = np.flatnonzero(whole)
     return {
         **opened.list_support(support),
@@ -88,7 +87,8 @@ def _read_machine(
 
 def compute_offset(program: DualProgram, b: Array, slope: Array) -> float:
     """Return c of the decision function sum_i b_i k(x_i, x) - c: the mean over the groups of coefficients."""
-    return float(np.mean(program.offsets(b, slope)))
+    offsets = program.offsets(b, slope)
+    return float(offsets.sum() / len(offsets))
 
 
 class RegressionMachine(RegressorMixin, SingleMachine):

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from scipy.sparse.linalg import eigsh
 
 from mercer._types import Array, Rows
-from mercer.kernels import Kernel
+from mercer.kernels import Kernel, Prepared
 
 __all__ = ["warn_if_degenerate", "warn_if_indefinite"]
 
@@ -31,6 +31,7 @@ def warn_if_indefinite(subject: Any, K: Array) -> None:
         # Two digits of the smallest eigenvalue are enough to compare it with the largest.
         start = np.ones(len(K))
         least = float(eigsh(K, k=1, which="SA", tol=1e-2, v0=start, return_eigenvectors=False, maxiter=200)[0])
+        # Gershgorin: no eigenvalue exceeds the largest absolute row sum.
         largest = float(np.abs(K).sum(axis=1).max())
     if least < -1e-6 * largest:
         message = (
@@ -41,13 +42,19 @@ def warn_if_indefinite(subject: Any, K: Array) -> None:
         warnings.warn(message, UserWarning, stacklevel=7)
 
 
-def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Rows) -> None:
-    """Warn if the values between different rows are all one or all zero, and name a length scale that helps."""
+def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Rows, prepared: Prepared | None = None) -> None:
+    """Warn if the values between different rows are all one or all zero, and name a length scale that helps.
+
+    `prepared` holds these rows, and perhaps more, in the form that the kernel needs, where the fit has it already.
+    """
     if not kernel.stationary or rows.shape[0] < 3:
         return
     # The values of one row most often show that the kernel tells rows apart; only else are all of them compared.
-    first = np.asarray(kernel(rows[:1], rows), dtype=np.float64)[0]
-    if np.any((np.abs(first) > _APART * abs(first[0])) & (np.abs(first) < (1 - _ALIKE) * abs(first[0]))):
+    prepared = kernel.prepare(rows) if prepared is None else prepared
+    places, table = np.arange(len(prepared)), np.empty((1, len(prepared)), dtype=prepared.dtype)
+    kernel.write_rows(prepared, places[:1], places, places[:1], table, 0)
+    first = np.abs(table[0])
+    if ((first > _APART * first[0]) & (first < (1 - _ALIKE) * first[0])).any():
         return
     K = np.asarray(kernel(rows), dtype=np.float64)
     centred = np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)

@@ -66,6 +66,7 @@ def edge_error_bound(gamma: float, n_rounds: int, *, loose: bool = False) -> flo
     """
     gamma = _edge("edge_error_bound", gamma)
     n_rounds = read_integer("edge_error_bound", "n_rounds", n_rounds, 0)
+    # 1 - g^2 <= exp(-g^2) gives the loose bound from the tight one.
     return math.exp(-(gamma**2) * n_rounds / 2) if loose else (1 - gamma**2) ** (n_rounds / 2)
 
 
@@ -93,6 +94,7 @@ def rounds_to_zero_error(gamma: float, n_samples: int) -> float:
     """
     gamma = _edge("rounds_to_zero_error", gamma)
     n_samples = read_integer("rounds_to_zero_error", "n_samples", n_samples, 1, cure="Give the number of rows.")
+    # exp(-g^2 T / 2) < 1 / N for T > 2 ln N / g^2; members without an edge never get there.
     return 2 * math.log(n_samples) / gamma**2 if gamma else math.inf
 
 

@@ -57,11 +57,13 @@ def expected_out_of_sample_error(
     1.258
     """
     _check("expected_out_of_sample_error", n_samples, n_features)
+    # For given inputs the fit's variance averages sigma^2 d / n over the rows, and fresh targets add sigma^2.
     if design == "fixed":
         return noise_variance * (1.0 + n_features / n_samples)
     if design != "gaussian":
         message = f"expected_out_of_sample_error: design must be 'fixed' or 'gaussian'; got {design!r}."
         raise ParameterError(message)
+    # For Gaussian inputs E[x^T (X^T X)^-1 x] = d / (n - d - 1), which is finite only for n > d + 1.
     _check("expected_out_of_sample_error", n_samples, n_features + 1)
     return noise_variance * (1.0 + n_features / (n_samples - n_features - 1))
 

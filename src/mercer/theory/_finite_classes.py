@@ -6,8 +6,8 @@ logarithms of them.
 
 import math
 
-from mercer._base.reading import read_integer
 from mercer.errors import DataError
+from mercer.theory._arguments import read_failure, read_rows
 
 __all__ = [
     "agnostic_error_bound",
@@ -48,7 +48,7 @@ def consistent_error_bound(
     """
     _require_consistent("consistent_error_bound", training_error)
     # |H| (1 - e)^m <= |H| exp(-e m) bounds the probability that some bad hypothesis is consistent; equate it to delta.
-    return _log_odds("consistent_error_bound", log2_size, delta) / _count("consistent_error_bound", n_samples)
+    return _log_odds("consistent_error_bound", log2_size, delta) / read_rows("consistent_error_bound", n_samples)
 
 
 def consistent_failure_probability(
@@ -87,7 +87,7 @@ def consistent_failure_probability(
         message = f"{name}: epsilon must be a number in (0, 1); got {epsilon!r}."
         raise DataError(message)
     # In logarithms: |H| of a deep tree is beyond all floating-point numbers.
-    return math.exp(min(_log_size(name, log2_size) - _count(name, n_samples) * epsilon, 0.0))
+    return math.exp(min(_log_size(name, log2_size) - read_rows(name, n_samples) * epsilon, 0.0))
 
 
 def consistent_sample_size(log2_size: float, epsilon: float, delta: float = 0.05) -> int:
@@ -115,6 +115,7 @@ def consistent_sample_size(log2_size: float, epsilon: float, delta: float = 0.05
     if not 0 < epsilon < 1:
         message = f"consistent_sample_size: epsilon must be a number in (0, 1); got {epsilon!r}."
         raise DataError(message)
+    # |H| exp(-epsilon n) <= delta for n >= (ln |H| + ln(1 / delta)) / epsilon, by the union bound.
     return math.ceil(_log_odds("consistent_sample_size", log2_size, delta) / epsilon)
 
 
@@ -150,7 +151,7 @@ def agnostic_error_bound(training_error: float, log2_size: float, n_samples: int
         message = f"{name}: training_error must be a number in [0, 1]; got {training_error!r}. Divide by the rows."
         raise DataError(message)
     # Hoeffding for one hypothesis, exp(-2 m gap^2), times |H| by the union bound; equate it to delta.
-    return training_error + math.sqrt(_log_odds(name, log2_size, delta) / (2 * _count(name, n_samples)))
+    return training_error + math.sqrt(_log_odds(name, log2_size, delta) / (2 * read_rows(name, n_samples)))
 
 
 def _require_consistent(name: str, training_error: float) -> None:
@@ -173,12 +174,4 @@ def _log_size(name: str, log2_size: float) -> float:
 def _log_odds(name: str, log2_size: float, delta: float) -> float:
     """Check the arguments, and return ln |H| + ln (1 / delta)."""
     size = _log_size(name, log2_size)
-    if not 0 < delta < 1:
-        message = f"{name}: delta must be a number in (0, 1); got {delta!r}. It is the probability of failure."
-        raise DataError(message)
-    return size - math.log(delta)
-
-
-def _count(name: str, n_samples: int) -> int:
-    """Check that there is a row, and return the number of rows."""
-    return read_integer(name, "n_samples", n_samples, 1, cure="Give the number of rows.")
+    return size - math.log(read_failure(name, "delta", delta))

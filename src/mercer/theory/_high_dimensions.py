@@ -109,6 +109,7 @@ def relative_contrast(X: Any, queries: Any = None) -> float:
     with one_blas_thread():
         for start in range(0, len(Q), tile):
             squares = np.sum((Q[start : start + tile, None] - X[None]) ** 2, axis=2)
+            # Zero distances are of a query to itself or to a duplicate.
             least = np.sqrt(np.min(np.where(squares > 0, squares, np.inf), axis=1))
             largest = np.sqrt(squares.max(axis=1))
             known = np.isfinite(least)

@@ -34,6 +34,7 @@ def log2_tree_count(n_features: int, depth: int) -> float:
     """
     n_features = read_integer("log2_tree_count", "n_features", n_features, 1)
     depth = read_integer("log2_tree_count", "depth", depth, 0, cure="A leaf alone has depth 0.")
+    # Each of the 2^k - 1 inner nodes chooses one of n features, and each of the 2^k leaves one of two answers.
     return float((2**depth - 1) * (1 + math.log2(n_features)) + 1)
 
 
@@ -57,4 +58,5 @@ def count_boolean_functions(n_features: int) -> int:
     """
     cure = "The base-2 logarithm of the number is 2**n_features."
     n_features = read_integer("count_boolean_functions", "n_features", n_features, 0, 24, cure=cure)
+    # A function chooses one of two values for each of the 2^n inputs.
     return 2 ** (2**n_features)

@@ -29,7 +29,7 @@ CANDIDATES = tuple(
         "one tree",
         "trees",
         (task,),
-        100,
+        48,
         make,
         {"max_leaf_nodes": _LEAVES},
         ("dense", "codes", "missing"),

@@ -52,6 +52,7 @@ class Condition:
             return missing
         if self.operator == "is":
             text = isinstance(self.value, str)
+            # States of a file may be texts where the rows hold numbers.
             found = np.array([(str(entry) if text else entry) == self.value for entry in column], dtype=bool)
         elif self.operator in ("in", "not in"):
             inside = _find_members(column, missing, self.value)
@@ -59,6 +60,7 @@ class Condition:
         else:
             numbers = np.where(missing, 0.0, column).astype(np.float64)
             found = numbers <= self.value if self.operator == "<=" else numbers > self.value
+        # Missing values meet the condition if the branch takes them.
         return np.where(missing, self.or_missing, found)
 
 

@@ -3,9 +3,10 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._base.scoring import ClassifierMixin, RegressorMixin
+from mercer._documentation import compose_docstring
 from mercer._stored import Stored, integers, members
 from mercer._types import Array
 from mercer.tree._documentation import SHARED
@@ -71,7 +72,7 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
     (5, 0.973)
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
 
     _parameters: ClassVar[dict[str, Rule]] = {
         "criterion": Choice("gini", "entropy", "log_loss"),
@@ -219,7 +220,7 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
     (3.5, [2.25, 5.0])
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
 
     _parameters: ClassVar[dict[str, Rule]] = {
         "criterion": Choice("squared_error", "friedman_mse", "absolute_error", "poisson"),

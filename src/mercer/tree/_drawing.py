@@ -58,6 +58,7 @@ def tree_svg(
     x, depth = place_nodes(nodes.parent, max_depth)
     shown = np.flatnonzero(depth >= 0)
     lines = []
+    # Branches come before boxes, so that the boxes are drawn over the ends of the lines.
     for node in shown:
         parent = int(nodes.parent[node])
         if parent >= 0:
@@ -82,6 +83,7 @@ def place_nodes(parents: np.ndarray, max_depth: int | None) -> tuple[np.ndarray,
     depth, x = np.full(n, -1), np.zeros(n)
     below: list[list[int]] = [[] for _ in range(n)]
     for node, parent in enumerate(parents.tolist()):
+        # Children of a node that is not drawn are not drawn either.
         if parent < 0 or (depth[parent] >= 0 and (max_depth is None or depth[parent] < max_depth)):
             depth[node] = 0 if parent < 0 else depth[parent] + 1
             if parent >= 0:
@@ -93,6 +95,7 @@ def place_nodes(parents: np.ndarray, max_depth: int | None) -> tuple[np.ndarray,
         if not below[node]:
             x[node], place = place, place + 1
         elif seen:
+            # On the second visit all children have their places.
             x[node] = x[below[node]].mean()
         else:
             waiting += [(node, True), *((child, False) for child in below[node][::-1])]
@@ -126,6 +129,7 @@ def _draw_box(nodes: NodeView, node: int, classes: Any, x: float, depth: int, de
     if classes is not None:
         start = left + 6
         for number, share in enumerate(value):
+            # The bar is as wide as the box less a margin of 6 on both sides; shares of the classes sum to one.
             wide = share * (_WIDTH - 12)
             colour = COLOURS[number % len(COLOURS)]
             parts.append(f'<rect x="{start:.1f}" y="{top + 35:.1f}" width="{wide:.1f}" height="6" fill="{colour}"/>')

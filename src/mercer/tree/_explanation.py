@@ -76,12 +76,14 @@ def explain_rows(model: Any, X: Any, *, feature_names: Any = None) -> list[RowEx
     nodes, conditions = list_conditions(model, feature_names)
     explained: list[Any] = [None] * (len(X) if not hasattr(X, "shape") else X.shape[0])
     for leaf, rows, part in nodes.parts(X):
+        # A row that a node splits among branches has a part of less than one in each of its leaves.
         if len(part) and (part < 1).any():
             message = (
                 f"explain_rows: row {int(rows[np.argmax(part < 1)])} goes down several branches, for a category or a "
                 f"missing value that a node has no branch for. Explain other rows."
             )
             raise DataError(message)
+        # All rows of a leaf share the conditions on the way to it.
         explanation = _explain(model, nodes, conditions, int(leaf))
         for row in rows:
             explained[row] = explanation
@@ -93,6 +95,7 @@ def _explain(model: Any, nodes: Any, conditions: list[Condition | None], leaf: i
     contributions = np.zeros((model.n_features_in_, nodes.value.shape[1]))
     while (parent := int(nodes.parent[node])) >= 0:
         condition = conditions[node]
+        # The changes along the path sum to the answer less that of the root.
         change = nodes.value[node] - nodes.value[parent]
         steps.append(PathStep(condition, node, change))  # type: ignore[arg-type]
         contributions[condition.feature] += change  # type: ignore[union-attr]

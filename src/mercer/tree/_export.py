@@ -66,6 +66,7 @@ def export_text(
             message = f"export_text: {name} must be an integer in [{least}, inf); got {value!r}."
             raise ParameterError(message)
     check_is_fitted(decision_tree)
+    # scikit-learn names columns feature_0, feature_1, ... in this text, and x0, x1, ... elsewhere.
     if feature_names is None and not hasattr(decision_tree, "feature_names_in_"):
         feature_names = [f"feature_{j}" for j in range(getattr(decision_tree, "n_features_in_", 0))]
     nodes, conditions = list_conditions(decision_tree, feature_names)
@@ -78,6 +79,7 @@ def export_text(
         below = nodes.children[node]
         if not below:
             lines.append(lead + _write_leaf(nodes, node, classes, decimals, show_weights))
+        # The depth is that of the condition above the node, so max_depth = 0 still shows the first split.
         elif depth > max_depth:
             lines.append(f"{lead}truncated branch of depth {_count_levels(nodes, node)}")
         else:
@@ -202,6 +204,7 @@ def export_graphviz(
         "fontname": fontname,
     }
     names = {"feature_names": feature_names, "class_names": class_names}
+    # Trees that ask for numbers only can be written with all options of scikit-learn.
     if _asks_for_numbers(decision_tree):
         text = _write_numbers(decision_tree, None, max_depth=max_depth, precision=precision, **names, **looks)
     else:
@@ -223,6 +226,7 @@ def _asks_for_numbers(model: Any) -> bool:
 
 
 def _check_looks(looks: dict[str, Any]) -> None:
+    # The defaults are read from the signature, so that they are stated once.
     defaults = inspect.signature(export_graphviz).parameters
     for name, value in looks.items():
         if value != defaults[name].default:
@@ -239,6 +243,7 @@ def _write_graph(model: Any, max_depth: int | None, precision: int, feature_name
     classes = _name_classes(nodes, class_names)
     lines = ["digraph Tree {", 'node [shape=box, fontname="helvetica"];', 'edge [fontname="helvetica"];']
     depths = np.zeros(len(nodes.parent), dtype=np.int64)
+    # A parent has a smaller number than its children, so its depth is known when theirs is needed.
     for node in range(len(nodes.parent)):
         parent = int(nodes.parent[node])
         depths[node] = 0 if parent < 0 else depths[parent] + 1

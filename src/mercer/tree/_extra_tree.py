@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mercer._documentation import compose_docstring
 from mercer.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from mercer.tree._documentation import SHARED
 
@@ -45,7 +46,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     1.0
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
 
     def __init__(
         self,
@@ -124,7 +125,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     1.0
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
 
     def __init__(
         self,

@@ -50,8 +50,10 @@ def impurity(y: Any, criterion: str = "entropy", *, sample_weight: Any = None, b
         return _measure_numbers(y.astype(np.float64), weight, criterion)
     classes, numbers = np.unique(y, return_inverse=True)
     shares = np.bincount(numbers, weight, minlength=len(classes)) / weight.sum()
+    # p log p goes to zero with p; classes without weight are left out so that log 0 is not taken.
     shares = shares[shares > 0]
     if criterion == "entropy":
+        # Rounding can make the sum slightly negative for a pure node.
         return max(0.0, -float(shares @ np.log(shares)) / math.log(base))
     return float(1.0 - shares.max()) if criterion == "misclassification" else max(0.0, 1.0 - float(shares @ shares))
 
@@ -70,12 +72,14 @@ def _check_weights(name: str, y: Array, sample_weight: Any) -> Array:
 def _measure_numbers(y: Array, weight: Array, criterion: str) -> float:
     if criterion == "absolute_error":
         order = np.argsort(y, kind="stable")
+        # The first target at which half of the weight is reached.
         median = y[order][np.searchsorted(np.cumsum(weight[order]), weight.sum() / 2)]
         return float(np.average(np.abs(y - median), weights=weight))
     mean = np.average(y, weights=weight)
     if criterion == "squared_error":
         return float(np.average((y - mean) ** 2, weights=weight))
     positive = y > 0
+    # y log(y / mean) is zero at y = 0.
     return float(weight[positive] @ (y[positive] * np.log(y[positive] / mean)) / weight.sum())
 
 
@@ -119,6 +123,7 @@ def split_gain(
     rest = 0.0
     for name in np.unique(names):
         own = names == name
+        # A part without weight adds nothing, and has no shares.
         if weight[own].sum() > 0:
             rest += weight[own].sum() * impurity(y[own], criterion, sample_weight=weight[own], base=base)
     return impurity(y, criterion, sample_weight=weight, base=base) - float(rest / weight.sum())

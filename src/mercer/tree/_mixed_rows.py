@@ -19,6 +19,7 @@ def learn_mixed_rows(estimator: Any, X: Any) -> tuple[Array, list[Array | None]]
     The categories of columns that are not numeric are strings.
     """
     chosen = estimator.categorical_features
+    # An array has one type; without a list of columns none of them holds categories.
     if not is_frame(X) and (chosen is None or isinstance(chosen, str)):
         values = _read_array(estimator, X, reset=True)
         return values, [None] * values.shape[1]
@@ -50,6 +51,7 @@ def _read_columns(estimator: Any, X: Any, reset: bool) -> list[Array]:
         columns = [column.to_numpy() for column in narwhals.from_native(X, eager_only=True).iter_columns()]
     else:
         columns = list(validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite=False).T)
+    # Columns that are not numeric become objects of Python, so texts of any width compare alike.
     return [column if column.dtype.kind in "iufb" else np.array(column.tolist(), dtype=object) for column in columns]
 
 
@@ -64,6 +66,7 @@ def _mark_columns(estimator: Any, X: Any, columns: list[Array]) -> list[bool]:
     names = [str(name) for name in X.columns] if is_frame(X) else []
     marked = [False] * len(columns)
     given = list(chosen)
+    # A list of truth values, one for each column, is a mask; any other list has names and indices.
     if len(given) == len(columns) and all(isinstance(mark, bool | np.bool_) for mark in given):
         return [bool(mark) for mark in given]
     for name in given:

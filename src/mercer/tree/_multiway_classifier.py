@@ -3,11 +3,11 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels, check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -165,6 +165,7 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         check_labels(y)
         values, categories = learn_mixed_rows(self, X)
         check_consistent_length(values, y)
+        # A column of NaN alone is possible; rows without any value leave nothing to split by.
         if np.isnan(values).all():
             message = f"{type(self).__name__}: X must have a value in some column; got NaN only. Give other columns."
             raise DataError(message)
@@ -179,6 +180,8 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
         return self
 
     def _make_growth(self, categories: list[Any]) -> Growth:
+        # 0 stands for a column of numbers. A column of categories has at least one branch,
+        # also if all its entries are missing.
         sizes = np.array([0 if known is None else max(len(known), 1) for known in categories])
         return Growth(
             sizes,

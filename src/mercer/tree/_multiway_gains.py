@@ -1,9 +1,12 @@
 """Gains of splits with many branches: one for each category or two for numbers, and one for missing values."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+
+from mercer._solver.request import run_large
 
 __all__ = ["Gain", "compute_impurities", "find_categorical_gain", "find_numeric_gains", "judge_branches"]
 
@@ -47,8 +50,10 @@ def judge_branches(branches: np.ndarray, missing: np.ndarray, criterion: str, fr
     inside = (weight * compute_impurities(branches, criterion)).sum(axis=-1)
     lost = missing.sum(axis=-1)
     if fractional:
+        # I(known) less the weighted impurities, times the share of the known rows.
         gain = (known.sum(axis=-1) * compute_impurities(known, criterion) - inside) / total
     else:
+        # Missing rows are one more branch.
         gain = compute_impurities(whole, criterion) - (inside + lost * compute_impurities(missing, criterion)) / total
     parts = np.concatenate([weight, lost[..., None]], axis=-1)
     return np.maximum(gain, 0.0), compute_impurities(parts, "entropy")
@@ -66,6 +71,7 @@ def find_categorical_gain(
     """
     # The code -1 of missing values adds to the last row.
     sums = np.zeros((n_codes + 1, classes.shape[1]))
+    # Code -1 counts in the last row.
     np.add.at(sums, codes, classes)
     branches, missing = sums[:-1], sums[-1]
     weight = branches.sum(axis=1)
@@ -91,7 +97,10 @@ def find_numeric_gains(
     step = max(1, _CELLS // (m * classes.shape[1]))
     found: list[Gain | None] = []
     for first in range(0, d, step):
-        found += _find_column_gains(values[:, first : first + step], classes, criterion, fractional, least)
+        part = values[:, first : first + step]
+        # Sorting a value takes as long as ten other operations.
+        find = partial(_find_column_gains, part, classes, criterion, fractional, least)
+        found += run_large(find, part.size * (10 + classes.shape[1]))
     return found
 
 

@@ -120,6 +120,7 @@ class MultiwayTree:
             total = self.weights[below].sum()
             for child in below:
                 own = branch == self.branch[child]
+                # The share of the training weight that went this way.
                 share = self.weights[child].sum() / total
                 waiting[child] = (
                     np.concatenate([rows[own], rows[lost]]),
@@ -152,12 +153,14 @@ class Growth:
     def gains(self, values: np.ndarray, classes: np.ndarray, free: np.ndarray) -> list[Gain | None]:
         """Return the gain of each column that is `free`, None for others and if there is no split."""
         found: list[Gain | None] = [None] * values.shape[1]
+        # All numeric columns are searched in one call; columns of categories have tables of different widths.
         numeric = np.flatnonzero(free & (self.n_categories == 0))
         if len(numeric):
             table = find_numeric_gains(values[:, numeric], classes, self.criterion, self.fractional, self.min_leaf)
             for column, gain in zip(numeric, table, strict=True):
                 found[column] = gain
         for column in np.flatnonzero(free & (self.n_categories > 0)):
+            # Without a threshold the branch of a row is its category.
             codes = find_branches(values[:, column], np.nan)
             size = int(self.n_categories[column])
             found[column] = find_categorical_gain(codes, classes, size, self.criterion, self.fractional, self.min_leaf)

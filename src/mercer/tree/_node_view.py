@@ -92,6 +92,7 @@ def view_nodes(model: Any) -> NodeView:
         raise DataError(message)
     parent = np.full(tree.node_count, -1)
     inner = np.flatnonzero(tree.children_left >= 0)
+    # Parents from the lists of children.
     parent[tree.children_left[inner]] = parent[tree.children_right[inner]] = inner
     value = tree.value[:, 0, :]
     return NodeView(model, parent, value, tree.weighted_n_node_samples, tree.impurity, getattr(model, "classes_", None))
@@ -102,6 +103,7 @@ def cut_model(nodes: NodeView, cut: np.ndarray) -> Any:
     model, tree = copy(nodes.model), nodes.model.tree_
     if isinstance(tree, BinaryTree):
         pruned: Any = cut_branches(tree, cut)
+        # The tree of a stump is made from its one split on demand, so it cannot be replaced.
         if isinstance(getattr(type(model), "tree_", None), property):
             message = f"{type(model).__name__}: a stump has one split; there is nothing to prune. Leave it as it is."
             raise DataError(message)
@@ -134,6 +136,7 @@ def _cut_scikit(tree: Any, nodes: NodeView, cut: np.ndarray) -> Any:
     state = dict(tree.__getstate__())
     table = state["nodes"].copy()
     for side in ("left_child", "right_child"):
+        # Children of nodes that became leaves are gone; the others move up.
         table[side] = np.where(leaf | (table[side] < 0), -1, numbers[table[side]])
     table["feature"] = np.where(leaf, -2, table["feature"])
     table["threshold"] = np.where(leaf, -2.0, table["threshold"])

@@ -118,6 +118,7 @@ def _check(label: str, **numbers: int | None) -> None:
         message = f"plot_tree: label must be one of 'all', 'root' or 'none'; got {label!r}."
         raise ParameterError(message)
     for name, value in numbers.items():
+        # The precision is a number in all formats; depth and font size may be left open.
         may_be_absent = name != "precision"
         if value is None and may_be_absent:
             continue
@@ -152,10 +153,12 @@ def _boxes(
     """Return the boxes of a tree with conditions on its branches."""
     nodes, conditions = list_conditions(model, list_feature_labels(model, feature_names))
     names = None if class_names is None else _name_classes(nodes, None if class_names is True else class_names)
+    # scikit-learn names classes y[0], y[1], ... for class_names=True.
     if class_names is True and names is not None:
         names = [f"y[{number}]" for number in range(len(names))]
     depth = place_nodes(nodes.parent, max_depth)[1]
     shown = np.flatnonzero(depth >= 0)
+    # Boxes that are not shown get no number; `place` maps a node to its box.
     place = np.cumsum(depth >= 0) - 1
     boxes = []
     for node in shown.tolist():
@@ -180,6 +183,7 @@ def _text(
 ) -> str:
     """Return what is known of a node, line by line."""
     value, weight = nodes.value[node], nodes.weight[node]
+    # The stored values of a classifier are shares; times the weight they are the weights of the classes.
     counts = value if proportion or nodes.classes is None else value * weight
     digits = ", ".join(f"{number:.{precision}f}".rstrip("0").rstrip(".") for number in counts)
     known = [("node #", "", str(node))] if node_ids else []
@@ -201,9 +205,11 @@ def _colour(nodes: NodeView, node: int) -> str:
         low, high = nodes.value.min(), nodes.value.max()
         colour, strength = COLOURS[0], (value[0] - low) / (high - low) if high > low else 0.0
     else:
+        # A class of share 1 / K is a guess and white; a share of one has the full colour.
         least = 1.0 / len(value)
         colour, strength = COLOURS[int(value.argmax()) % len(COLOURS)], (value.max() - least) / max(1.0 - least, least)
     parts = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+    # Strength 0 is white (255), strength 1 the colour itself; between them each channel is interpolated.
     return "#" + "".join(f"{round(255 + strength * (part - 255)):02x}" for part in parts)
 
 

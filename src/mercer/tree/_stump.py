@@ -3,11 +3,11 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Choice, Integer, Nothing, Rule
+from mercer._base.scoring import ClassifierMixin
 from mercer._base.tree_problem import open_table, read_table
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -129,7 +129,8 @@ class DecisionStump(ClassifierMixin, Estimator):
             if stump is None:
                 rows = source.whole()
                 columns = yield Dense(lambda: sort_columns(type(self).__name__, rows, source.weight, source.threads))
-                stump = columns.find_best_stump(labels.astype(np.int32), weight, len(classes), self.criterion)
+                stump, _ = columns.find_best_stump(labels.astype(np.int32), weight, len(classes), self.criterion)
+            # The objective is the mean impurity of both sides, weighted: sum_s w_s I_s / w.
             left = float((_compute_impurities(stump.weights, self.criterion) * stump.weights.sum(axis=1)).sum())
             statement = "The search is exhaustive: no split of one column leaves less impurity."
             certificate = Certificate.of("optimality gap", 0.0, 0.0, statement)
@@ -210,12 +211,14 @@ class DecisionStump(ClassifierMixin, Estimator):
     def tree_(self) -> BinaryTree:
         """The stump in the arrays of a tree of depth one."""
         check_is_fitted(self)
+        # Without a split there is a root only; else node 0 is the root, 1 and 2 are its leaves.
         stump, n_nodes = self._stump, 1 if self._stump.feature < 0 else 3
         sums = np.vstack([stump.weights.sum(axis=0), stump.weights])[:n_nodes]
         total = sums.sum(axis=1)
         return BinaryTree(
             n_features=self.n_features_in_,
             n_classes=np.array([self.n_classes_]),
+            # -1 marks a leaf among the children, -2 among features and thresholds, as in scikit-learn.
             children_left=np.array([1, -1, -1] if n_nodes == 3 else [-1]),
             children_right=np.array([2, -1, -1] if n_nodes == 3 else [-1]),
             feature=np.array([stump.feature, -2, -2])[:n_nodes],
@@ -224,6 +227,7 @@ class DecisionStump(ClassifierMixin, Estimator):
             impurity=_compute_impurities(sums, self.criterion),
             n_node_samples=np.array([stump.counts.sum(), *stump.counts])[:n_nodes],
             weighted_n_node_samples=total,
+            # Values have the shape (nodes, outputs, classes); a stump has one output.
             value=(sums / total[:, None])[:, None, :],
             categories=np.full(n_nodes, -1),
             words=np.zeros(0, np.int64),
@@ -247,10 +251,12 @@ class DecisionStump(ClassifierMixin, Estimator):
 def _compute_impurities(weights: np.ndarray, criterion: str) -> np.ndarray:
     """Return the impurity of each row of class weights; zero without weight."""
     total = weights.sum(axis=1, keepdims=True)
+    # An empty side has no shares; dividing by one instead keeps its impurity at zero.
     shares = weights / np.where(total > 0, total, 1.0)
     if criterion == "gini":
         found = 1.0 - (shares**2).sum(axis=1)
     elif criterion == "entropy":
+        # p log2 p is zero at p = 0; taking the logarithm of one there gives it.
         found = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
     else:
         found = 1.0 - shares.max(axis=1)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import mercer
 from mercer.app.command import main
 from mercer.app.deploy.drift import compare_rows, store_reference
 from tests.app.deploy.studies import make_rows, study_classes
@@ -59,3 +60,14 @@ def test_the_command_measures_the_score_where_the_target_is_known(tmp_path, caps
     assert main(["watch", str(folder), str(other), "--level", "0.001"]) == 3
     assert "That is worse than chance explains." in capsys.readouterr().out
     assert main(["watch", str(folder), str(other), "--level", "2"]) == 2
+
+
+def test_a_study_may_keep_no_rows_and_watching_says_so(tmp_path, capsys):
+    rows = make_rows().drop(columns="value")
+    options = {"quick": True, "folds": 3, "inner": 2, "candidates": ["naive Bayes"], "splits": "random"}
+    study = mercer.run(rows, "failure", no_rows=True, **options)
+    assert study.record.reference is None
+    folder = study.save(tmp_path / "run")
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    assert main(["watch", str(folder), str(tmp_path / "new.csv")]) == 2
+    assert "Run it again without --no-rows." in capsys.readouterr().err

@@ -2,22 +2,31 @@
 
 import json
 import re
-import shutil
 import subprocess
 from html import escape, unescape
 
 import pytest
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+from tools.find_browser import find_browser
 
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+CHROMIUM = find_browser()
+
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium on this machine; `make browser` or apt-get install chromium gets it"
+)
 
 
 def browse(*options, page, folder, width=1440, height=900):
     """Run the browser on `page`; returns its standard output and what it logged."""
     command = [
         *(CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-extensions"),
-        *("--no-first-run", f"--user-data-dir={folder / 'profile'}", f"--window-size={width},{height}"),
+        *(
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            f"--user-data-dir={folder / 'profile'}",
+            f"--window-size={width},{height}",
+        ),
         *("--enable-logging=stderr", "--virtual-time-budget=2000", *options, page.as_uri()),
     ]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)

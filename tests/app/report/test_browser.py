@@ -25,6 +25,23 @@ return {
 };
 """
 
+CARDS = """
+const rows = [...document.querySelectorAll(".cards tbody tr")];
+return {
+  rows: rows.length,
+  // On a phone every value of a row of many columns can be seen without scrolling sideways.
+  outside: rows.flatMap((row) => [...row.cells]).filter((cell) => {
+    const inner = cell.firstElementChild.getBoundingClientRect();
+    return inner.right > innerWidth || inner.left < 0;
+  }).length,
+  names: rows.flatMap((row) => [...row.cells]).filter((cell) =>
+    getComputedStyle(cell, "::before").content === `"${cell.dataset.label}"`).length,
+  cells: rows.flatMap((row) => [...row.cells]).length,
+  figures: [...document.querySelectorAll("figure")].filter((one) => one.scrollWidth > one.clientWidth + 1)
+    .map((one) => one.textContent.slice(-60)),
+};
+"""
+
 SORTING = """
 const table = [...document.querySelectorAll("table")].find((one) => one.caption.textContent === "Candidates");
 const column = (k) => [...table.tBodies[0].rows].map((row) => row.cells[k].textContent.trim());
@@ -84,6 +101,16 @@ def test_nothing_runs_over_the_edge_and_the_console_is_silent(pages, name, width
     # The smallest letters of a figure stay readable on a phone.
     assert min(found["text"], default=11.0) >= 11.0
     assert found["lost"] == []
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_phone_shows_every_value_of_every_row_and_whole_figures(pages, name):
+    found, complaints = ask(CARDS, page=pages / f"{name}.html", folder=pages, width=360)
+    assert complaints == []
+    assert found["rows"] > 0
+    assert found["outside"] == 0
+    assert found["names"] == found["cells"]
+    assert found["figures"] == []
 
 
 def test_tables_sort_by_number_and_by_name(pages):

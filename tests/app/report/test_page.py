@@ -7,9 +7,12 @@ from html.parser import HTMLParser
 import pytest
 
 from mercer.app.report import render_report, write_report
+from mercer.app.report.chart import Chart
+from mercer.app.report.figures import draw_dependence
+from mercer.app.report.leads import make_leads
 from mercer.app.report.row_figures import draw_confusion
 from mercer.app.report.sections import make_sections
-from mercer.app.study.record import Confusion, Notice, Record
+from mercer.app.study.record import Candidate, Confusion, Dependence, Notice, Record
 from tests.app.report.records import RECORDS, classification, regression
 
 VOID = {"meta", "link", "br", "img", "path", "rect", "polyline", "polygon", "circle"}
@@ -127,14 +130,64 @@ def test_a_page_about_groups_has_no_words_of_prediction():
     assert not re.search(r"predict|unseen|training rows|candidate", words)
 
 
+def test_methods_that_group_rows_are_no_candidates_and_have_no_intervals():
+    methods = [Candidate("k-means", "cluster", 1.0, "5 centres", "chosen", "", 0.6, 0.6, 0.6)]
+    record = replace(_drop_leaks(RECORDS["structure"]()), candidates=methods)
+    section = next(one for one in make_sections(record) if one.name == "candidates")
+    assert (section.title, section.tables[0].columns[0]) == ("The methods", "method")
+    assert "interval" not in section.tables[0].columns
+    said = " ".join([*section.text, section.figures[0].caption])
+    assert not re.search(r"predict|unseen|training rows|candidate", said)
+
+
+def test_the_top_of_the_page_shows_the_score_and_only_columns_that_are_shown_to_matter():
+    record = classification()
+    one = replace(record.drivers[0], column="sure", mean=0.2, low=0.1, high=0.3)
+    other = replace(one, column="doubtful", low=-0.1)
+    score, drivers = make_leads(replace(record, drivers=[one, other]))
+    assert "this model: " in score.svg
+    assert "sure" in drivers.svg
+    assert "doubtful" not in drivers.svg
+    assert len(make_leads(replace(record, drivers=[other]))) == 1
+
+
+def test_words_at_the_ends_of_the_score_are_not_cut():
+    svg = make_leads(classification())[0].svg
+    for place, anchor, words in re.findall(r'<text class="[^"]*" x="([\d.]+)"[^>]*text-anchor="(\w+)">([^<]+)<', svg):
+        width = 6.6 * len(words)
+        left = float(place) - {"start": 0.0, "middle": 0.5, "end": 1.0}[anchor] * width
+        assert left >= -8
+        assert left + width <= 328
+
+
+def test_bars_begin_at_zero_and_means_of_categories_are_dots():
+    effect = Dependence("maker", ["a", "b"], [1200.0, 1300.0], [1100.0, 1250.0], [1250.0, 1400.0], "rent")
+    svg = draw_dependence(effect)
+    assert 'class="bar' not in svg
+    assert 'class="dots c0"' in svg
+
+
+def test_a_legend_of_many_names_fills_several_lines():
+    names = [f"a long name of class {k}" for k in range(6)]
+    chart = Chart("six lines", (0, 1), (0, 1), legend=names)
+    for k, name in enumerate(names):
+        chart.line([0, 1], [0, k / 6], f"c{k}", name)
+    svg = chart.svg()
+    places = re.findall(r'x="([\d.]+)" y="([\d.]+)" text-anchor="start">a long name', svg)
+    assert len({level for _, level in places}) >= 3
+    assert max(float(place) for place, _ in places) + 6.6 * len(names[0]) <= 320
+
+
 def test_a_wide_screen_shows_narrow_tables_beside_figures():
     beside = {section.name for section in make_sections(classification()) if section.beside}
     assert beside == {"decision", "fit"}
+    halved = {section.name for section in make_sections(classification()) if section.halved}
+    assert {"score", "candidates", "drivers"} <= halved
 
 
 def test_many_classes_keep_their_names_and_counts():
-    names = [f"class {k}" for k in range(17)]
+    names = [f"the same long beginning {k}" for k in range(17)]
     counts = [[30.0 if i == j else float((i + j) % 5 == 0) for j in range(17)] for i in range(17)]
     svg = draw_confusion(Confusion(names, counts))
     assert svg.count(">30<") == 17
-    assert all(svg.count(f">{name}<") == 2 for name in names)
+    assert all(svg.count(f">… {k}<") == 2 for k in range(17))

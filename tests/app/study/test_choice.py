@@ -9,9 +9,10 @@ import pytest
 import mercer
 from mercer._base.candidate import Candidate
 from mercer.app.options import Options
-from mercer.app.study.choice import selection as choice
+from mercer.app.study.choice import selection, trying, turns, verdict
 from mercer.app.study.choice.racing import find_lagging, list_rounds, race
 from mercer.app.study.clock import Clock
+from mercer.app.study.description import list_lacking
 from mercer.app.study.material import gather
 from mercer.app.study.metrics import find_metric
 from mercer.app.table import guess_roles, read_table
@@ -50,7 +51,7 @@ def test_a_model_with_worse_probabilities_than_the_constant_is_not_chosen():
 def test_the_brier_score_is_the_squared_distance_to_the_true_class():
     trial = SimpleNamespace(predictions=np.array([[1.0, 0.0], [0.5, 0.5], [np.nan, np.nan]]))
     material = SimpleNamespace(classes=["u", "v"], y=np.array(["u", "v", "u"]), weight=None)
-    assert choice.measure_brier(trial, material) == pytest.approx((0.0 + 0.5) / 2)
+    assert verdict.measure_brier(trial, material) == pytest.approx((0.0 + 0.5) / 2)
 
 
 def test_the_record_says_what_simplicity_costs():
@@ -116,11 +117,11 @@ def fake_time(monkeypatch):
             )
             for rank, (name, (family, _)) in enumerate(seconds.items())
         ]
-        monkeypatch.setattr(choice, "candidates", lambda task: offers)
+        monkeypatch.setattr(selection, "candidates", lambda task: offers)
         clock, order = _Clock(budget), []
         names = {offer.name: seconds[offer.name][1] for offer in offers}
 
-        def predict(contender, plan, threads):
+        def predict(contender, plan, threads, probes=()):
             return names[contender.name], names[contender.name] / 2
 
         def run(plan, contender, **options):
@@ -128,11 +129,11 @@ def fake_time(monkeypatch):
             order.append(contender.name)
             return original(plan, contender, threads=1, keep=True)
 
-        original = choice.Plan.run
-        monkeypatch.setattr(choice, "_predict_seconds", predict)
-        monkeypatch.setattr(choice.Plan, "run", run)
+        original = selection.Plan.run
+        monkeypatch.setattr(turns, "predict_seconds", predict)
+        monkeypatch.setattr(selection.Plan, "run", run)
         material, options = _gather(_draw(60)), Options(folds=3, inner=2, budget=budget)
-        selected = choice.select(material, options, clock)
+        selected = trying.select(material, options, clock)
         monkeypatch.undo()
         return selected, order, clock.now
 
@@ -166,3 +167,15 @@ def test_no_candidate_is_skipped_while_there_is_time_for_one_of_its_settings(fak
     selected, order, _ = fake_time(seconds, 30.0)
     assert order == ["guess", "line"]
     assert selected.skipped["slow"].startswith("would take about 45 s, but only")
+    assert selected.lacking == {"slow": 45.0}
+
+
+def test_a_candidate_without_a_turn_is_listed_with_the_time_that_it_would_take(fake_time, monkeypatch):
+    monkeypatch.setattr(turns.Turn, "_measure_left", lambda turn: -1.0)
+    seconds = {"guess": ("baseline", 1), "slow": ("kernel machines", 90)}
+    selected, order, _ = fake_time(seconds, 30.0)
+    assert order == ["guess"]
+    assert selected.skipped["slow"] == "no time was left for it; it would take about 90 s, or more"
+    notice = list_lacking(selected.lacking, 30.0)[0]
+    assert notice.text == "There was no time to try slow."
+    assert notice.advice == "To try it too, give --budget 2.5m, or more."

@@ -42,6 +42,25 @@ def test_the_answer_names_model_score_interval_and_guess():
     )
 
 
+def test_scores_that_are_no_shares_are_read_as_people_say_them():
+    words = write_answer("rent", CHOSEN, replace(SURE, baseline=-0.01), METRICS["regression"]["r2"], [], 3)
+    assert "predicts `rent` with an R² of 0.74 on new rows (95 % interval 0.64 to 0.85; guessing: -0.01)" in words
+    lower = replace(SURE, score=2.0, low=1.5, high=2.5, baseline=9.0)
+    words = write_answer("rent", CHOSEN, lower, METRICS["regression"]["mae"], [], 3)
+    assert "predicts `rent` with a mean absolute error of 2 on new rows" in words
+
+
+def test_several_warnings_are_joined_as_in_speech():
+    record = _make_record()
+    more = [
+        *record.data.notices,
+        Notice("danger", "heat", "It is hot."),
+        Notice("warning", "the study", "It is short."),
+    ]
+    said = write_findings(replace(record, data=replace(record.data, notices=more)))
+    assert "Before you use the model, read the 3 warnings about `day`, `heat` and the study in the report." in said
+
+
 @pytest.mark.parametrize(
     ("name", "beginning"),
     [
@@ -59,11 +78,11 @@ def test_names_of_models_begin_the_sentence_with_their_article_and_verb(name, be
 
 def test_the_findings_come_in_the_order_of_their_use():
     assert write_findings(_make_record()) == [
-        "It predicts the right class for 81 of 100 new rows.",
-        "A simpler model was chosen: its score is 0.012 worse than that of random forest, the best one. Fold by fold, "
-        "the difference is not larger than its standard error (0.02).",
+        "It predicts the right class for about 81 of 100 new rows.",
+        "A simpler model was chosen: its score is only 0.012 worse than that of random forest, the best one. This "
+        "difference may be chance: its standard error over the folds is 0.02.",
         "`heat` and `load` matter most: without their values the balanced accuracy is clearly worse.",
-        "Before you use the model, read 1 warning about `day` in the section on the data.",
+        "Before you use the model, read the warning about `day` in the report.",
         "More rows would help.",
     ]
 
@@ -83,6 +102,6 @@ def test_the_terminal_says_answer_findings_warnings_and_what_to_do_next(tmp_path
     _print_answer(record, tmp_path / "report.html")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == record.answer
-    assert lines[1] == "It predicts the right class for 81 of 100 new rows."
+    assert lines[1] == "It predicts the right class for about 81 of 100 new rows."
     assert lines[-3] == "warning: day: Rows that are near in time resemble each other."
     assert lines[-1] == f"to predict new rows: mercer predict {tmp_path} NEW.csv"

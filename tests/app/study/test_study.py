@@ -14,7 +14,7 @@ import mercer
 from mercer.app.options import Options
 from mercer.app.study import study
 from mercer.app.study.choice.comparison import measure_sureness
-from mercer.app.study.choice.selection import select
+from mercer.app.study.choice.trying import select
 from mercer.app.study.clock import Clock
 from mercer.app.study.final import fit_final
 from mercer.app.study.material import gather
@@ -305,7 +305,7 @@ def _covers(table, seed):
         ({"metric": "speed"}, "metric: must be one of balanced_accuracy, accuracy, f1_macro, roc_auc, log_loss for "),
         ({"costs": [[0, 1, 2]]}, "costs: each action must have one cost per class, no, yes; got 3 for 2 classes."),
         ({"actions": ["a"], "costs": [[0, 1], [1, 0]]}, "costs: there must be one name per action, 2; got 1."),
-        ({"candidates": ["magic"]}, "candidates: must be among "),
+        ({"candidates": ["magic"]}, "candidates: there is no candidate 'magic'. For classes there are: the constant"),
         ({"positive": "maybe"}, "--positive: the class must be one of 'no' and 'yes'; got 'maybe'."),
     ],
 )

@@ -65,7 +65,11 @@ def test_more_rows_help_little_only_if_the_learning_curve_is_flat():
     rising = _describe([0.6, 0.66, 0.72, 0.76, 0.79], 0.003)
     assert rising.startswith("More rows would help: twice as many would improve the balanced accuracy by about 0.05")
     flat = _describe([0.8, 0.88, 0.9, 0.9, 0.9], 0.0002)
-    assert flat.startswith("More rows of this kind would help little: twice as many would improve")
+    assert flat.startswith(
+        "More rows of this kind would not help: with twice as many, the balanced accuracy would stay"
+    )
+    near = _describe([0.8, 0.88, 0.9, 0.9, 0.9], 0.002)
+    assert near.startswith("More rows of this kind would help little: twice as many would improve"), near
     unclear = _describe([0.8, 0.88, 0.9, 0.9, 0.9], 0.03)
     assert unclear.startswith("It is not clear whether more rows would help")
 
@@ -97,6 +101,7 @@ def _compare_fakes(scores):
     selection = SimpleNamespace(
         trials=list(trials.values()),
         distrusted=[],
+        rivals={},
         offers=offers,
         plan=SimpleNamespace(test_share=0.25),
         result=SimpleNamespace(trial=trials.__getitem__, winner="none of them"),

@@ -8,7 +8,7 @@ import scipy.sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV as Reference
-from sklearn.metrics import log_loss
+from sklearn.metrics import accuracy_score, log_loss, make_scorer
 from sklearn.model_selection import StratifiedKFold
 
 from mercer.errors import DataError, ParameterError
@@ -112,6 +112,19 @@ def test_sparse_rows_give_the_dense_paths():
         LogisticRegressionCV(Cs=3, tol=1e-8, **SETTINGS).fit(rows, y) for rows in (X, scipy.sparse.csr_array(X))
     )
     np.testing.assert_allclose(sparse.coefs_paths_, dense.coefs_paths_, atol=1e-6)
+
+
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+def test_the_accuracies_of_all_penalties_are_those_that_a_scorer_gives(data, weighted):
+    X, y = DATA[data]
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else None
+    fits = [
+        LogisticRegressionCV(Cs=3, **SETTINGS | {"scoring": scoring}) for scoring in (None, make_scorer(accuracy_score))
+    ]
+    own, scored = (model.fit(X, y, weight).scores_ for model in fits)
+    assert np.ptp(own) > 0.0
+    np.testing.assert_allclose(own, scored, rtol=1e-15)
 
 
 def test_a_fold_without_a_class_is_scored_all_the_same():

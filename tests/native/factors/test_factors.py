@@ -14,6 +14,11 @@ def rows(level):
 
 
 @pytest.fixture
+def exact(level):
+    return importlib.import_module(f"mercer._native.{level}.exact_rows")
+
+
+@pytest.fixture
 def sampled(level):
     return importlib.import_module(f"mercer._native.{level}.sampled_products")
 
@@ -63,6 +68,63 @@ def test_a_component_without_curvature_stays(rows):
     W = numpy.array([[3.0, 5.0]])
     rows.descend_rows(numpy.array([[1.0, 1.0]]), G, 0.0, W, numpy.empty((8, 16)), 3, 0.0)
     numpy.testing.assert_array_equal(W, [[3.0, 0.5]])
+
+
+def test_tiles_give_the_products_and_the_descent_of_all_rows(rows):
+    draw = numpy.random.default_rng(5)
+    X, T, start = draw.uniform(size=(37, 7)), draw.uniform(size=(7, 4)), draw.uniform(size=(37, 4))
+    expected, W = start.copy(), start.copy()
+    P, G = X @ T, T.T @ T
+    gradient = rows.descend_rows(P, G, 0.1, expected, numpy.empty((12, 16)), 3, 0.01)
+    images, sums = numpy.ones((7, 4)), numpy.zeros(2)
+    # Two tiles of 16 rows and one of 5.
+    tile, scratch = numpy.empty((16, 4)), numpy.empty((12, 16))
+    rows.descend_and_multiply(X, T, G, 0.1, W, tile, scratch, 3, 0.01, images, sums)
+    numpy.testing.assert_allclose(W, expected, rtol=1e-10, atol=1e-12)
+    numpy.testing.assert_allclose(images, 1.0 + X.T @ expected, rtol=1e-10)
+    numpy.testing.assert_allclose(sums, [gradient, (P**2).sum()], rtol=1e-10)
+
+
+def _solve(exact, P, G, W, l1=0.0, rounds=100):
+    k = len(G)
+    solved = numpy.zeros(len(P), dtype=numpy.int8)
+    exact.solve_rows(P, G, l1, W, numpy.empty(k, dtype=numpy.intp), numpy.empty((k + 2, k)), rounds, solved)
+    return solved
+
+
+@pytest.mark.parametrize("first", [0.0, 1.0], ids=["from zero", "from ones"])
+def test_exact_rows_are_nonnegative_least_squares_of_components_that_are_alike(exact, first):
+    draw = numpy.random.default_rng(6)
+    # Wide bumps overlap: the condition number of G is above 1e5, and coordinate descent takes thousands of sweeps.
+    places = numpy.linspace(0.0, 1.0, 40)
+    H = numpy.exp(-(((places - numpy.linspace(0.0, 1.0, 6)[:, None]) / 0.6) ** 2))
+    X = draw.normal(size=(12, 40)) + draw.uniform(-1.0, 2.0, size=(12, 6)) @ H
+    W = numpy.full((12, 6), first)
+    assert numpy.linalg.cond(H @ H.T) > 1e5
+    assert _solve(exact, X @ H.T, H @ H.T, W).all()
+    for w, x in zip(W, X, strict=True):
+        numpy.testing.assert_allclose(w, scipy.optimize.nnls(H.T, x)[0], atol=1e-8)
+
+
+def test_exact_rows_subtract_the_l1_penalty(exact):
+    W = numpy.zeros((2, 2))
+    assert _solve(exact, numpy.array([[3.0, 0.5], [0.2, 5.0]]), 2.0 * numpy.eye(2), W, l1=1.0).all()
+    # (p - l1) / 2, cut at zero.
+    numpy.testing.assert_allclose(W, [[1.0, 0.0], [0.0, 2.0]])
+
+
+def test_exact_rows_say_which_rows_they_did_not_solve(exact):
+    # Twice the same component: no unique solution. The second row is zero, which needs no system.
+    G, W = numpy.ones((2, 2)), numpy.array([[1.0, 1.0], [0.0, 0.0]])
+    numpy.testing.assert_array_equal(_solve(exact, numpy.array([[1.0, 1.0], [-1.0, -1.0]]), G, W), [0, 1])
+    assert (W >= 0).all()
+    # One round solves for one entry; the other needs a second.
+    W = numpy.zeros((1, 2))
+    numpy.testing.assert_array_equal(_solve(exact, numpy.array([[1.0, 1.0]]), numpy.eye(2), W, rounds=1), [0])
+    # A component without curvature stays.
+    W = numpy.array([[3.0, 5.0]])
+    assert _solve(exact, numpy.array([[1.0, 1.0]]), numpy.diag([0.0, 2.0]), W).all()
+    numpy.testing.assert_allclose(W, [[3.0, 0.5]], rtol=1e-15)
 
 
 @pytest.mark.parametrize("index", [numpy.int32, numpy.int64])

@@ -5,7 +5,7 @@ import importlib
 import numpy
 import pytest
 
-from mercer._solver.neighbours import descent, panels, space_tree, tree_search
+from mercer._solver.neighbours import byte_panels, descent, panels, space_tree, tree_search
 from mercer._solver.neighbours.search import RowSearch
 
 REALS = [numpy.float64, numpy.float32]
@@ -14,7 +14,8 @@ REALS = [numpy.float64, numpy.float32]
 @pytest.fixture
 def natives(level, monkeypatch):
     """Every search runs in the native modules of one level."""
-    for user, name in [(panels, "row_scan"), (tree_search, "box_nearest"), (space_tree, "box_tree")]:
+    users = [(panels, "row_scan"), (byte_panels, "byte_scan"), (tree_search, "box_nearest"), (space_tree, "box_tree")]
+    for user, name in users:
         monkeypatch.setattr(user, name, importlib.import_module(f"mercer._native.{level}.{name}"))
 
 
@@ -38,6 +39,9 @@ def draw(kind, n, d, real):
         rows[n // 2] *= 1e12
     elif kind == "large":
         rows *= 1e30
+    elif kind == "wide":
+        # Columns of different widths: most of their values are rounded to zero.
+        rows *= 10.0 ** numpy.arange(d)
     return rows.astype(real)
 
 
@@ -67,6 +71,35 @@ def test_rows_within_a_radius_are_those_of_all_distances(natives, kind, method, 
         part = slice(starts[query], starts[query + 1])
         numpy.testing.assert_array_equal(indices[part], near)
         numpy.testing.assert_array_equal(lengths[part], distances[query, near])
+
+
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("kind", ["normal", "lattice", "offset", "outlier", "large", "wide"])
+def test_rows_rounded_to_bytes_lead_to_the_same_nearest_rows(natives, kind, real):
+    # More rows than one panel of 64, and columns that do not fill a step of four.
+    rows = draw(kind, 150, 6, real)
+    queries = numpy.concatenate([rows[:7], rows[60:64] * real(1.5)])
+    search = RowSearch(rows).bytes
+    distances, indices = panels.empty_heaps(len(queries), 5)
+    own = numpy.array([*range(7), -1, -1, -1, -1])
+    search.nearest(queries, own, search.place(queries), distances, indices)
+    squares = measure_all(queries, rows)
+    squares[numpy.arange(7), numpy.arange(7)] = numpy.inf
+    order = numpy.argsort(squares, axis=1, kind="stable")[:, :5]
+    numpy.testing.assert_array_equal(indices, order)
+    numpy.testing.assert_array_equal(distances, numpy.take_along_axis(squares, order, axis=1))
+
+
+def test_few_rows_are_measured_where_rounding_is_short_beside_distances(natives):
+    rows = draw("normal", 640, 6, float)
+    search = RowSearch(rows).bytes
+    measured = search.count_measured(rows, search.place(rows), 5)
+    # In random order, 5 (1 + log(640 / 5)) = 29 rows would change the heap.
+    assert 5 <= measured < 120
+
+
+def test_equal_rows_are_not_rounded(natives):
+    assert not RowSearch(numpy.ones((100, 3))).bytes.is_possible
 
 
 def test_few_queries_are_compared_without_panels(natives):

@@ -136,3 +136,11 @@ def test_swaps_of_medoids_change_the_total_by_what_they_say(medoids, real, weigh
     medoids.find_two(table, weight, *again)
     for found, expected in zip((nearest, second, near, after, loss), again, strict=True):
         assert numpy.array_equal(found, expected)
+
+
+def test_leaves_are_labelled_in_the_order_of_their_first_leaves(agglomeration):
+    pairs = numpy.array([[5, 2], [1, 3], [2, 1]], numpy.intp)
+    labels = numpy.empty(7, numpy.int64)
+    for count, expected in ((3, [0, 1, 1, 1, 2, 1, 3]), (2, [0, 1, 2, 1, 3, 2, 4]), (0, list(range(7)))):
+        agglomeration.label_leaves(pairs[:count], numpy.full(7, -1, numpy.intp), labels)
+        assert labels.tolist() == expected

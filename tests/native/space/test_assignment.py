@@ -97,7 +97,7 @@ def test_candidates_are_judged_and_the_chosen_ones_kept(level, real, weighted):
     expected = numpy.minimum(closest[:, None], direct_distances(X, centres))
     totals, shift = numpy.zeros((2, 4)), centres[0].copy()
     tile, products = numpy.empty((16, 3), real), numpy.empty((4, 16), real)
-    norms = ((centres - shift).astype(float) ** 2).sum(axis=1)
+    norms = numpy.empty(4)
     seeding.try_candidates(X, 32, weight, shift, centres - shift, norms, closest, tile, products, totals)
     for block, part in enumerate((slice(0, 32), slice(32, 50))):
         numpy.testing.assert_allclose(totals[block], w[part] @ expected[part], rtol=1e-5)
@@ -118,3 +118,15 @@ def test_squares_that_overflow_leave_a_valid_centre(assignment, real, size):
     assert set(labels) <= set(range(5))
     _, _, (labels, _, _) = run(centres, X, None, 16)
     assert set(labels) <= set(range(5))
+
+
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_few_rows_get_the_sums_of_many(assignment, real, weighted):
+    X, centres, weight = draw(40, 3, 5, real)
+    table, _, (labels, distances, _) = run(centres, X, weight if weighted else None, 64)
+    out, sums = (numpy.empty(40, numpy.int32), numpy.empty(40)), numpy.zeros((5, 5))
+    assignment.assign_few(X, centres, weight if weighted else numpy.empty(0), *out, sums)
+    numpy.testing.assert_array_equal(out[0], labels)
+    numpy.testing.assert_array_equal(out[1], distances)
+    numpy.testing.assert_array_equal(sums, table[0])

@@ -5,6 +5,7 @@ import pytest
 
 from mercer._solver.neighbours import RowSearch, nearest_rows, rows_within
 from mercer._solver.neighbours import panels as panels_module
+from mercer._solver.neighbours import search as search_module
 
 
 def rows_of(n, d, seed=0):
@@ -39,6 +40,36 @@ def test_methods_threads_and_block_sizes_give_the_same_bits(shape, monkeypatch):
     monkeypatch.setattr(panels_module, "_BLOCK", 1)
     other = RowSearch(rows, method="brute").nearest(rows, 7)
     np.testing.assert_array_equal(other[1], indices)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_comparisons_of_bytes_are_used_where_they_are_fast_and_change_no_bit(threads, monkeypatch):
+    rows = rows_of(900, 12)
+    queries = rows_of(500, 12, seed=1)
+    search = RowSearch(rows, method="brute", threads=threads)
+    distances, indices = search.nearest(queries, 7)
+    assert "packed" not in search.bytes.__dict__
+    monkeypatch.setattr(search_module, "are_bytes_fast", lambda: True)
+    monkeypatch.setattr(search_module, "_FEWEST_PAIRS", 1)
+    # Rows are few here, so that those measured again would decide.
+    monkeypatch.setattr(search_module, "_MEASURE", 0.0)
+    monkeypatch.setattr(search_module, "_MEASURE_COLUMN", 0.0)
+    others = RowSearch(rows, method="brute", threads=threads)
+    other = others.nearest(queries, 7)
+    assert "packed" in others.bytes.__dict__
+    assert "packed" not in others.panels.__dict__
+    np.testing.assert_array_equal(other[1], indices)
+    np.testing.assert_array_equal(other[0], distances)
+
+
+def test_rows_that_rounding_hides_are_compared_in_float32(monkeypatch):
+    monkeypatch.setattr(search_module, "are_bytes_fast", lambda: True)
+    monkeypatch.setattr(search_module, "_FEWEST_PAIRS", 1)
+    # Two narrow clusters far apart: in bytes, all rows of a cluster are equal.
+    rows = rows_of(1200, 5) * 1e-4 + np.repeat([[0.0], [1.0]], 600, axis=0)
+    search = RowSearch(rows, method="brute")
+    search.nearest(rows, 5)
+    assert "packed" in search.panels.__dict__
 
 
 def test_one_query_gives_the_bits_of_many():
@@ -81,3 +112,9 @@ def test_data_of_few_intrinsic_dimensions_are_searched_by_the_tree():
     search = RowSearch(rows)
     assert search._places(rows, 5) is not None
     assert RowSearch(rows_of(3000, 40))._places(rows_of(3000, 40), 5) is None
+
+
+def test_no_neighbours_are_found_where_none_are_asked_for():
+    rows = np.arange(6.0).reshape(3, 2)
+    distances, indices = nearest_rows(rows, rows[:1], 0)
+    assert distances.shape == indices.shape == (3, 0)

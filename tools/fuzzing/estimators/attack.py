@@ -8,12 +8,16 @@ Printed are the counts, and each kind of fault with one case that shows it.
 
 import argparse
 import re
+import time
 from collections import Counter
 from functools import partial
 
 from tests.laws.subjects import subjects
 from tools.fuzzing.children import try_in_children
+from tools.fuzzing.choice import add_choice, choose_subjects
 from tools.fuzzing.estimators.child import try_all
+from tools.fuzzing.ledger import Tally, run_jobs
+from tools.fuzzing.results import Report
 
 __all__ = ["add_options", "run"]
 
@@ -23,39 +27,35 @@ _LIMIT = 30.0
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the options of this attack."""
-    parser.add_argument("--classes", nargs="*", default=[], help="names of estimators; none means all")
-    parser.add_argument("--families", nargs="*", default=[], help="names of families, such as svm; none means all")
+    add_choice(parser)
     parser.add_argument("--cases", type=int, default=200, help="hostile inputs for each setting")
-    parser.add_argument("--seed", type=int, default=0, help="number of the first case")
     parser.add_argument("--limit", type=float, default=_LIMIT, help="seconds that one case may take")
-    parser.add_argument("--first-setting", action="store_true", help="try each class in its first setting alone")
-    parser.add_argument("--quiet", action="store_true", help="print findings only")
+
+
+def _attack(first: int, limit: float, job: tuple[int, int]) -> Tally:
+    """Try the cases of one subject, given by its number."""
+    number, count = job
+    subject = subjects()[number]
+    start = time.perf_counter()
+    faults = try_in_children(partial(try_all, subject), first, count, limit)
+    tally = Tally(repr(subject), time.perf_counter() - start)
+    tally.counts = Counter(fault.partition(":")[0] for fault, _ in faults)
+    # A case with two faults is one case: what is left are the cases without any.
+    tally.counts["faultless"] = count - len({case for _, case in faults})
+    shown: set[str] = set()
+    for fault, case in faults:
+        # Numbers differ from case to case; one example of each kind is enough.
+        kind = fault if fault in ("crash", "hang") else re.sub(r"\d+", "#", fault)
+        if kind not in shown or kind in ("crash", "hang"):
+            shown.add(kind)
+            tally.findings.append((fault, case))
+    return tally
 
 
 def run(options: argparse.Namespace) -> int:
     """Attack, print, and return 1 if an estimator had any fault."""
-    totals: Counter[str] = Counter()
-    tried: set[str] = set()
-    for subject in subjects():
-        family = subject.estimator.__module__.split(".")[1]
-        if (options.classes and subject.name not in options.classes) or (
-            options.families and family not in options.families
-        ):
-            continue
-        if options.first_setting and subject.name in tried:
-            continue
-        tried.add(subject.name)
-        findings = try_in_children(partial(try_all, subject), options.seed, options.cases, options.limit)
-        counts = Counter(fault.partition(":")[0] for fault, _ in findings)
-        totals += counts + Counter({"cases": options.cases})
-        if not options.quiet or counts:
-            print(f"{subject!r}: {dict(sorted(counts.items()))}", flush=True)
-        shown: set[str] = set()
-        for fault, case in findings:
-            # Numbers differ from case to case; one example of each kind is enough.
-            kind = fault if fault in ("crash", "hang") else re.sub(r"\d+", "#", fault)
-            if kind not in shown or kind in ("crash", "hang"):
-                shown.add(kind)
-                print(f"    {fault} [{case}]", flush=True)
-    print(f"total: {dict(sorted(totals.items()))}")
-    return 1 if totals.total() > totals["cases"] else 0
+    report = Report("estimators", options)
+    jobs = choose_subjects(options, options.cases)
+    for tally in run_jobs(partial(_attack, options.seed, options.limit), jobs, options.jobs, options.seconds):
+        report.add(tally)
+    return report.end()

@@ -1,6 +1,11 @@
-"""Forge model files: change one thing in a valid file, and make its checksums right again."""
+"""Forge model files: change one thing in a valid file, or several that belong together; the checksums are made right.
+
+A change of one array alone is refused wherever shapes are declared. So some forgeries change every array of one length,
+or every copy of one number, together: their shapes agree, and only checks of values and structures can refuse them.
+"""
 
 import copy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +14,26 @@ import numpy as np
 from mercer._base.model_file import _describe_file
 from mercer._base.model_file.codec import Encoder
 from mercer._base.model_file.container import write_container
+from tools.fuzzing.files.array_changes import ODD_FLOATS, change_array
 
-__all__ = ["Original", "forge"]
+__all__ = ["Forgery", "Original", "forge", "make_forgery"]
 
-# Numbers that are wrong in most places: below, above, at the ends of 32 bits, and far beyond.
-_ODD_INTEGERS = (-1, 0, 1, 7, 1000, 2**31 - 1, -(2**31), 2**40)
-_ODD_FLOATS = (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, -1e300, 1e-320)
 _ODD_SCALARS = (None, True, -1, 0, 3, 2**40, "", "ash", [], [1, 2])
+# The share of forgeries that change arrays, where there are any; the others change the header.
+_ARRAYS = 0.75
+# The share of changes that are made alike in everything that agreed before.
+_TOGETHER = 0.25
+# The share of forgeries that change a second thing.
+_SECOND = 0.15
+
+
+@dataclass
+class Forgery:
+    """A forged file before it is written: the change in words, the header and the arrays."""
+
+    change: str
+    header: dict[str, Any]
+    arrays: list[np.ndarray]
 
 
 class Original:
@@ -26,94 +44,120 @@ class Original:
         node = encoder.encode(model, type(model).__name__)
         self.header = _describe_file(model, node)
         self.arrays = [np.array(array) for array in encoder.arrays]
+        # The path of each value of the header that is no container: a forgery copies only what lies along one path.
+        self.leaves = _list_leaves(node, ())
 
 
 def forge(original: Original, seed: int, path: Path) -> str:
-    """Write the file with one change that `seed` decides, and return the change in words."""
+    """Write the file with the change that `seed` decides, and return the change in words."""
+    forgery = make_forgery(original, seed)
+    write_container(path, forgery.header, forgery.arrays)
+    return forgery.change
+
+
+def make_forgery(original: Original, seed: int) -> Forgery:
+    """Return the forgery that `seed` decides; it shares with the original what it does not change."""
     random = np.random.default_rng(seed)
-    header, arrays = copy.deepcopy(original.header), [array.copy() for array in original.arrays]
-    if arrays and random.random() < 0.75:
-        index = int(random.integers(len(arrays)))
-        change, arrays[index] = _change_array(arrays[index], random)
-        change = f"array {index} {original.arrays[index].dtype}{original.arrays[index].shape}: {change}"
-    else:
-        change = _change_scalar(header["model"], len(arrays), random)
-    write_container(path, header, arrays)
-    return change
+    forgery = Forgery("", original.header, list(original.arrays))
+    changes = []
+    for _ in range(2 if random.random() < _SECOND else 1):
+        if forgery.arrays and random.random() < _ARRAYS:
+            changes.append(_change_arrays(forgery, random))
+        elif original.leaves:
+            changes.append(_change_header(forgery, original.leaves, random))
+    forgery.change = " and ".join(changes)
+    return forgery
 
 
-def _change_array(array: np.ndarray, random: np.random.Generator) -> tuple[str, np.ndarray]:
-    """Return another array, and what was changed."""
-    kind = int(random.integers(10))
-    if kind == 0 and array.ndim:
-        return "one row less", np.ascontiguousarray(array[:-1])
-    if kind == 1 and array.ndim:
-        return "half of the rows", np.ascontiguousarray(array[: len(array) // 2])
-    if kind == 2 and array.ndim and len(array):
-        return "last row twice", np.concatenate([array, array[-1:]])
-    if kind == 3 and array.ndim > 1:
-        return "one column less", np.ascontiguousarray(array[:, :-1])
-    if kind == 4 and array.dtype.kind in "fiu":
-        other = {"f": np.int64, "i": np.float64, "u": np.int64}[array.dtype.kind]
-        with np.errstate(invalid="ignore"):
-            return f"as {other.__name__}", array.astype(other)
-    if kind == 5:
-        return "flat", np.ascontiguousarray(array.reshape(-1))
-    if kind == 6 and array.ndim:
-        return "no rows", array[:0].copy()
-    if kind == 7 and array.size:
-        return "shuffled", random.permutation(array.reshape(-1)).reshape(array.shape)
-    return _change_values(array, random)
+def _change_arrays(forgery: Forgery, random: np.random.Generator) -> str:
+    """Change one array, or all arrays of its length in the same way; return the change in words."""
+    arrays = forgery.arrays
+    index = int(random.integers(len(arrays)))
+    before = arrays[index]
+    alike = [index]
+    if before.ndim and random.random() < _TOGETHER:
+        alike = [place for place, array in enumerate(arrays) if array.ndim and len(array) == len(before)]
+    seed = int(random.integers(2**32))
+    for place in alike:
+        change, arrays[place] = change_array(arrays[place], np.random.default_rng(seed))
+    also = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+    return f"array {index}{also} {before.dtype}{before.shape}: {change}"
 
 
-def _change_values(array: np.ndarray, random: np.random.Generator) -> tuple[str, np.ndarray]:
-    """Return an array with another value in one place, or in every place."""
-    if not array.size:
-        return "one row more", np.zeros((1, *array.shape[1:]), array.dtype)
-    flat, place = array.reshape(-1).copy(), int(random.integers(array.size))
-    if array.dtype.kind in "iu":
-        limits = np.iinfo(array.dtype)
-        value: Any = int(np.clip(random.choice(_ODD_INTEGERS), limits.min, limits.max))
-    elif array.dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            value = array.dtype.type(random.choice(_ODD_FLOATS))
-    else:
-        value = np.zeros(1, array.dtype)[0]
-    if random.random() < 0.2:
-        flat[:] = value
-        return f"all {value}", flat.reshape(array.shape)
-    flat[place] = value
-    return f"[{place}] = {value}", flat.reshape(array.shape)
-
-
-def _list_leaves(node: Any, place: str = "") -> list[tuple[Any, Any, str]]:
-    """Return (container, key, path) of each value of the header that is no container."""
+def _list_leaves(node: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Return the path of each value of the header that is no container."""
     if not isinstance(node, dict | list):
         return []
-    leaves: list[tuple[Any, Any, str]] = []
+    leaves: list[tuple[Any, ...]] = []
     for key, value in node.items() if isinstance(node, dict) else enumerate(node):
-        here = f"{place}.{key}"
         # The type and the class of a node are the grammar of the file; other tests attack it.
         if key in ("type", "class", "version"):
             continue
         if not isinstance(value, dict | list) or not value:
-            leaves.append((node, key, here))
+            leaves.append((*path, key))
         else:
-            leaves += _list_leaves(value, here)
+            leaves += _list_leaves(value, (*path, key))
     return leaves
 
 
-def _change_scalar(node: Any, n_arrays: int, random: np.random.Generator) -> str:
-    """Change one number, text or reference of the header in place."""
-    leaves = _list_leaves(node)
-    container, key, place = leaves[int(random.integers(len(leaves)))]
-    if key == "index" and isinstance(container, dict) and container.get("type") == "array":
-        container[key] = int(random.integers(n_arrays))
-    elif key == "hex":
-        container[key] = float(random.choice(_ODD_FLOATS)).hex()
-    elif random.random() < 0.1 and isinstance(container, dict):
-        del container[key]
-        return f"without {place}"
-    else:
-        container[key] = copy.copy(_ODD_SCALARS[int(random.integers(len(_ODD_SCALARS)))])
-    return f"{place} = {container[key]!r}"
+def _change_header(forgery: Forgery, leaves: list[tuple[Any, ...]], random: np.random.Generator) -> str:
+    """Change one number, text or reference of the header, or all copies of one number; return the change in words."""
+    path = leaves[int(random.integers(len(leaves)))]
+    before = _find(forgery.header["model"], path)
+    together = type(before) is int and path[-1] != "index" and random.random() < _TOGETHER
+    paths = [path]
+    if together:
+        model = forgery.header["model"]
+        paths = [one for one in leaves if one[-1] != "index" and _is_copy(_find(model, one), before)]
+    value = _choose_value(path, before, len(forgery.arrays), random)
+    for one in paths:
+        forgery.header = {**forgery.header, "model": _replace(forgery.header["model"], one, value)}
+    place = ".".join(str(key) for key in path) + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+    return f"without {place}" if value is _NOTHING else f"{place} = {value!r}"
+
+
+# Takes a place of the header away, where a value would replace it.
+_NOTHING = object()
+
+
+def _is_copy(value: Any, number: int) -> bool:
+    return type(value) is int and value == number
+
+
+def _choose_value(path: tuple[Any, ...], before: Any, n_arrays: int, random: np.random.Generator) -> Any:
+    """Return another value for one place of the header; `_NOTHING` takes the place away."""
+    if path[-1] == "index" and n_arrays:
+        return int(random.integers(n_arrays))
+    if path[-1] == "hex":
+        return float(random.choice(ODD_FLOATS)).hex()
+    if random.random() < 0.1:
+        return _NOTHING
+    if type(before) is int and random.random() < 0.5:
+        # Off by one: the most likely mistake of a check.
+        return before + int(random.choice([-1, 1]))
+    return copy.copy(_ODD_SCALARS[int(random.integers(len(_ODD_SCALARS)))])
+
+
+def _find(node: Any, path: tuple[Any, ...]) -> Any:
+    """Return the value at a path, or None where an earlier change has taken it away."""
+    for key in path:
+        try:
+            node = node[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return node
+
+
+def _replace(node: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """Return a copy of a node with another value at a path; what lies beside the path is shared."""
+    if not path:
+        return value
+    other = copy.copy(node)
+    try:
+        if len(path) == 1 and value is _NOTHING:
+            del other[path[0]]
+        else:
+            other[path[0]] = _replace(node[path[0]], path[1:], value)
+    except (KeyError, IndexError, TypeError):
+        return node
+    return other

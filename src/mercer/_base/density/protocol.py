@@ -42,6 +42,8 @@ def stack_logs(subject: str, densities: Sequence[Any], X: Any, axis: int) -> np.
     Beside densities of rows, a density of numbers is that of independent columns: its logarithms add up.
     """
     logs = [np.asarray(density.logpdf(X), dtype=np.float64) for density in densities]
+    # A density of numbers answers (n, d) for n rows, a density of rows (n,).
+    # Their sum over columns is log prod_j p(x_j).
     if len({values.shape for values in logs}) > 1 and np.ndim(X) == 2:
         logs = [values.sum(axis=-1) if values.ndim == 2 else values for values in logs]
     shapes = sorted({values.shape for values in logs})
@@ -58,6 +60,7 @@ def stack_draws(subject: str, draws: Sequence[np.ndarray], chosen: np.ndarray) -
     """Return draws of several densities in one array, those of density k at the places where `chosen` is k."""
     draws = [np.asarray(values) for values in draws]
     if len({values.ndim for values in draws}) > 1:
+        # A density of numbers draws (n,), one of rows (n, d): numbers become rows of one column.
         draws = [values[:, None] if values.ndim == 1 else values for values in draws]
     shapes = sorted({values.shape[1:] for values in draws})
     if len(shapes) > 1:

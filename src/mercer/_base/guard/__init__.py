@@ -4,5 +4,6 @@ from mercer._base.guard.answers import guard_answers
 from mercer._base.guard.arguments import clean_arguments
 from mercer._base.guard.extremes import NOTED, are_ordinary, note_extreme
 from mercer._base.guard.fits import FitGuard
+from mercer._base.guard.loaded import note_loaded
 
-__all__ = ["NOTED", "FitGuard", "are_ordinary", "clean_arguments", "guard_answers", "note_extreme"]
+__all__ = ["NOTED", "FitGuard", "are_ordinary", "clean_arguments", "guard_answers", "note_extreme", "note_loaded"]

@@ -5,10 +5,11 @@ from functools import wraps
 from typing import Any
 
 from mercer._base.guard.arguments import clean_arguments
-from mercer._base.guard.explanation import explain_error
+from mercer._base.guard.explanation import explain_error, speaks_for_itself
 from mercer._base.guard.extremes import NOTED, describe_extremes
 from mercer._base.guard.finite import is_finite
 from mercer._base.guard.fits import is_inside_fit
+from mercer._base.guard.loaded import explain_loaded
 from mercer.errors import DataError
 
 __all__ = ["guard_answers"]
@@ -48,6 +49,8 @@ def _guard(method: Callable[..., Any], name: str) -> Callable[..., Any]:
         except Exception as error:
             X = args[0] if args else kwargs.get("X")
             explained = explain_error(type(self).__name__, error, X)
+            if explained is None and not speaks_for_itself(error):
+                explained = explain_loaded(self, name, error)
             if explained is None:
                 raise
             raise explained from error
@@ -61,6 +64,7 @@ def _guard(method: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _judge(model: Any, name: str, result: Any, X: Any) -> None:
     """Raise if the answer about extreme rows is not finite."""
+    # Finite answers about extreme rows are kept: only an overflow is an error.
     if not is_finite(result, name):
         phrases = describe_extremes(X=X)
         because = f": {' and '.join(phrases)}" if phrases else ""

@@ -1,4 +1,4 @@
-"""Make what a user gives readable for native code: this machine's byte order, and sparse matrices that are whole."""
+"""Make what a user gives readable for native code: byte order, alignment, and sparse matrices that are whole."""
 
 from typing import Any
 
@@ -19,10 +19,14 @@ def clean_arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _needs_care(value: Any) -> bool:
-    return not value.dtype.isnative if type(value) is np.ndarray else value is not None and issparse(value)
+    if type(value) is np.ndarray:
+        # Fields of a packed record lie at any address; C may read a number only at a multiple of its size.
+        return not (value.dtype.isnative and value.flags.aligned)
+    return value is not None and issparse(value)
 
 
 def _clean(name: str, value: Any) -> Any:
     if isinstance(value, np.ndarray):
-        return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
+        # A copy lies at an aligned address.
+        return value if not _needs_care(value) else value.astype(value.dtype.newbyteorder("="))
     return check_sparse_rows(name, value) if issparse(value) else value

@@ -9,11 +9,12 @@ from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.exceptions import NotFittedError
 
 from mercer._base.guard.extremes import describe_extremes
 from mercer.errors import DataError, DataTypeError, MercerError
 
-__all__ = ["explain_error"]
+__all__ = ["explain_error", "speaks_for_itself"]
 
 # Conversions that scikit-learn leaves to NumPy: its own sentences have a subject and a cure, these have not.
 _CONVERSION = re.compile(
@@ -23,6 +24,8 @@ _CONVERSION = re.compile(
 _EXPLAINED = (
     *(ValueError, TypeError, AttributeError, ArithmeticError, IndexError, KeyError, MemoryError, NotImplementedError),
 )
+# Where errors are raised that an input can explain; those of a user's own functions and callbacks are left alone.
+_LIBRARIES = ("mercer", "numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "narwhals", "joblib", "")
 
 
 def explain_error(
@@ -32,10 +35,12 @@ def explain_error(
 
     `takes_labels` says that texts in `y` are no fault.
     """
+    # Own errors already name the input at fault, and other kinds of error do not come from values.
     if isinstance(error, MercerError) or not isinstance(error, _EXPLAINED):
         return None
-    if _find_origin(error) == "sklearn" and not _CONVERSION.search(str(error)):
+    if _is_of_scikit_learn(error) or _find_origin(error) not in _LIBRARIES:
         return None
+    # The order is that of likely causes: rows before targets before weights. The first fault found is the one told.
     sentence = (
         _find_bad_rows(X)
         or (None if y is None else _find_bad_targets(y, takes_labels))
@@ -48,6 +53,15 @@ def explain_error(
         sentence = f"the computation overflows or divides by zero: {' and '.join(phrases)}. {_cure(phrases)}"
     kind = DataTypeError if isinstance(error, TypeError) else DataError
     return kind(f"{name}: {sentence}")
+
+
+def speaks_for_itself(error: Exception) -> bool:
+    """Return whether an error was raised on purpose, by mercer or by scikit-learn's checks, with words for the user."""
+    return isinstance(error, MercerError | NotFittedError) or _is_of_scikit_learn(error)
+
+
+def _is_of_scikit_learn(error: Exception) -> bool:
+    return _find_origin(error) == "sklearn" and not _CONVERSION.search(str(error))
 
 
 def _find_origin(error: Exception) -> str:
@@ -104,6 +118,7 @@ def _find_bad_targets(y: Any, takes_labels: bool) -> str | None:
     if issparse(y):
         return f"y must be dense; got a sparse matrix of shape {y.shape}. Give y.toarray()."
     lengths = _list_lengths(y)
+    # A text has a length too, but a list of texts is a list of labels and not of rows.
     if lengths is not None and not isinstance(y[0], str) and len(set(lengths)) > 1:
         return "y must have one target, or one row of targets, for each row; got rows of different lengths."
     if isinstance(y, list | tuple) and y and isinstance(y[0], set | frozenset | dict):

@@ -18,4 +18,5 @@ def is_finite(answer: Any, method: str) -> bool:
     values = np.asarray(answer.data if issparse(answer) else answer)
     if values.dtype.kind != "f":
         return True
+    # A logarithm of zero is a proper answer: minus infinity.
     return not np.isnan(values).any() if method in _LOGARITHMS else bool(np.isfinite(values).all())

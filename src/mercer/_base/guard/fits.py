@@ -3,7 +3,8 @@
 import inspect
 import warnings
 from collections import Counter
-from contextvars import ContextVar
+from contextlib import suppress
+from contextvars import ContextVar, Token
 from typing import Any
 
 import numpy as np
@@ -40,28 +41,43 @@ class FitGuard:
 
     def __init__(self, estimator: Any, fit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._call = estimator, fit, args, kwargs
+        self._token: Token[Counter[str] | None] | None = None
+        self._errstate: np.errstate | None = None
 
     def __enter__(self) -> None:
-        self._token = None
         if _MET.get() is None:
             self._met: Counter[str] = Counter()
-            self._token = _MET.set(self._met)
             NOTED.extreme = False
             self._errstate = np.errstate(over="call", divide="call", invalid="call", call=self._count)
             self._errstate.__enter__()
+            self._token = _MET.set(self._met)
 
     def _count(self, kind: str, flag: int) -> None:
         self._met[kind] += 1
 
+    def close(self) -> bool:
+        """Put back what the guard has changed; return whether it is the outermost. A second call does nothing.
+
+        ``fitting`` calls it too: Ctrl-C at the first instruction of `__exit__`, or inside this, would leave something.
+        So each part is forgotten only when it is done; what is done twice says so by an error, which is no news.
+        """
+        outermost = self._token is not None
+        if self._errstate is not None:
+            with suppress(RuntimeError, TypeError, AttributeError):
+                self._errstate.__exit__(None, None, None)
+            # It refers to this guard, which refers to the rows: without the cycle they are freed at once.
+            self._errstate = None
+        if self._token is not None:
+            with suppress(RuntimeError):
+                _MET.reset(self._token)
+            self._token = None
+            NOTED.extreme = False
+        return outermost
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
         estimator, fit, args, kwargs = self._call
         name, extreme = type(estimator).__name__, NOTED.extreme
-        if self._token is not None:
-            self._errstate.__exit__(None, None, None)
-            # It refers to this guard, which refers to the rows: without the cycle they are freed at once.
-            del self._errstate
-            _MET.reset(self._token)
-            NOTED.extreme = False
+        outermost = self.close()
         if isinstance(error, Exception):
             inputs = _find_inputs(fit, estimator, args, kwargs)
             explained = explain_error(name, error, *inputs, takes_labels=is_classifier(estimator))
@@ -70,7 +86,8 @@ class FitGuard:
         elif error is None:
             if extreme:
                 _check_fitted(estimator, *_find_inputs(fit, estimator, args, kwargs))
-            if self._token is not None and self._met:
+            # Only the outermost fit warns: the fits of its parts would tell of the same events again.
+            if outermost and self._met:
                 kinds = " and ".join(sorted(self._met))
                 message = (
                     f"{name}: the arithmetic of the fit met {kinds}, {self._met.total()} times in all. Check the "
@@ -113,6 +130,7 @@ def _find_infinite_number(estimator: Any) -> str | None:
         numbers = value if isinstance(value, np.ndarray | float) else None
         if numbers is None or np.asarray(numbers).dtype.kind != "f":
             continue
+        # Some attributes hold infinity on purpose, such as an open bound; those of _NUMBERS never do.
         fine = np.isfinite(numbers).all() if name in _NUMBERS else not np.isnan(numbers).any()
         if not fine:
             return name

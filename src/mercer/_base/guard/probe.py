@@ -20,6 +20,7 @@ def find_infinite_answer(model: Any) -> str | None:
     columns = getattr(model, "n_features_in_", None)
     if not columns:
         return None
+    # Sines of 1, 2, 3, ... are ordinary numbers in (-1, 1) that need no random generator.
     rows = np.sin(np.arange(1.0, _ROWS * columns + 1)).reshape(_ROWS, columns)
     tags = model.__sklearn_tags__().input_tags
     if tags.positive_only or tags.categorical:

@@ -21,6 +21,7 @@ def check_sparse_rows(name: str, X: Any) -> Any:
             f"rows, columns and values: scipy.sparse.coo_array((values, (rows, columns)), shape=...)."
         )
         raise DataError(message) from None
+    # Duplicates are summed in place, and the matrix belongs to the user: a copy keeps it as it is.
     if X.format in ("csr", "csc") and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

@@ -20,6 +20,7 @@ def label_classes(estimator: Any, source: Source) -> tuple[np.ndarray, Source]:
     """
     if source.place == "memory":
         check_labels(source.y)
+    # Equal weights need only the names of the classes; the number of rows in each serves the balanced weights alone.
     if source.place == "memory" and estimator.class_weight != "balanced":
         counts = LabelCounts(np.unique(source.y), None, source.n_rows)
     else:
@@ -47,4 +48,5 @@ def _class_weights(estimator: Any, counts: LabelCounts) -> np.ndarray | None:
             f"{classes.tolist()[np.argmin(counts.weights)]!r} has none. Drop the rows of weight zero."
         )
         raise DataError(message)
+    # n / (k n_c) with weights for counts: every class weighs n / k in total.
     return counts.weights.sum() / (len(classes) * counts.weights)

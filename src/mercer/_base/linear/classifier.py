@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import few_rows, open_new_rows
 from mercer._base.joint_scores import Hits, LargestScore, ScoredRows
+from mercer._base.scoring import ClassifierMixin
 from mercer._objective import Logistic, Softmax
 from mercer._source import Block, place_of
 from mercer._source.namespace import namespace_of
@@ -25,6 +25,7 @@ def check_scores(model: Any) -> None:
     state = vars(model)
     if "coef_" not in state or state.get("_multilabel") or not isinstance(state.get("classes_"), np.ndarray):
         return
+    # Two classes share one row of coefficients: the score of the second class against the first.
     n_scores, n_classes = (1 if model.coef_.ndim == 1 else model.coef_.shape[0]), len(model.classes_)
     if n_scores != n_classes and (n_scores != 1 or n_classes not in (1, 2)):
         message = f"{type(model).__name__} must have scores for {n_classes} classes; the file has {n_scores}."

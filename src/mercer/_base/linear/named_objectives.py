@@ -67,6 +67,7 @@ def find_named_penalty(estimator: Any, n_features: int) -> Penalty | None:
     except ValueError as error:
         message = f"{type(estimator).__name__}: {error}"
         raise ParameterError(message) from error
+    # A box constrains at any strength; all other penalties vanish at zero.
     if estimator.alpha == 0 and not isinstance(penalty, Box):
         return None
     return penalty.scaled(float(estimator.alpha))

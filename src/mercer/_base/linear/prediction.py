@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.scoring import RegressorMixin
 from mercer._solver import Outcome
 from mercer._solver.linear_state import LinearState
 from mercer._source import Block, Source, place_of
@@ -146,6 +147,7 @@ class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
 
     def _linear_attributes(self, state: Any, dtype: Any, flat_coef: bool, flat_intercept: bool) -> dict[str, Any]:
         """Return the attributes of a model; one target loses its axis where scikit-learn drops it."""
+        # The solvers hold coefficients as (d, n_targets); scikit-learn's attribute is (n_targets, d).
         coef = state.coef.T.astype(dtype)
         intercept = state.intercept.astype(dtype)
         return {

@@ -2,6 +2,7 @@
 
 import os
 import platform
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from mercer._base.model_placement import to_device
 from mercer._version import __version__
 from mercer.errors import ModelFileError, ParameterError
 
-__all__ = ["load", "load_plain", "save", "save_plain"]
+__all__ = ["load", "load_plain", "restore", "save", "save_plain"]
 
 StrPath = str | os.PathLike[str]
 
@@ -76,6 +77,7 @@ def save(model: Any, path: StrPath, *, key: Key | None = None) -> None:
             f"{type(model).__module__}.{type(model).__qualname__}. Pickle it if you trust every reader."
         )
         raise ModelFileError(message)
+    # A file has arrays of the host only; the model is loaded there and can be moved afterwards.
     _write(to_device(model, "cpu"), path, type(model).__name__, secret)
 
 
@@ -174,16 +176,7 @@ def _read(path: StrPath, limits: Limits) -> Any:
     try:
         header, reader = read_container(Path(path), limits)
         with reader:
-            header = migrate_header(header)
-            if header.keys() != {"format", "schema", "written_by", "class", "model", "arrays"}:
-                message = f"the header must have the documented fields; it has {str(sorted(header))[:200]}."
-                raise ModelFileError(message)
-            import_family(header["class"])
-            value = Decoder(reader.read_all(header["arrays"])).decode(header["model"])
-            if header["class"] != (key_of_class(type(value)) or key_of_record(type(value))):
-                message = f"the header says that it holds {str(header['class'])[:80]!r}; it holds another class."
-                raise ModelFileError(message)
-            return value
+            return restore(header, reader.read_all)
     except ModelFileError as error:
         message = f"load: {os.fspath(path)}: {error}"
         raise ModelFileError(message) from error.__cause__
@@ -195,3 +188,21 @@ def _read(path: StrPath, limits: Limits) -> Any:
             f"load: {os.fspath(path)}: its values do not fit together ({type(error).__name__}: {str(error)[:200]})."
         )
         raise ModelFileError(message) from error
+
+
+def restore(header: dict[str, Any], read_arrays: Callable[[Any], list[np.ndarray[Any, Any]]]) -> Any:
+    """Return what a header describes; `read_arrays` returns the arrays of the entries that the header lists.
+
+    The fuzzer calls it with arrays of its own, which saves it the file: 10 000 forgeries then take seconds.
+    """
+    header = migrate_header(header)
+    if header.keys() != {"format", "schema", "written_by", "class", "model", "arrays"}:
+        message = f"the header must have the documented fields; it has {str(sorted(header))[:200]}."
+        raise ModelFileError(message)
+    import_family(header["class"])
+    value = Decoder(read_arrays(header["arrays"])).decode(header["model"])
+    # Readers of the header alone trust its class, so it must be that of the model.
+    if header["class"] != (key_of_class(type(value)) or key_of_record(type(value))):
+        message = f"the header says that it holds {str(header['class'])[:80]!r}; it holds another class."
+        raise ModelFileError(message)
+    return value

@@ -4,7 +4,6 @@ Members are stored, never compressed, so no member can be larger than the file. 
 from the central directory, checks it against the size of the file, and refuses whatever it has no use for.
 """
 
-import os
 import struct
 import zipfile
 from typing import BinaryIO, NamedTuple
@@ -44,10 +43,10 @@ def begin_member(archive: zipfile.ZipFile, file: BinaryIO, name: str) -> zipfile
     return info
 
 
-def read_members(file: BinaryIO) -> dict[str, Member]:
-    """Find every member of a zip file of stored members, by name."""
-    length = os.fstat(file.fileno()).st_size
+def read_members(file: BinaryIO, length: int) -> dict[str, Member]:
+    """Find every member of a zip file of stored members, by name; the file has `length` bytes."""
     count, size, start = _read_end(file, length)
+    # The directory's own numbers are checked before anything is read, so a forged size cannot ask for memory.
     if count > MAX_MEMBERS or size > _MAX_DIRECTORY or start + size > length:
         message = f"its directory must lie in the file and list at most {MAX_MEMBERS} members; the file is damaged."
         raise ModelFileError(message)
@@ -62,6 +61,7 @@ def read_members(file: BinaryIO) -> dict[str, Member]:
             raise ModelFileError(message)
         offset = _data_offset(file, header, name.encode("ascii"), start)
         members[name] = Member(offset, data_size)
+        # Members that overlap would let a small file stand for large arrays; the spans are compared at the end.
         spans.append((header, offset + data_size))
     _check_spans(spans, start)
     return members
@@ -82,9 +82,11 @@ def _read_end(file: BinaryIO, length: int) -> tuple[int, int, int]:
         message = f"a model file is a zip archive; this file has {length} bytes, too few for one."
         raise ModelFileError(message)
     mark, disk, first_disk, here, count, size, start, comment = _END.unpack(_read(file, length - _END.size, _END.size))
+    # Archives of several disks, or with a comment after the directory, are not what the writer makes.
     if mark != b"PK\x05\x06" or comment or disk or first_disk or here != count:
         message = "a model file is a zip archive without comment; this file does not end like one."
         raise ModelFileError(message)
+    # Fields with all bits set refer to the zip64 directory, whose fields are 64 bits wide.
     if _UNSET not in (size, start):
         return count, size, start
     if length < _END.size + _END64_LOCATOR.size + _END64.size:
@@ -109,6 +111,7 @@ def _read_entry(directory: bytes, position: int) -> tuple[str, int, int, int]:
         message = "its directory ends too early; the file is damaged."
         raise ModelFileError(message)
     fields = _ENTRY.unpack_from(directory, position)
+    # Places in the central directory's record: 5 flags, 6 method, 10 compressed size, 11 size, 18 offset of the header.
     mark, flags, method, stored, size = (fields[0], fields[5], fields[6], fields[10], fields[11])
     name_length, extra_length, comment_length, disk = fields[12:16]
     header = fields[18]
@@ -117,6 +120,7 @@ def _read_entry(directory: bytes, position: int) -> tuple[str, int, int, int]:
     if mark != b"PK\x01\x02" or not name.isascii() or disk not in (0, 0xFFFF):
         message = "its directory cannot be read; the file is damaged."
         raise ModelFileError(message)
+    # Bit 0 of the flags marks an encrypted member.
     if method != zipfile.ZIP_STORED or flags & 1:
         message = f"members must be stored, neither compressed nor encrypted; {name.decode('ascii')[:40]!r} is not."
         raise ModelFileError(message)
@@ -133,8 +137,10 @@ def _large_numbers(extra: bytes, numbers: tuple[int, int, int]) -> tuple[int, in
     if _UNSET not in numbers:
         return numbers
     position = 0
+    # The extra part is a list of (kind, size, data), each number of 16 bits; kind 1 is the zip64 field.
     while position + 4 <= len(extra):
         kind, size = struct.unpack_from("<HH", extra, position)
+        # The field holds 64-bit numbers only for those that are unset, in the order size, stored size, offset.
         if kind == 1 and size >= 8 * numbers.count(_UNSET) and position + 4 + size <= len(extra):
             large = iter(struct.unpack_from(f"<{size // 8}Q", extra, position + 4))
             first, second, third = (next(large) if number == _UNSET else number for number in numbers)
@@ -149,8 +155,10 @@ def _data_offset(file: BinaryIO, header: int, name: bytes, limit: int) -> int:
     if header + _LOCAL.size + len(name) > limit:
         message = "a member must lie before the directory; the file is damaged."
         raise ModelFileError(message)
-    fields = _LOCAL.unpack(_read(file, header, _LOCAL.size))
-    if fields[0] != b"PK\x03\x04" or _read(file, header + _LOCAL.size, len(name)) != name or fields[10] != len(name):
+    record = _read(file, header, _LOCAL.size + len(name))
+    fields = _LOCAL.unpack_from(record)
+    # Field 10 of the local header is the length of the name, field 11 that of the extra part that follows it.
+    if fields[0] != b"PK\x03\x04" or record[_LOCAL.size :] != name or fields[10] != len(name):
         message = f"the two records of member {name.decode('ascii')[:40]!r} must agree; the file is damaged."
         raise ModelFileError(message)
     return header + _LOCAL.size + len(name) + int(fields[11])

@@ -25,6 +25,7 @@ _ARRAY_RULE = "model files hold arrays of numbers, truth values, text, dates and
 
 @encodes(np.ndarray, np.memmap)
 def _write_array(value: np.ndarray[Any, Any], encoder: Encoder, path: str) -> Any:
+    # An array of objects is a tree of nodes in the header: its bytes would be addresses.
     if value.dtype.kind == "O":
         return {
             "type": "objects",
@@ -76,6 +77,7 @@ def _read_scalar(node: dict[str, Any], decoder: Decoder) -> np.generic:
     if len(data) != dtype.itemsize:
         message = f"a scalar of {node['dtype']} must have {dtype.itemsize} bytes; it has {len(data)}."
         raise ModelFileError(message)
+    # The bytes are in the order that the dtype names; the scalar returned has the order of this machine.
     array = np.frombuffer(data, dtype)
     check_values(array)
     scalar: np.generic = array.astype(dtype.newbyteorder("="))[0]
@@ -102,6 +104,7 @@ def _write_masked(value: np.ma.MaskedArray[Any, Any], encoder: Encoder, path: st
         "type": "masked",
         "data": encoder.encode(np.asarray(value.data), f"{path}.data"),
         "mask": mask,
+        # The fill value is kept as an array without dimensions, so that its dtype is kept as well.
         "fill": encoder.encode(np.full((), value.fill_value, value.dtype), f"{path}.fill_value"),
         "hard": bool(value.hardmask),
     }
@@ -124,6 +127,7 @@ def _read_masked(node: dict[str, Any], decoder: Decoder) -> np.ma.MaskedArray[An
 @encodes(*_SPARSE_KEYS)
 def _write_sparse(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
     form, container = _SPARSE_KEYS[type(value)]
+    # COO has one index array for each axis, the compressed formats the indices and the offsets of rows or columns.
     indices = value.coords if form == "coo" else (value.indices, value.indptr)
     return {
         "type": "sparse",
@@ -152,6 +156,10 @@ def _read_sparse(node: dict[str, Any], decoder: Decoder) -> Any:
         if node["format"] == "coo":
             return kind((data, tuple(indices)), shape=shape)
         column, pointer = indices
+        # SciPy looks at the order of the pointers only where the last one is not zero.
+        if len(pointer) and (pointer[0] != 0 or np.any(np.diff(pointer) < 0) or pointer[-1] > len(column)):
+            message = "pointers must begin with 0, never fall, and end inside the indices"
+            raise ValueError(message)
         matrix = kind((data, column, pointer), shape=shape)
         matrix.check_format(full_check=True)
     except (ValueError, TypeError, IndexError) as error:

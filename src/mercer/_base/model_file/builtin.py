@@ -33,6 +33,7 @@ def _parse_float(text: Any) -> float:
     _match(_FLOAT, text)
     if not text.startswith("nan:"):
         return float.fromhex(text)
+    # A NaN is written as its 64 bits, because its payload and sign are lost in the text of a number.
     value: float = struct.unpack(">d", bytes.fromhex(text[4:]))[0]
     if not math.isnan(value):
         message = f"the bits of a NaN must be those of one; got {text!r}."
@@ -129,6 +130,7 @@ def _read_dict(node: dict[str, Any], decoder: Decoder) -> dict[Any, Any]:
         raise ModelFileError(message)
     check_keys([key for key, _ in pairs])
     result = dict(pairs)
+    # Python would keep the last of two equal keys in silence.
     if len(result) != len(pairs):
         message = "the keys of a dictionary must be unique; one comes twice."
         raise ModelFileError(message)

@@ -18,6 +18,9 @@ __all__ = ["Decoder", "Encoder", "decodes", "encodes", "encodes_where"]
 MAX_DEPTH = 100  # levels of values; three Python frames a level stay far below the interpreter's limit
 MAX_EXACT = 2**53  # the largest integers that every JSON reader keeps
 
+# What stands for itself in a header; a tuple, because a union of types takes longer to compare with.
+_LEAVES = (bool, int, str)
+
 Node = Any
 Write = Callable[[Any, "Encoder", str], Node]
 Read = Callable[[dict[str, Any], "Decoder"], Any]
@@ -26,6 +29,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _WRITE: dict[type, Write] = {}
 _WRITE_WHERE: list[tuple[Callable[[Any], bool], Write]] = []
 _READ: dict[str, tuple[frozenset[str], Read]] = {}
+# For nodes of a type that is not registered.
+_UNKNOWN: tuple[frozenset[str], None] = (frozenset(), None)
 
 
 def encodes(*types: type) -> Callable[[Function], Function]:
@@ -71,11 +76,14 @@ class Encoder:
     def encode(self, value: Any, path: str) -> Node:
         """Return the node of `value`; `path` says where it was found, for the refusal."""
         kind = type(value)
+        # JSON readers may hold numbers as doubles, which are exact up to 2^53 only;
+        # larger integers get a node of their own.
         if value is None or kind is bool or kind is str or (kind is int and abs(value) <= MAX_EXACT):
             return value
         write = _WRITE.get(kind) or next((write for accepts, write in _WRITE_WHERE if accepts(value)), None)
         if write is None:
             raise refusal(value, path)
+        # The set holds the identities on the path from the root to here, so one object in two places is no cycle.
         if id(value) in self._open:
             message = f"save: {path} refers to something that contains it; model files hold trees. Break the cycle."
             raise ModelFileError(message)
@@ -135,7 +143,7 @@ class Decoder:
 
     def decode(self, node: Node) -> Any:
         """Return the object of a node."""
-        if node is None or isinstance(node, bool | int | str):
+        if node is None or isinstance(node, _LEAVES):
             return node
         if self._depth == MAX_DEPTH:
             message = f"values may be nested {MAX_DEPTH} levels deep; the header nests more."
@@ -147,11 +155,14 @@ class Decoder:
 
     def _read(self, node: dict[str, Any]) -> Any:
         kind = node.get("type")
-        fields, read = _READ.get(kind, (frozenset(), None)) if isinstance(kind, str) else (frozenset(), None)
-        if read is None or node.keys() - {"id"} != fields - {"id"} or ("id" in fields and "id" not in node):
+        fields, read = _READ.get(kind, _UNKNOWN) if isinstance(kind, str) else _UNKNOWN
+        # Most nodes have exactly the fields of their type; an identity may come on top.
+        if read is None or (node.keys() != fields and ("id" in fields or node.keys() - {"id"} != fields)):
             message = f"the header holds a node of unknown type or fields: {str(kind)[:40]!r}, {str(list(node))[:120]}."
             raise ModelFileError(message)
         value = read(node, self)
+        # A node may have an identity although its type does not ask for one:
+        # then other nodes refer to it by that number.
         if "id" in node and "id" not in fields:
             number = integer(node["id"], 0, MAX_EXACT)
             if number in self._shared:
@@ -210,6 +221,7 @@ def check_keys(keys: list[Any]) -> None:
     except TypeError as error:
         message = f"keys must be hashable; {error}."
         raise ModelFileError(message) from error
+    # 64 leaves honest files alone and bounds the steps to build the dictionary at 64 n.
     if max(hashes.values(), default=0) > 64:
         message = "more than 64 keys share one hash; the file is hostile."
         raise ModelFileError(message)

@@ -5,6 +5,7 @@ of the target only when it is complete and on disk.
 """
 
 import hashlib
+import io
 import json
 import mmap
 import os
@@ -29,6 +30,7 @@ FORMAT = "mercer-model"
 MAX_HEADER = 2**25  # bytes; the worst header of this size takes 0.7 GB when parsed
 MAX_NESTING = 500  # brackets; the codec allows 100 levels of values, each at most four brackets deep
 MAX_DIMENSIONS = 32
+_SMALL = 2**22  # bytes of a file that is read by one call of the system
 _CHUNK = 2**22  # bytes hashed and written at a time, small enough to stay in the last-level cache
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # always matches at a quote: linear on any input
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -40,11 +42,14 @@ Array = np.ndarray[Any, Any]
 
 def write_container(path: Path, header: dict[str, Any], arrays: Sequence[Array], secret: bytes | None = None) -> None:
     """Write `header`, completed by the description of each array, and the arrays; sign it if a secret is given."""
-    if len(arrays) > MAX_MEMBERS - 2:
-        message = f"save: a model file holds at most {MAX_MEMBERS - 2} arrays; got {len(arrays)}. Stack some of them."
+    # The header, its checksum and, in signed files, its signature are members too.
+    most = MAX_MEMBERS - (2 if secret is None else 3)
+    if len(arrays) > most:
+        message = f"save: a model file holds at most {most} arrays; got {len(arrays)}. Stack some of them."
         raise ModelFileError(message)
     with _replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         entries = [_write_array(archive, file, _array_name(index), array) for index, array in enumerate(arrays)]
+        # The reader refuses numbers with a fraction: floats are texts here, and a NaN would be a mistake of an encoder.
         text = json.dumps({**header, "arrays": entries}, separators=(",", ":"), allow_nan=False).encode("ascii")
         if len(text) > MAX_HEADER:
             message = (
@@ -52,6 +57,8 @@ def write_container(path: Path, header: dict[str, Any], arrays: Sequence[Array],
                 f"Use numeric or fixed-width text arrays for bulk data."
             )
             raise ModelFileError(message)
+        # The header comes after the arrays because it holds their checksums;
+        # the signature of the header thus covers them.
         ends = {"header.json": text, "header.sha256": hashlib.sha256(text).hexdigest().encode()}
         for name, data in (ends if secret is None else {**ends, "header.hmac": sign(text, secret)}).items():
             with archive.open(begin_member(archive, file, name), "w", force_zip64=True) as member:
@@ -102,7 +109,11 @@ def read_container(path: Path, limits: "Limits") -> tuple[dict[str, Any], "Array
         if limits.max_bytes is not None and size > limits.max_bytes:
             message = f"a file may have max_bytes = {limits.max_bytes} bytes; it has {size}. Raise max_bytes."
             raise ModelFileError(message)
-        members = read_members(file)
+        if size <= _SMALL and not limits.mapped:
+            # One call of the system in place of two for each array: a small model may have hundreds of arrays.
+            with file:
+                file = io.BytesIO(file.read(size))  # type: ignore[assignment]
+        members = read_members(file, size)
         header = _read_header(file, members, limits.secret)
     except BaseException:
         file.close()
@@ -123,6 +134,7 @@ def _read_header(file: BinaryIO, members: dict[str, Member], secret: bytes | Non
     if missing:
         message = f"a model file has a {min(missing)}; this zip archive has none."
         raise ModelFileError(message)
+    # 64 is the number of hexadecimal digits of SHA-256.
     if members["header.json"].size > MAX_HEADER or members["header.sha256"].size != 64:
         message = f"a header has at most {MAX_HEADER} bytes and its checksum 64; this file declares others."
         raise ModelFileError(message)
@@ -132,6 +144,7 @@ def _read_header(file: BinaryIO, members: dict[str, Member], secret: bytes | Non
     if file.read(64) != hashlib.sha256(text).hexdigest().encode():
         message = "header.json does not match its checksum; the file is damaged. Copy it again."
         raise ModelFileError(message)
+    # The signature is checked before the JSON is parsed: unsigned text does not reach the parser.
     if secret is not None:
         check_signature(text, read_signature(file, members), secret)
     header = _parse(text)
@@ -152,6 +165,7 @@ def read_signature(file: BinaryIO, members: dict[str, Member]) -> bytes | None:
 
 def _parse(text: bytes) -> Any:
     """Parse JSON of ASCII text, integers of up to 53 bits, and unique keys; nothing else."""
+    # Brackets count +1 and -1 outside of texts; the running sum is the depth, found without recursion.
     brackets = np.frombuffer(_STRING.sub(b"", text).translate(_SIGNS, _NO_BRACKETS), np.int8)
     if np.max(np.cumsum(brackets, dtype=np.int32), initial=0) > MAX_NESTING:
         message = f"the header may nest {MAX_NESTING} brackets; this one nests more."
@@ -178,6 +192,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _small_integer(digits: str) -> int:
+    # Numbers of fifteen digits have less than 50 bits.
+    if len(digits) <= 15:
+        return int(digits)
     if len(digits) > 17 or abs(int(digits)) > 2**53:
         message = f"the integer {digits[:20]} has more than 53 bits"
         raise ValueError(message)
@@ -203,6 +220,7 @@ class ArrayReader:
             message = "the header must list the arrays; this one does not."
             raise ModelFileError(message)
         names = [_array_name(index) for index in range(len(entries))]
+        # The symmetric difference also finds members that no entry of the header describes.
         strangers = (self._members.keys() - {"header.hmac"}) ^ {"header.json", "header.sha256", *names}
         if strangers:
             message = f"members and header must list the same arrays; they differ in {min(strangers)[:40]!r}."
@@ -230,12 +248,13 @@ class ArrayReader:
             message = "an array does not match its checksum; the file is damaged. Copy it again."
             raise ModelFileError(message)
         check_values(flat)
-        return np.asarray(array, dtype=dtype.newbyteorder("="))
+        return array if dtype.isnative else np.asarray(array, dtype=dtype.newbyteorder("="))
 
     def _fill(self, member: Member, data: memoryview, read: bool) -> str:
         """Read the member into `data`, unless it is mapped there already, and return its checksum."""
         digest = hashlib.sha256()
         self._file.seek(member.offset)
+        # Chunks let the checksum be computed while the bytes are still in the cache.
         for start in range(0, len(data), _CHUNK):
             chunk = data[start : start + _CHUNK]
             if read and self._file.readinto(chunk) != len(chunk):
@@ -252,9 +271,10 @@ def _check_entry(entry: Any, size: int) -> tuple[np.dtype[Any], tuple[int, ...],
         raise ModelFileError(message)
     shape, order = entry["shape"], entry["order"]
     dtype = parse_dtype(entry["dtype"])
-    if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS or not all(_is_length(length) for length in shape):
+    if not isinstance(shape, list) or len(shape) > MAX_DIMENSIONS or not all(map(_is_length, shape)):
         message = f"a shape is a list of at most {MAX_DIMENSIONS} integers in [0, 2**48]; got {str(shape)[:80]}."
         raise ModelFileError(message)
+    # Python's integers cannot overflow here, as a product of int64 would for a forged shape.
     needed = dtype.itemsize
     for length in shape:
         needed *= length

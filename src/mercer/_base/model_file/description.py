@@ -65,17 +65,19 @@ class FileDescription:
 
 def describe_file(path: StrPath, key: Key | None = None, max_bytes: int | None = None) -> FileDescription:
     """Load a model file with all checks, and return what it contains; raise ModelFileError if it is not sound."""
+    # Loading runs every check, also those of the classes; what follows reads a file that is known to be sound.
     load(path, key=key, max_bytes=max_bytes)
     header, reader = read_container(Path(path), Limits(max_bytes=max_bytes))
     reader.__exit__()
     with open(path, "rb") as file:
-        signature = read_signature(file, read_members(file))
         size = os.fstat(file.fileno()).st_size
+        signature = read_signature(file, read_members(file, size))
     checks = (*_CHECKS, "signature: HMAC-SHA256 with the key given") if key is not None else _CHECKS
     return FileDescription(
         path=os.fspath(path),
         model=header["class"],
         schema=header["schema"],
+        # The header is text of a stranger, so names and versions are cut to 40 characters before they are printed.
         written_by={str(name)[:40]: str(version)[:40] for name, version in header["written_by"].items()},
         size=size,
         n_arrays=len(header["arrays"]),

@@ -17,6 +17,8 @@ _SPELLING = re.compile(
     r"|<[mM]8(?:\[(?:[1-9][0-9]{0,5})?(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?"
 )
 _LAST_CODE_POINT = 0x10FFFF
+# The types of most arrays: looking one up takes a tenth of the time of reading its spelling.
+_USUAL = {name: np.dtype(name) for name in ("|b1", "|i1", "|u1", "<i2", "<i4", "<i8", "<u4", "<u8", "<f4", "<f8")}
 
 
 def spell_dtype(dtype: np.dtype[Any]) -> str | None:
@@ -27,6 +29,8 @@ def spell_dtype(dtype: np.dtype[Any]) -> str | None:
 
 def parse_dtype(spelling: Any) -> np.dtype[Any]:
     """Return the dtype of a spelling that :func:`spell_dtype` can have written."""
+    if isinstance(spelling, str) and spelling in _USUAL:
+        return _USUAL[spelling]
     if not isinstance(spelling, str) or _SPELLING.fullmatch(spelling) is None:
         message = f"an array type must be one of the documented spellings; got {str(spelling)[:40]!r}."
         raise ModelFileError(message)
@@ -37,6 +41,7 @@ def check_values(flat: np.ndarray[Any, Any]) -> None:
     """Refuse bytes that are no value of their type: NumPy itself trusts them and fails much later."""
     if flat.size == 0:
         return
+    # The largest byte decides: any byte but 0 and 1 makes NumPy's boolean operations undefined.
     if flat.dtype.kind == "b" and flat.view(np.uint8).max() > 1:
         message = "a truth value must be the byte 0 or 1; the array holds others."
         raise ModelFileError(message)

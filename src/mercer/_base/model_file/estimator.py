@@ -7,16 +7,19 @@ with it.
 
 import dataclasses
 import inspect
+from functools import cache
 from typing import Any
 
 import sklearn
 from sklearn.base import BaseEstimator
 
+from mercer._base.guard import note_loaded
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
 from mercer._base.model_file.registry import class_of, key_of_class
 from mercer._base.model_file.soundness import check_estimator, check_record, drop_old_names
 from mercer._plain import PLAIN
+from mercer._stored import collect_stored
 from mercer.errors import ModelFileError
 
 __all__ = ["is_registered"]
@@ -54,7 +57,8 @@ def _describe(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
         _check_name(name, type(value), f"save: {path}")
     _check_memory(attributes, f"save: {path}")
     nodes = {name: encoder.encode(item, f"{path}.{name}") for name, item in attributes.items()}
-    parameters = _parameters(type(value)).keys()
+    cls: Any = type(value)
+    parameters = _parameters(cls).keys()
     return {
         "type": "object",
         "class": key,
@@ -65,19 +69,40 @@ def _describe(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
     }
 
 
-def _parameters(cls: type) -> dict[str, inspect.Parameter]:
+@cache
+def _parameters(cls: Any) -> dict[str, inspect.Parameter]:
     parameters = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
     return {name: item for name, item in parameters.items() if name != "self" and item.kind not in _VARIADIC}
 
 
 def _check_name(name: Any, cls: type, where: str) -> None:
+    if name in _list_harmless(cls):
+        return
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
         message = f"{where}: an attribute's name must be an identifier; got {str(name)[:40]!r}."
         raise ModelFileError(message)
-    known = inspect.getattr_static(cls, name, None)
-    if inspect.isroutine(known) or isinstance(known, property) or name.startswith(_SHOWN):
+    if _hides(name, cls):
         message = f"{where}: an attribute may not hide a method or property; {cls.__name__}.{name[:40]} does."
         raise ModelFileError(message)
+
+
+def _hides(name: str, cls: type) -> bool:
+    """Return whether an attribute of this name would hide a method or a property, or be shown as markup."""
+    # `inspect.getattr_static` finds the same in 50 times as long: it also looks for what no registered class has.
+    known = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+    return inspect.isroutine(known) or isinstance(known, property) or name.startswith(_SHOWN)
+
+
+@cache
+def _list_harmless(cls: type) -> frozenset[str]:
+    """Return the declared attributes and parameters of a class that may be set.
+
+    Made once for each class, because most attributes of a file are among them.
+    """
+    names = collect_stored(cls).keys() | _parameters(cls).keys()
+    return frozenset(
+        name for name in names if name.isidentifier() and not name.startswith("__") and not _hides(name, cls)
+    )
 
 
 def _check_memory(attributes: dict[str, Any], where: str) -> None:
@@ -107,19 +132,24 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
     if not all(isinstance(part, dict) for part in (params, state, requests)) or params.keys() & state.keys():
         message = f"{key} must have disjoint parameters and attributes; it has not."
         raise ModelFileError(message)
+    # Old attributes are migrated before they are checked, so the checks know the present version only.
     attributes = {name: decoder.decode(item) for name, item in {**params, **state}.items()}
     attributes = drop_old_names(cls, migrate_state(cls, key, attributes, node["version"]))
     for name in attributes:
         _check_name(name, cls, key)
     _check_memory(attributes, key)
     if issubclass(cls, BaseEstimator):
+        # A file of an older version may have parameters that the migration
+        # renamed or dropped, so these are not compared.
         if node["version"] == getattr(cls, "_file_version", 1):
             _check_parameters(cls, params)
+        # A parameter that is newer than the file gets its default.
         attributes = {**_defaults(cls, key, attributes), **attributes}
     decoder.charge(4 * sum(getattr(item, "nbytes", 0) for item in attributes.values()) if key == _ISOTONIC else 0)
     instance = _build(cls, attributes, key)
     if hasattr(cls, "_stored"):
         check_estimator(instance)
+        note_loaded(instance)
     read_requests(instance, requests, decoder)
     return instance
 
@@ -171,6 +201,7 @@ def read_requests(instance: Any, requests: dict[str, Any], decoder: Decoder) -> 
     if not requests.keys() <= set(_ROUTED):
         message = f"metadata is requested for {', '.join(_ROUTED)}; got {min(requests)[:40]!r}."
         raise ModelFileError(message)
+    # The charge is for objects that scikit-learn makes for the requests, which the size of the node does not show.
     decoder.charge(2**14)
     with sklearn.config_context(enable_metadata_routing=True):
         for method, node in requests.items():
@@ -179,8 +210,10 @@ def read_requests(instance: Any, requests: dict[str, Any], decoder: Decoder) -> 
 
 @encodes_where(lambda value: PLAIN.get(type(value).__name__) is type(value) or _is_triplet(value))
 def _write_record(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
-    key = type(value).__name__ if PLAIN.get(type(value).__name__) is type(value) else key_of_class(type(value))
-    fields = {name: encoder.encode(getattr(value, name), f"{path}.{name}") for name in _fields(type(value))}
+    cls: Any = type(value)
+    name = cls.__name__
+    key = name if PLAIN.get(name) is cls else key_of_class(cls)
+    fields = {name: encoder.encode(getattr(value, name), f"{path}.{name}") for name in _fields(cls)}
     return {"type": "record", "class": key, "fields": fields}
 
 
@@ -188,12 +221,14 @@ def _is_triplet(value: Any) -> bool:
     return isinstance(value, tuple) and key_of_class(type(value)) is not None
 
 
+@cache
 def _fields(cls: type) -> tuple[str, ...]:
     if dataclasses.is_dataclass(cls):
         return tuple(field.name for field in dataclasses.fields(cls))
     return tuple(getattr(cls, "_fields", ()))
 
 
+@cache
 def _find_defaults(cls: type) -> dict[str, Any]:
     """Return the fields of a record class that have a default, with their defaults."""
     if not dataclasses.is_dataclass(cls):

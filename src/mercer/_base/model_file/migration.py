@@ -33,6 +33,7 @@ def migrate_header(header: dict[str, Any]) -> dict[str, Any]:
             f"this mercer ({__version__}) reads schemas up to {SCHEMA}; the file has schema {schema}. {_cure(header)}"
         )
         raise ModelFileError(message)
+    # Step k brings schema k to k + 1, so a new schema needs one function and not one for each older schema.
     while schema < SCHEMA:
         header = MIGRATIONS[schema](header)
         schema += 1

@@ -60,6 +60,7 @@ def _read_bit_generator(node: dict[str, Any], decoder: Decoder) -> np.random.Bit
     state = decoder.decode_as(node["state"], dict)
     decoder.charge(_COST)
     generator = _bit_generator(state)(seed)
+    # NumPy does not check all of a state; that of a fresh generator is the model of a sound one.
     _check_like(state, generator.state, "state")
     generator.state = state
     return generator
@@ -69,6 +70,7 @@ def _read_bit_generator(node: dict[str, Any], decoder: Decoder) -> np.random.Bit
 def _write_seed(value: np.random.SeedSequence, encoder: Encoder, path: str) -> Any:
     entropy = value.entropy if isinstance(value.entropy, int) else np.asarray(value.entropy, dtype=object).tolist()
     names = ("spawn_key", "pool_size", "n_children_spawned")
+    # These four fields are all that SeedSequence derives its streams from.
     fields = {"entropy": entropy, **{name: getattr(value, name) for name in names}}
     return encoder.share(
         value,
@@ -82,6 +84,7 @@ def _read_seed(node: dict[str, Any], decoder: Decoder) -> np.random.SeedSequence
     entropy = decoder.decode(node["entropy"])
     spawn_key = decoder.decode_as(node["spawn_key"], tuple)
     for number in [*spawn_key, *(entropy if isinstance(entropy, list | tuple) else [entropy])]:
+        # The bound keeps a forged integer from taking long to hash into the pool.
         integer(number, 0, 2**4096)
     return np.random.SeedSequence(
         entropy,
@@ -108,6 +111,7 @@ def _check_like(value: Any, model: Any, name: str) -> None:
             _check_like(value[key], model[key], key)
     elif alike and isinstance(model, np.ndarray):
         alike = value.dtype == model.dtype and value.shape == model.shape
+    # For fields without a limit of their own, 128 bits is the widest word that a generator of NumPy holds.
     elif alike and isinstance(model, int):
         alike = 0 <= value <= _LIMITS.get(name, 2**128 - 1)
     elif alike and isinstance(model, str):

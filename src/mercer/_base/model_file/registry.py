@@ -112,6 +112,7 @@ def class_of(key: Any) -> type:
 
 
 def _find_class(key: str) -> type | None:
+    # Names come from fixed tables only. A key of the file never becomes an import of its choice.
     if key in _CLASS_KEYS:
         return _find_registered(key)
     if key in PART_MAKERS:
@@ -145,6 +146,7 @@ def key_of_class(cls: type) -> str | None:
         family = rest.partition(".")[0]
         return (
             f"mercer.{family}.{cls.__name__}"
+            # Looking the name up again tells a public class from a subclass or a namesake in a private module.
             if family in FAMILIES and _own_class(family, cls.__name__) is cls
             else None
         )

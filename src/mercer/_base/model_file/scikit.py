@@ -75,6 +75,7 @@ def _write_scorer(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
 def _read_scorer(node: dict[str, Any], decoder: Decoder) -> Any:
     from sklearn.metrics import get_scorer, get_scorer_names
 
+    # Only names that scikit-learn lists are accepted; a file cannot name a function to call.
     if node["name"] not in get_scorer_names() or not isinstance(node["requests"], dict):
         message = f"a scorer must be one that get_scorer knows; got {str(node['name'])[:40]!r}."
         raise ModelFileError(message)

@@ -29,6 +29,7 @@ def read_key(key: Key, subject: str) -> bytes:
     """Return the bytes of a key, or of the file that it names."""
     if isinstance(key, str | os.PathLike):
         with open(Path(key), "rb") as file:
+            # One byte more than the longest key tells a file that is too long without reading all of it.
             secret = file.read(_LONGEST + 1)
     else:
         secret = bytes(key) if isinstance(key, bytes | bytearray | memoryview) else b""
@@ -71,6 +72,7 @@ def check_signature(header: bytes, signature: bytes | None, secret: bytes) -> No
         raise ModelFileError(message)
     key_id, digest = split_signature(signature)
     right = hmac.new(secret, header, hashlib.sha256).hexdigest()
+    # The comparison takes the same time wherever the digests differ, so its duration tells nothing about the right one.
     if not hmac.compare_digest(right, digest):
         message = (
             f"the signature is not that of this key (id {find_key_id(secret)}; the file names {key_id}). The file was "

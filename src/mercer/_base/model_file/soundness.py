@@ -13,6 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from scipy.sparse import issparse
 
+from mercer._base.parameter import is_accepted
 from mercer._stored import check_stored, collect_stored
 from mercer._types import Array
 from mercer.errors import ModelFileError
@@ -38,6 +39,7 @@ Accepts = Callable[[Any], bool]
 def check_record(record: Any, values: dict[str, Any]) -> None:
     """Check the fields of a record: against their annotations, what the class declares, and ``check_fields``."""
     cls: Any = type(record)
+    # Types come first, because the declared checks and check_fields compute with the values.
     for name, (accepts, words) in _read_annotations(cls).items():
         if name in values and not accepts(values[name]):
             message = f"{cls.__name__}.{name} must be {words}; the file has {type(values[name]).__name__}."
@@ -53,12 +55,13 @@ def check_estimator(model: Any) -> None:
     cls: Any = type(model)
     values = vars(model)
     for parameter, rule in cls._parameters.items():
-        if parameter in values and not rule.accepts(values[parameter]):
+        if parameter in values and not is_accepted(rule, values[parameter]):
             message = f"{cls.__name__}.{parameter} must be {rule.text}; the file has {str(values[parameter])[:80]}."
             raise ModelFileError(message)
     declared = collect_stored(cls)
-    strangers = sorted(values.keys() - declared.keys() - _list_parameters(cls))
-    if strangers:
+    # An attribute that is not declared has no check, so it must not enter by a file.
+    if not values.keys() <= _list_known(cls):
+        strangers = sorted(values.keys() - _list_known(cls))
         message = (
             f"{cls.__name__} stores only what it declares; the file also has {', '.join(strangers)[:120]}. Install the "
             f"version that wrote it, which its header names, if the file is older than this mercer."
@@ -70,19 +73,27 @@ def check_estimator(model: Any) -> None:
             f"{cls.__name__}.n_features_in_ must be an integer in [0, {_MOST_COLUMNS}]; the file has {columns!r:.80}."
         )
         raise ModelFileError(message)
+    # Shapes may refer to n_features_in_, which is why its range is checked above.
     check_stored(cls.__name__, values, declared, {})
     model._check_structure()
 
 
 def drop_old_names(cls: type, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return attributes without those that only older versions stored, which the class lists in ``_stored_before``."""
-    old = set(getattr(cls, "_stored_before", ())) - collect_stored(cls).keys()
+    old = _list_old(cls)
     return {name: value for name, value in attributes.items() if name not in old} if old else attributes
 
 
 @cache
-def _list_parameters(cls: Any) -> frozenset[str]:
-    return frozenset(cls._get_param_names())
+def _list_old(cls: type) -> frozenset[str]:
+    """Return the names of attributes that only older versions of a class stored."""
+    return frozenset(getattr(cls, "_stored_before", ())) - collect_stored(cls).keys()
+
+
+@cache
+def _list_known(cls: Any) -> frozenset[str]:
+    """Return the names of what a class declares and of its parameters."""
+    return frozenset(collect_stored(cls).keys() | set(cls._get_param_names()))
 
 
 @cache
@@ -99,7 +110,7 @@ def _read_annotations(cls: type) -> dict[str, tuple[Accepts, str]]:
 def _compile(hint: Any) -> Accepts | None:
     """Return a test for an annotation, or None where it says nothing that can be tested."""
     if hint == Array:
-        return lambda value: issparse(value) or isinstance(value, _ARRAYS)
+        return lambda value: isinstance(value, _ARRAYS) or issparse(value)
     if hint is None or hint is type(None):
         return lambda value: value is None
     if hint in _SINGLE:

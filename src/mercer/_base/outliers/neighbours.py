@@ -81,5 +81,6 @@ class NeighbourSearch:
             n_jobs=self.threads,
         ).fit(rows)
         distances, indices = search.kneighbors(None if leave_out_self else queries)
+        # The search leaves ties in any order. Sorting by distance and then index makes the answer the same on each run.
         order = np.lexsort((indices, distances), axis=1)
         return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)

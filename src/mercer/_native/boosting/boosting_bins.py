@@ -33,12 +33,14 @@ def assign_bins(
     j: cython.Py_ssize_t
     place: cython.Py_ssize_t
     step: cython.Py_ssize_t
+    # A row of edges has 2^k - 1 entries, so the binary search begins with a step of 2^(k - 1) and takes k steps.
     widest: cython.Py_ssize_t = (edges.shape[1] + 1) // 2
     x: cython.double
     with cython.nogil:
         first = 0
         while first < n:
             last = min(first + _TILE, n)
+            # Column by column within a tile: the edges of one column stay in the cache for all rows of the tile.
             for j in range(d):
                 for i in range(first, last):
                     x = cython.cast(cython.double, X[i, j])
@@ -48,6 +50,7 @@ def assign_bins(
                     while step > 0:
                         place += step if edges[j, place + step - 1] < x else 0
                         step //= 2
+                    # NaN compares false with every edge, which would give it bin 0.
                     if x != x:
                         place = missing[j]
                     out[i, j] = place

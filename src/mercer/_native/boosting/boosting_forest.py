@@ -72,6 +72,7 @@ def add_scores(
     z: cython.longlong
     with cython.nogil:
         tile = 0
+        # Rows outside, trees inside: the rows of a tile stay in the cache while all trees, which are larger, pass by.
         while tile < n:
             last = min(tile + _ROWS, n)
             for t in range(roots.shape[0]):
@@ -88,6 +89,7 @@ def add_scores(
                         v = words[b]
                         w = words[c]
                         z = words[e]
+                        # Bits 8 to 31 of a word are the column to compare; see the docstring of the module.
                         a = _step(u, thresholds[a], cython.cast(cython.double, X[i, (u >> 8) & 0xFFFFFF]), sets)
                         b = _step(v, thresholds[b], cython.cast(cython.double, X[i + 1, (v >> 8) & 0xFFFFFF]), sets)
                         c = _step(w, thresholds[c], cython.cast(cython.double, X[i + 2, (w >> 8) & 0xFFFFFF]), sets)
@@ -97,6 +99,7 @@ def add_scores(
                     scores[i + 2, outputs[t]] += values[c]
                     scores[i + 3, outputs[t]] += values[e]
                     i += 4
+                # The rows that are left over, at most three, walk one by one.
                 while i < last:
                     a = roots[t]
                     step = depths[t]
@@ -157,6 +160,7 @@ def add_bin_values(
         # Four rows at a time: their walks do not wait for one another.
         while k + 4 <= m:
             a = b = c = e = 0
+            # A leaf returns itself, so rows that have arrived wait until the slowest of the four has.
             while left[a] > 0 or left[b] > 0 or left[c] > 0 or left[e] > 0:
                 a = _step_bins(bins, rows[k], a, features, left, tables)
                 b = _step_bins(bins, rows[k + 1], b, features, left, tables)

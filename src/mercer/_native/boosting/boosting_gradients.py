@@ -38,6 +38,8 @@ def fold(sums: cython.double[:, ::1]) -> None:
     block: cython.Py_ssize_t
     j: cython.Py_ssize_t
     with cython.nogil:
+        # Block b takes in block b + step for step = 1, 2, 4...: the shape of the sum depends on the number of blocks
+        # alone.
         while step < sums.shape[0]:
             block = 0
             while block + step < sums.shape[0]:

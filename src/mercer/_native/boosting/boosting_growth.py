@@ -142,6 +142,7 @@ class TreeTasks:
         """Take items that cost about `patience`, or all and wait until the task is done; return whether to go on."""
         item: cython.Py_ssize_t = 0
         with cython.nogil:
+            # `patience` bounds the work of one call, so that Python regains control for Ctrl-C between calls.
             while patience > 0 and item >= 0:
                 item = team_items.take_item(self.control, self.task[leaves.ITEMS])
                 if item >= 0:
@@ -155,6 +156,7 @@ class TreeTasks:
     @cython.exceptval(check=False)
     def _work(self, item: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         """Do one item: a run of blocks, or of columns."""
+        # Tasks over rows are cut by blocks; the search for cuts is divided by the columns drawn for this side.
         size: cython.Py_ssize_t = (
             self.spans.shape[0] if self.task[leaves.KIND] != leaves.COLUMNS else self.n_chosen[self.task[leaves.SIDE]]
         )
@@ -186,6 +188,7 @@ class TreeTasks:
         """Add the rows of a block at places from `first` to `last` of its order to the thread's histogram."""
         start: cython.Py_ssize_t = block * self.unit
         n_chosen: cython.Py_ssize_t = self.n_chosen[self.task[leaves.SIDE]]
+        # Nothing to add: the histogram need not even be emptied.
         if first == last:
             return
         # A thread empties its own histogram: although others have read it, it is nearest to this core.
@@ -211,8 +214,10 @@ class TreeTasks:
             self.gradients, self.task[leaves.OUTPUT], self.counts, self.drawn, start, stop, self.quanta, self.words,
             self.order, self.totals, member,
         )  # fmt: skip
+        # The span of a node in a block is the range of places in `order`, relative to the start of the block.
         self.spans[block, 0, 0] = 0
         self.spans[block, 0, 1] = cython.cast(cython.int, kept)
+        # BUILD is -1 where this task adds no rows to a histogram.
         if self.task[leaves.BUILD] >= 0:
             self._add(block, 0, kept, member)
 
@@ -233,6 +238,7 @@ class TreeTasks:
         self.spans[block, child, 0] = first
         self.spans[block, child, 1] = self.spans[block, child + 1, 0] = cython.cast(cython.int, middle)
         self.spans[block, child + 1, 1] = last
+        # Only the smaller child is summed; the other is the difference to the parent, which costs no pass over rows.
         if self.task[leaves.BUILD] == 0:
             self._add(block, first, middle, member)
         elif self.task[leaves.BUILD] == 1:
@@ -276,6 +282,7 @@ class TreeTasks:
         stop: cython.Py_ssize_t = min(start + self.unit, self.bins.shape[0])
         nodes: cython.Py_ssize_t = self.task[leaves.NODES]
         output: cython.Py_ssize_t = self.task[leaves.OUTPUT]
+        # Empty values ask for the loss alone, without a tree to add.
         if self.values.shape[0] > 0:
             slopes.add_values(
                 self.order, self.spans, self.numbers, nodes, self.values, block, start, self.scores, output

@@ -112,6 +112,7 @@ class TreeLeader:
         gradient: cython.longlong = 0
         rest: cython.longlong = 0
         member: cython.Py_ssize_t
+        # Each thread has summed the words of the rows that it quantised; sums of integers have no order.
         for member in range(self.totals.shape[0]):
             gradient += self.totals[member, 0]
             rest += self.totals[member, 1]
@@ -119,8 +120,10 @@ class TreeLeader:
             self.numbers, self.reals, 0, gradient, rest, 0, -_UNBOUNDED, _UNBOUNDED, self.limits, self.quanta
         )
         self.n_free -= 1
+        # Histograms live in a fixed number of slots; the list `free` is a stack of those not in use.
         self.numbers[0, leaves.SLOT] = self.free[self.n_free]
         self.left, self.sides = 0, 1
+        # WHOLE is the slot of the parent's histogram, from which the other child is subtracted; the root has none.
         self.task[leaves.CHILD], self.task[leaves.BUILT], self.task[leaves.WHOLE] = 0, self.free[self.n_free], -1
         self.question[_PARENT], self.question[_FIRST_CHILD], self.question[_COLUMN] = -1, 0, -1
         self.question[_LEFT_WANTED] = leaves.may_split(self.numbers, self.reals, 0, self.limits)
@@ -155,11 +158,13 @@ class TreeLeader:
     def offer_split(self):
         """Offer the rows of the leaf opened; those of its smaller child are added if a child is to be searched."""
         node: cython.Py_ssize_t = self.question[_PARENT]
+        # The child with fewer rows is summed from its rows: at most half of the parent's rows are read.
         small: cython.Py_ssize_t = (
             1 if self.numbers[self.left, leaves.COUNT] > self.numbers[self.left + 1, leaves.COUNT] else 0
         )
         searched: cython.int = 1 if self.question[_LEFT_WANTED] or self.question[_RIGHT_WANTED] else 0
         slot: cython.longlong = self.numbers[node, leaves.SLOT]
+        # The cost of a task decides into how many items it is cut.
         work: cython.Py_ssize_t = self._bound_rows(node) * _SPLIT_COST
         self.task[leaves.NODE], self.task[leaves.CHILD], self.task[leaves.SIDE] = node, self.left, 0
         self.task[leaves.BUILD] = small if searched and not self.direct else -1
@@ -234,6 +239,7 @@ class TreeLeader:
         feature: cython.Py_ssize_t = -1
         slot: cython.longlong = self.numbers[node, leaves.SLOT]
         most: cython.double = self.nodes[side, leaves.ASKED_SAVING]
+        # A cut must save more than the node itself (ASKED_SAVING), else its gain would not be positive.
         if self.question[_LEFT_WANTED + side]:
             for column in range(self.d):
                 # Among splits of one gain the lowest column wins.
@@ -247,6 +253,7 @@ class TreeLeader:
             self.histograms, self.features, feature, self.cuts[side, feature], self.limits, self.quanta, self.sums,
             self.sorted_bins, self.tables, self.numbers, node,
         )  # fmt: skip
+        # The gain is what both children save beyond what the node saves as a leaf.
         self.reals[node, leaves.GAIN] = most - leaves.measure_saving(self.reals, node, self.limits)
         leaves.push(self.queue, self.n_queued, self.reals, node)
         self.n_queued += 1

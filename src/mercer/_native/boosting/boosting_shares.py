@@ -43,12 +43,16 @@ class Forest:
         value: cython.double
         category: cython.int
         for node in range(self.roots[tree], self.roots[tree] + self.sizes[tree]):
+            # The packed word: bits 8 to 31 are the column, bit 0 says that missing values go left, bit 1 that it has
+            # categories.
             value = x[(self.words[node] >> 8) & 0xFFFFFF]
             if value != value:
                 self.chosen[node] = self.words[node] & 1
             elif self.words[node] & 2:
                 category = cython.cast(cython.int, value)
                 self.chosen[node] = (
+                    # Of a categorical split the threshold is the row of `sets`; bit c of that row says whether category
+                    # c goes left.
                     self.sets[cython.cast(cython.Py_ssize_t, self.thresholds[node]), category >> 5] >> (category & 31)
                 ) & 1
             else:
@@ -132,6 +136,7 @@ class Path:
             if keep == 0:
                 self.weights[first + i] = left
             i -= 1
+        # The columns behind the removed one move up by one place.
         if keep == 0:
             for i in range(place, depth):
                 self.columns[first + i] = self.columns[first + i + 1]

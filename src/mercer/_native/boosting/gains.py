@@ -57,14 +57,17 @@ def sum_bins(
     b: cython.Py_ssize_t
     place: cython.Py_ssize_t
     shift: cython.int = cython.cast(cython.int, quanta[leaves.COUNT_BITS])
+    # The lower bits of the second word count the rows, the upper bits hold the curvature.
     mask: cython.longlong = 1
     unit: cython.double = quanta[leaves.GRADIENT_UNIT]
     bend: cython.double = quanta[leaves.CURVATURE_UNIT]
     mask = (mask << shift) - 1
     for b in range(count):
+        # Two words for each bin: the gradient, then curvature and count.
         place = 2 * (first + (order[b] if in_order else b))
         gradient += histogram[place]
         rest += histogram[place + 1]
+        # Running sums are exact integers; only their product with the quantum is rounded.
         sums[GRADIENTS, b] = cython.cast(cython.double, gradient) * unit
         sums[CURVATURES, b] = cython.cast(cython.double, rest >> shift) * bend
         sums[ROWS, b] = cython.cast(cython.double, rest & mask)
@@ -101,6 +104,7 @@ def judge_cuts(
             g = sums[GRADIENTS, b]
             h = sums[CURVATURES, b]
             c = sums[ROWS, b]
+            # g^2 / (h + l2) is twice what a child saves at its best value -g / (h + l2).
             left = g * g / (h + l2)
             right = (gradient - g) * (gradient - g) / (curvature - h + l2)
             # Both children must hold enough rows and curvature: the lesser of the two decides.
@@ -115,8 +119,10 @@ def judge_cuts(
         sums[SAVINGS, b] = -1.0
         if c < fewest or min(h, curvature - h) < least:
             continue
+        # With bounds the best value is clipped, so the closed form g^2 / (h + l2) no longer holds.
         left = leaves.clip_value(g, h, l2, node[leaves.ASKED_LOWER], node[leaves.ASKED_UPPER])
         right = leaves.clip_value(gradient - g, curvature - h, l2, node[leaves.ASKED_LOWER], node[leaves.ASKED_UPPER])
+        # Monotone columns: a rising one must not have a larger value on the left, a falling one not on the right.
         if (direction > 0 and left > right) or (direction < 0 and left < right):
             continue
         sums[SAVINGS, b] = save_loss(g, h, l2, left) + save_loss(gradient - g, curvature - h, l2, right)
@@ -142,6 +148,7 @@ def sort_categories(
     mask = (mask << shift) - 1
     for b in range(count):
         rest = histogram[2 * (first + b) + 1]
+        # Rare categories are left out: their ratio is mostly noise.
         if cython.cast(cython.double, rest & mask) < smoothing:
             continue
         key = cython.cast(cython.double, histogram[2 * (first + b)]) * quanta[leaves.GRADIENT_UNIT]
@@ -285,8 +292,10 @@ def search_column(
     wins. `sums` and `sorted_bins` are scratch of each thread.
     """
     first: cython.Py_ssize_t = features[leaves.OFFSET, column]
+    # The last bin of a column is that of missing values, which is not a place to cut.
     count: cython.Py_ssize_t = features[leaves.OFFSET, column + 1] - first - 1
     bounded: cython.int = features[leaves.BOUNDED, column]
+    # The node itself is the record to beat.
     best[side, column] = asked[side, leaves.ASKED_SAVING]
     if features[leaves.CATEGORICAL, column]:
         return search_categories(
@@ -326,16 +335,19 @@ def describe_cut(
     gradient: cython.longlong = 0
     rest: cython.longlong = 0
     mask: cython.longlong = 1
+    # The count of rows is in the lower bits of the second word.
     mask = (mask << cython.cast(cython.int, quanta[leaves.COUNT_BITS])) - 1
     for b in range(tables.shape[1]):
         # The bin of missing values, at `count`, is decided below.
         tables[node, b] = 1 if way < LOW_CATEGORIES and b <= chosen and b < count else 0
+    # The order of categories was scratch of the search, so it is made again for the one cut that is used.
     if way >= LOW_CATEGORIES:
         kept = sort_categories(
             histograms[slot], first, count + 1, quanta, limits[leaves.MIN_CATEGORY_ROWS], sums[0, SAVINGS],
             sorted_bins[0],
         )  # fmt: skip
         for b in range(chosen + 1):
+            # A cut from the high end takes the last categories of the order.
             tables[node, sorted_bins[0, b if way == LOW_CATEGORIES else kept - 1 - b]] = 1
     elif way == BINS_AND_MISSING:
         tables[node, count] = 1
@@ -344,6 +356,7 @@ def describe_cut(
             # Sums of integers: the right child is the node less this, exactly.
             gradient += histograms[slot, 2 * (first + b)]
             rest += histograms[slot, 2 * (first + b) + 1]
+    # No row has shown which side is better for missing values.
     if (histograms[slot, 2 * (first + count) + 1] & mask) == 0:
         tables[node, count] = 1 if 2 * (rest & mask) > numbers[node, leaves.COUNT] else 0
     numbers[node, leaves.FEATURE] = column

@@ -124,11 +124,13 @@ def make_leaf(
     bit: cython.longlong = 1
     numbers[node, LEFT] = 0
     numbers[node, DEPTH] = depth
+    # The lower bits of the second word count the rows, those above are the curvature in quanta.
     numbers[node, COUNT] = rest & ((bit << shift) - 1)
     numbers[node, GRADIENT_WORD] = gradient
     numbers[node, REST_WORD] = rest
     reals[node, GRADIENT] = cython.cast(cython.double, gradient) * quanta[GRADIENT_UNIT]
     reals[node, CURVATURE] = cython.cast(cython.double, rest >> shift) * quanta[CURVATURE_UNIT]
+    # The value of least loss, -G / (H + l2), within the bounds that monotone ancestors have set.
     reals[node, VALUE] = clip_value(reals[node, GRADIENT], reals[node, CURVATURE], limits[L2], lower, upper)
     reals[node, GAIN] = 0.0
     reals[node, LOWER] = lower
@@ -158,6 +160,7 @@ def fork(
     high: cython.double = reals[node, UPPER]
     unit: cython.double = quanta[GRADIENT_UNIT]
     bend: cython.double = quanta[CURVATURE_UNIT]
+    # Both values come from the bounds of the parent; their middle bounds the children, so no later split can cross it.
     middle: cython.double = clip_value(
         cython.cast(cython.double, gradient) * unit,
         cython.cast(cython.double, rest >> shift) * bend,

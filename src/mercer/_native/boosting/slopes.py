@@ -92,6 +92,7 @@ def add_undrawn(
     k: cython.Py_ssize_t
     child: cython.Py_ssize_t
     middle: cython.Py_ssize_t
+    # Parents come before children in the table of nodes, so a node's list is complete when its turn comes.
     for node in range(nodes):
         child = numbers[node, leaves.LEFT]
         if child > 0:
@@ -99,6 +100,7 @@ def add_undrawn(
                 columns, numbers[node, leaves.FEATURE], start, tables, node, order, walks[member, 0, node],
                 walks[member, 1, node], spare, member,
             )  # fmt: skip
+            # walks[member, 0] and [1] hold where the rows of a node begin and end in `order`.
             walks[member, 0, child] = walks[member, 0, node]
             walks[member, 1, child] = walks[member, 0, child + 1] = cython.cast(cython.int, middle)
             walks[member, 1, child + 1] = walks[member, 1, node]
@@ -126,12 +128,14 @@ def compute_squared(
     curvature: cython.double = 0.0
     for i in range(start, stop):
         w = weight[i] if weighted else 1.0
+        # The gradient is z - y and the curvature is 1, both times the weight.
         gap = scores[i, 0] - y[i]
         gradients[0, i, 0] = w * gap
         gradients[0, i, 1] = w
         loss += 0.5 * w * gap * gap
         size += w * (gap if gap > 0.0 else -gap)
         curvature += w
+    # The second sum scales the quantum of the gradients, the third that of the curvatures.
     sums[0] = loss
     sums[1] = size
     sums[2] = curvature
@@ -158,6 +162,7 @@ def compute_logistic(
     loss: cython.double = 0.0
     size: cython.double = 0.0
     curvature: cython.double = 0.0
+    # Runs of 64 rows in arrays on the stack: each short loop is vectorised, and the numbers stay in the first cache.
     z = cython.declare(cython.double[64])
     small = cython.declare(cython.double[64])
     share = cython.declare(cython.double[64])
@@ -177,6 +182,7 @@ def compute_logistic(
             lost[i] = (x if x > 0.0 else 0.0) + elementary.log1p(small[i])
         for i in range(count):
             w = weight[first + i] if weighted else 1.0
+            # With p = expit(z) the gradient is p - y and the curvature p (1 - p).
             slope = w * (share[i] - y[first + i])
             bend = w * share[i] * (1.0 - share[i])
             gradients[0, first + i, 0] = slope
@@ -214,6 +220,7 @@ def compute_softmax(
         sums[j] = 0.0
     for first in range(start, stop, 64):
         count = min(stop - first, 64)
+        # The largest score of a row is taken off first, so that no exponential overflows.
         for i in range(count):
             most[i] = scores[first + i, 0]
             for j in range(1, k):
@@ -232,13 +239,16 @@ def compute_softmax(
             part[i] = elementary.log(total[i])
         for i in range(count):
             w = weight[first + i] if weighted else 1.0
+            # The loss of a row: log(sum_j exp(z_j)) - z_y, with the largest score put back.
             sums[0] += w * (part[i] + most[i] - scores[first + i, cython.cast(cython.Py_ssize_t, y[first + i])])
         for j in range(k):
             for i in range(count):
                 w = weight[first + i] if weighted else 1.0
+                # p_j = exp(z_j) / sum; the curvature is the diagonal of the Hessian, p_j (1 - p_j).
                 p = gradients[j, first + i, 0] / total[i]
                 gradients[j, first + i, 1] = w * p * (1.0 - p)
                 sums[2 + 2 * j] += gradients[j, first + i, 1]
+                # The gradient is p_j - [j = y].
                 p = w * (p - 1.0 if j == cython.cast(cython.Py_ssize_t, y[first + i]) else p)
                 gradients[j, first + i, 0] = p
                 sums[1 + 2 * j] += p if p > 0.0 else -p

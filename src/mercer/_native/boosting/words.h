@@ -106,14 +106,16 @@ static inline Py_ssize_t mercer_quantise(const double *gradients, const long lon
                                          Py_ssize_t rows, double scale, double rest_scale, int shift, long long *words,
                                          unsigned short *order, long long *totals)
 {
-    long long first = 0, second = 0;
+    /* Sums of unsigned words wrap around. Gradients that are not finite make words at the end of the range, whose sums
+       would be undefined if they were signed. */
+    unsigned long long first = 0, second = 0;
     Py_ssize_t kept = 0;
     if (counts == NULL && drawn == NULL) {
         for (Py_ssize_t k = 0; k < rows; k++) {
             words[2 * k] = mercer_rounded(gradients[2 * k] * scale);
             words[2 * k + 1] = (mercer_rounded(gradients[2 * k + 1] * rest_scale) << shift) + 1;
-            first += words[2 * k];
-            second += words[2 * k + 1];
+            first += (unsigned long long)words[2 * k];
+            second += (unsigned long long)words[2 * k + 1];
             order[k] = (unsigned short)k;
         }
         kept = rows;
@@ -125,8 +127,8 @@ static inline Py_ssize_t mercer_quantise(const double *gradients, const long lon
             const double part = counts == NULL ? 1.0 : (double)copies;
             words[2 * k] = taken * mercer_rounded(gradients[2 * k] / part * scale);
             words[2 * k + 1] = ((taken * mercer_rounded(gradients[2 * k + 1] / part * rest_scale)) << shift) + taken;
-            first += words[2 * k];
-            second += words[2 * k + 1];
+            first += (unsigned long long)words[2 * k];
+            second += (unsigned long long)words[2 * k + 1];
             order[kept] = (unsigned short)k;
             kept += taken != 0;
         }

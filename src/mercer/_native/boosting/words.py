@@ -32,11 +32,13 @@ def quantise(gradients, output, counts, drawn, start, stop, quanta, words, order
     kept, shift = 0, int(quanta[leaves.COUNT_BITS])
     scales = quanta[leaves.GRADIENT_SCALE], quanta[leaves.CURVATURE_SCALE]
     for row in range(start, stop):
+        # A row with a count stands for that many equal rows, `copies`; of these `taken` were drawn.
         copies = int(counts[row]) if len(counts) else 1
         taken = int(drawn[row]) if len(drawn) else copies
         if taken == 0:
             continue
         gradient, curvature = gradients[output, row]
+        # The gradient of one copy is quantised and then multiplied, so that copies are exactly equal rows.
         words[row, 0] = taken * _round_half_up(gradient / copies * scales[0])
         words[row, 1] = ((taken * _round_half_up(curvature / copies * scales[1])) << shift) + taken
         totals[member, :2] += words[row]

@@ -81,10 +81,12 @@ def cut(
     place: cython.Py_ssize_t
     member: cython.Py_ssize_t
     total: cython.Py_ssize_t
+    # A list whose cut stays at -1 takes no candidate.
     for kind in range(4):
         cuts[kind] = -1
     for kind in range(wanted.shape[0]):
         total = 0
+        # Bins are in the order of their violation: the first ones hold the worst violators.
         for place in range(counts.shape[2]):
             for member in range(counts.shape[0]):
                 total += counts[member, kind, place]
@@ -146,10 +148,12 @@ def sort_candidates(
     place: cython.Py_ssize_t
     value: cython.double
     with cython.nogil:
+        # Tiles come in the order of rows, whichever thread filled them: the result does not depend on threads.
         for tile in range(lengths.shape[0]):
             for k in range(lengths[tile, kind]):
                 place = found[tile * width + k]
                 value = slope[place] + lift[place]
+                # Both lists become costs: of what is lowered the largest gain comes first.
                 value = value if kind % 2 == 0 else -value
                 if total < count:
                     values[total] = value
@@ -219,6 +223,7 @@ def choose(
     k: cython.Py_ssize_t
     place: cython.Py_ssize_t
     written: cython.Py_ssize_t
+    # `merge` marks the first `share` violators of a group as taken; the rest of its list waits in `order`.
     with cython.nogil:
         for group in range(counts.shape[0]):
             written = merge(lists[2 * group], lists[2 * group + 1], counts[group], share, known, order[group])
@@ -236,6 +241,7 @@ def choose(
                 ):
                     known[place] = _TAKEN
                     taken += 1
+        # What room is left goes to the violators that were not among the first.
         for group in range(counts.shape[0]):
             for k in range(order.shape[1]):
                 place = order[group, k]

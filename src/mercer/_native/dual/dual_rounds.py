@@ -245,6 +245,7 @@ class DualTasks:
         descent: Descent = self.descent
         descent.inner, descent.rules = inner, rules
         with cython.nogil:
+            # Lines and accounts of the last descent would look like messages of this one.
             shared_steps.clear(descent.lines, descent.accounts)
             self._offer(_DESCEND, called)
             if self.wide:
@@ -255,6 +256,7 @@ class DualTasks:
     def advance(self, turns: cython.Py_ssize_t) -> cython.int:
         """Take `turns` items of the task, or all and wait until it is done; return whether there may be more to do."""
         item: cython.Py_ssize_t = 0
+        # `turns` bounds one call, so that Python regains control for Ctrl-C.
         with cython.nogil:
             while turns > 0 and item >= 0:
                 item = team_items.take_item(self.control, self.items)
@@ -276,6 +278,7 @@ class DualTasks:
     @cython.exceptval(check=False)
     def _work(self, item: cython.Py_ssize_t, member: cython.Py_ssize_t) -> cython.void:
         """Do one item of the task: a tile of columns, a block of the square, or a share of the steps."""
+        # Items of passes over rows are tiles of `width` columns; the last may be narrower.
         first: cython.Py_ssize_t = item * self.width
         last: cython.Py_ssize_t = min(first + self.width, self.program.rows.shape[0])
         if self.kind == _COUNT:
@@ -346,6 +349,8 @@ def _sweep(
     extent = cython.declare(radial.Extent)
     extent.begin, extent.end, extent.offset = first, last, first
     extent.panel, extent.scratch = first // tiles.panels.shape[2], _TOGETHER * member
+    # The k-th group ends at row groups[k, 0] of those made and at groups[k, 1] of those added; cached rows are only
+    # added.
     for k in range(update.groups.shape[0]):
         extent.first, extent.last = made, update.groups[k, 0]
         radial.fill(
@@ -364,6 +369,7 @@ def _fill_block(
     tiles: Tiles, program: Program, square: Square, item: cython.Py_ssize_t, member: cython.Py_ssize_t
 ) -> cython.void:
     """Make a block of the square, and its mirror image."""
+    # The square is symmetric: of two blocks that mirror each other only one is made.
     n: cython.Py_ssize_t = square.chosen.shape[0]
     top: cython.Py_ssize_t = square.pairs[item, 0] * square.block
     left: cython.Py_ssize_t = square.pairs[item, 1] * square.block

@@ -55,6 +55,7 @@ def profile(kind: cython.int, shape: cython.double, scale: cython.double, s: rea
     r: real
     a: real = shape
     c: real = scale
+    # With r = sqrt(s) the profiles are exp(-c s), exp(-c r), (1 + c r) exp(-c r) and (1 + c r + (c r)^2 / 3) exp(-c r).
     if kind == GAUSSIAN:
         for j in range(s.shape[0]):
             s[j] = inline.exp(-c * s[j])
@@ -69,6 +70,7 @@ def profile(kind: cython.int, shape: cython.double, scale: cython.double, s: rea
         for j in range(s.shape[0]):
             r = c * root(s[j])
             s[j] = (1 + r + r * r / 3) * inline.exp(-r)
+    # The rational quadratic (1 + c s)^-a, as an exponential of a logarithm.
     elif kind == QUADRATIC:
         for j in range(s.shape[0]):
             s[j] = inline.exp(-a * inline.log1p(c * s[j]))
@@ -89,9 +91,12 @@ def slope(kind: cython.int, shape: cython.double, scale: cython.double, s: real[
     elif kind == EXPONENTIAL:
         for j in range(s.shape[0]):
             r = root(s[j])
+            # The slope is infinite at distance zero, where the caller needs zero: the difference of the rows is zero
+            # too.
             s[j] = c * inline.exp(-c * r) / (r if r > 0 else 1) if r > 0 else 0
     elif kind == MATERN_3:
         for j in range(s.shape[0]):
+            # d/ds of (1 + r) exp(-r) with r = c sqrt(s) is -c^2 exp(-r) / 2: no division by the distance is left.
             s[j] = c * c * inline.exp(-c * root(s[j]))
     elif kind == MATERN_5:
         for j in range(s.shape[0]):
@@ -201,6 +206,7 @@ def powers(gamma: cython.double, coef0: cython.double, degree: cython.Py_ssize_t
     shift: real = coef0
     with cython.nogil:
         for i in range(tile.shape[0]):
+            # The degrees that people use have loops of their own, without the inner loop, which are vectorised.
             if degree == 2:
                 for j in range(tile.shape[1]):
                     base = factor * tile[i, j] + shift
@@ -215,6 +221,7 @@ def powers(gamma: cython.double, coef0: cython.double, degree: cython.Py_ssize_t
                     value = 1
                     left = degree
                     while left > 0:
+                        # Binary powers: the bits of the degree from the lowest on.
                         value = value * base if left % 2 == 1 else value
                         base = base * base
                         left = left // 2
@@ -255,6 +262,7 @@ def add_absolute(rows: cython.const[real][:, ::1], columns: cython.const[real][:
         for i in range(tile.shape[0]):
             for j in range(tile.shape[1]):
                 tile[i, j] = 0
+            # Columns outside, others inside: the inner loop runs along memory and keeps one number of the row.
             for k in range(rows.shape[1]):
                 at = rows[i, k]
                 for j in range(tile.shape[1]):
@@ -272,14 +280,19 @@ def cosine(x: cython.double) -> cython.double:
     With n the nearest integer to x / pi and r = x - n pi, taken off in three parts, cos(x) = (-1)^n sin(pi / 2 - |r|),
     by the series of the sine.
     """
+    # The nearest integer to x / pi, without a branch; see ROUNDER.
     n: cython.double = (x * 0.3183098861837907 + ROUNDER) - ROUNDER
+    # pi in three parts (Cody and Waite): the product of n with the first has few enough bits to be exact for moderate
+    # n.
     r: cython.double = ((x - n * 3.1415926534682512) - n * 1.21542009963449e-10) - n * 1.6667485837041758e-19
+    # n is odd where it differs from twice its half.
     half: cython.double = (n * 0.5 + ROUNDER) - ROUNDER
     odd: cython.double = n - 2.0 * half
     y: cython.double = 1.5707963267948966 - (r if r > 0.0 else -r)
     # Arguments above 2^51 have no fraction left to speak of; they stay in range.
     y = y if y > -1.5707963267948966 else -1.5707963267948966
     z: cython.double = y * y
+    # The Taylor series of sin(y) for |y| <= pi / 2, to y^21, from the highest term down.
     tail: cython.double = 2.8114572543455206e-15 + z * (-8.22063524662433e-18 + z * 1.9572941063391263e-20)
     tail = -2.505210838544172e-08 + z * (1.6059043836821613e-10 + z * (-7.647163731819816e-13 + z * tail))
     tail = 0.008333333333333333 + z * (-0.0001984126984126984 + z * (2.7557319223985893e-06 + z * tail))

@@ -57,6 +57,7 @@ def complete(
     if ready.shape[0] == 0 or ready[i] != 0:
         return
     ready[i] = 1
+    # Row i of a kernel matrix is its column i: rows of the second set read their values with the first from there.
     for k in range(first):
         K[i, k] = left[i, k] if i < first else K[k, i]
     if i >= first:
@@ -191,9 +192,11 @@ def _move(
     b: cython.Py_ssize_t = pair_steps.COEFFICIENT
     lower: cython.Py_ssize_t = pair_steps.LOWER
     upper: cython.Py_ssize_t = pair_steps.UPPER
+    # Along e_i - e_j the objective has the curvature K_ii + K_jj - 2 K_ij.
     curvature: cython.double = inner[pair_steps.DIAGONAL, i] + inner[pair_steps.DIAGONAL, j] - 2.0 * value
     size: cython.double = pair_steps.move(i, j, gap, curvature, inner[lower], inner[upper], kink, inner[b])
     if size > 0.0:
+        # A coefficient that has reached a bound cannot move further that way, so its marks change.
         pair_steps.mark(i, inner[b], inner[lower], inner[upper], kink, inner[pair_steps.RISE], inner[pair_steps.FALL])
         pair_steps.mark(j, inner[b], inner[lower], inner[upper], kink, inner[pair_steps.RISE], inner[pair_steps.FALL])
     return size

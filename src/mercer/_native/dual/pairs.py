@@ -24,12 +24,16 @@ def partner(row, diagonal, slope, fall, own, least, flat, first, last, best):
     Raise best[0] to its promise and best[1] to the largest gap.
     """
     part = slice(first, last)
+    # What the step gains for each unit: lowering j gains slope_j + fall_j, raising the first coefficient costs `least`.
     gap = slope[part] + fall[part] - least
     if last <= first:
         return -1
     best[1] = max(best[1], float(gap.max()))
+    # The curvature of the step along the pair; the clip keeps the reciprocal finite in float32.
     curvature = numpy.clip(own + diagonal[part] - 2.0 * numpy.float64(row[part]), flat, _STEEPEST)
+    # A reciprocal in float32 is enough to choose a partner, and the compiled twin has twice as many lanes for it.
     promise = numpy.float64(numpy.float32(1.0) / numpy.float32(curvature))
+    # gap^2 / curvature is twice the fall of the objective, if no bound is in the way.
     promise = numpy.where(gap > 0.0, gap * gap * promise, -numpy.inf)
     found = int(numpy.argmax(promise))
     if not promise[found] > best[0]:

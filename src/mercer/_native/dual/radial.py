@@ -50,6 +50,7 @@ def multiply(left, first, panels, begin, end, out):
 def profile(kind, shape, scale, factor, square, others, dots, out):
     """Write `factor` times the values of one row with others to `out`, from squared lengths and dot products."""
     a, c, f = (out.dtype.type(one) for one in (shape, scale, factor))
+    # s = |x|^2 + |y|^2 - 2 x.y, cut at zero, which rounding may leave it below.
     s = numpy.maximum((square + others) - (dots[: len(out)] + dots[: len(out)]), 0).astype(out.dtype)
     t = c * numpy.sqrt(s)
     if kind == 0:
@@ -67,6 +68,7 @@ def fill(form, X, squares, chosen, slots, columns, panels, others, extent, left,
     """Write the kernel values of some rows with some columns, both of them rows of `X`, to a table."""
     m, others = extent.end - extent.begin, others[extent.begin : extent.end]
     stop = extent.panel + -(-m // panels.shape[2])
+    # Eight rows at a time, as the compiled twin has scratch for.
     for i in range(extent.first, extent.last, 8):
         count = min(8, extent.last - i)
         gather(X, chosen, i, count, left, extent.scratch)
@@ -74,4 +76,5 @@ def fill(form, X, squares, chosen, slots, columns, panels, others, extent, left,
         for r in range(count):
             row, out = chosen[i + r], table[slots[i + r], extent.offset : extent.offset + m]
             profile(int(form[0]), *form[1:], squares[row], others, tile[extent.scratch + r], out)
+            # The value of a row with itself is `factor`, free of rounding.
             out[columns[extent.begin : extent.end] == row] = form[3]

@@ -153,6 +153,7 @@ def tell_partner(
             K[i], inner[pair_steps.DIAGONAL], own[pair_steps.SLOPE], own[pair_steps.FALL],
             inner[pair_steps.DIAGONAL, i], account[FIRST_COST], pair_steps.FLAT, first, middle, account,
         )  # fmt: skip
+    # The partner in the second group must promise more than the one of the first, since it starts from that promise.
     if other >= 0:
         partner = pairs.partner(
             K[other], inner[pair_steps.DIAGONAL], own[pair_steps.SLOPE], own[pair_steps.FALL],
@@ -161,6 +162,7 @@ def tell_partner(
         if partner >= 0:
             i = other
             j = partner
+    # The step number is written last: readers that see it also see the numbers written before.
     lines[row, PARTNER_PROMISE] = account[PROMISE]
     lines[row, PARTNER_VIOLATION] = account[VIOLATION]
     lines[row, PARTNER_PLACE] = j
@@ -258,6 +260,7 @@ def take_steps(
         other = pairs.update(K[i], K[j], size, own[pair_steps.SLOPE], own[pair_steps.RISE], middle, last)
         tell_least(lines, share, own, lowest, other, leaves, number)
         leaves = wait_for_all(lines, LEAST, shares, number)
+        # The leader's line tells whether all leave, so that all read the same.
         if lines[LEAST, LEAVES] > 0.0:
             return 0
         read_least(lines, shares, account)
@@ -269,8 +272,10 @@ def take_steps(
         group = 0 if j < split else 2
         i = cython.cast(cython.Py_ssize_t, account[FIRST_PLACE + group])
         size = move_pair(i, j, account[FIRST_COST + group], inner, own, rules[pair_steps.KINK], account)
+        # Rounding left no room to move.
         if size <= 0.0:
             return 1
+        # Only the owner of a column keeps its slope and its moves; all keep the coefficients.
         if first <= i < last:
             update_owner(i, size, K[i, i], inner, own, rules[pair_steps.KINK])
         if first <= j < last:
@@ -307,6 +312,7 @@ def join(
         return
     first = find_edge(n, share, shares)
     last = find_edge(n, share + 1, shares)
+    # All coefficients are copied, but slopes and moves only of the own columns.
     for k in range(n):
         copies[share, pair_steps.COEFFICIENT, k] = inner[pair_steps.COEFFICIENT, k]
     for row in range(pair_steps.SLOPE, pair_steps.FALL + 1):
@@ -376,6 +382,7 @@ def lead(
         account[WAS_LATE] = not ended
     else:
         team.store_word(lines, OPENING, -1)
+    # Shares that nobody claimed count as done, else the wait below would not end.
     team.add_done(control, called - coming)
     look = 0
     while not team.is_done(control, called):
@@ -384,6 +391,7 @@ def lead(
     # After LATE / 2 looks the leader has slept.
     if look > LATE // 2:
         account[WAS_LATE] = 1.0
+    # One thread was late, so the leader ends the descent alone.
     if not ended:
         then = team.read_clock()
         take_steps(K, inner, inner, rules, lines, account, 0, 1, 0, INFINITY)

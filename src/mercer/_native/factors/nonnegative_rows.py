@@ -8,7 +8,12 @@ fixed order, so that the bits depend neither on the CPU nor on the number of thr
 
 import cython
 
-__all__ = ["descend_rows"]
+if cython.compiled:
+    from cython.cimports.mercer._native.shared import blas, inline
+else:
+    from mercer._native.shared import blas, inline
+
+__all__ = ["descend_and_multiply", "descend_rows"]
 
 # Rows in a tile: two vectors of eight float64.
 _LANES = cython.declare(cython.Py_ssize_t, 16)
@@ -32,21 +37,25 @@ def find_slopes(
     second: cython.double
     third: cython.double
     fourth: cython.double
+    # An array of this function, which nothing else can refer to: the compiler may keep it in registers.
+    sums = cython.declare(cython.double[16])
     for lane in range(_LANES):
-        lanes[0, lane] = p[t, lane]
-    # Four products for each load and store of the sums.
+        sums[lane] = p[t, lane]
+    # Four products for each subtraction.
     while r + 4 <= k:
         first, second, third, fourth = G[t, r], G[t, r + 1], G[t, r + 2], G[t, r + 3]
         for lane in range(_LANES):
-            lanes[0, lane] -= (first * w[r, lane] + second * w[r + 1, lane]) + (
+            sums[lane] -= (first * w[r, lane] + second * w[r + 1, lane]) + (
                 third * w[r + 2, lane] + fourth * w[r + 3, lane]
             )
         r += 4
     while r < k:
         first = G[t, r]
         for lane in range(_LANES):
-            lanes[0, lane] -= first * w[r, lane]
+            sums[lane] -= first * w[r, lane]
         r += 1
+    for lane in range(_LANES):
+        lanes[0, lane] = sums[lane]
 
 
 @cython.cfunc
@@ -68,6 +77,7 @@ def sum_gradient(
     for t in range(G.shape[0]):
         find_slopes(G, p, w, lanes, t)
         for lane in range(_LANES):
+            # `slope` is minus the gradient: at w = 0 only a positive one can lower the objective.
             slope = lanes[0, lane]
             slope = slope if w[t, lane] > 0 or slope > 0 else 0.0
             lanes[2, lane] += slope * slope
@@ -102,11 +112,14 @@ def sweep_tile(
         if G[t, t] <= 0:
             continue
         find_slopes(G, p, w, lanes, t)
+        # The minimum over one coordinate is w_t + slope / G_tt, cut at zero.
         entry = 1.0 / G[t, t]
         for lane in range(_LANES):
             target = w[t, lane] + lanes[0, lane] * entry
             target = target if target > 0 else 0.0
+            # Lanes that have ended compute along and keep their value: no branch within the vector.
             target = target if lanes[1, lane] > 0 else w[t, lane]
+            # G_tt (move)^2 is at most twice the fall of the objective by this coordinate.
             lanes[2, lane] += G[t, t] * (target - w[t, lane]) * (target - w[t, lane])
             w[t, lane] = target
 
@@ -129,6 +142,7 @@ def descend_tile(
     for lane in range(_LANES):
         lanes[1, lane] = 1.0
     for turn in range(sweeps):
+        # A lane ends when a sweep gains no more than `share` of what the first gained.
         sweep_tile(G, p, w, lanes)
         moving = 0.0
         for lane in range(_LANES):
@@ -138,6 +152,46 @@ def descend_tile(
             moving += lanes[1, lane]
         if moving == 0:
             break
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def descend_tiles(
+    P: cython.const[cython.double][:, ::1],
+    G: cython.const[cython.double][:, ::1],
+    l1: cython.double,
+    W: cython.double[:, ::1],
+    scratch: cython.double[:, ::1],
+    sweeps: cython.Py_ssize_t,
+    share: cython.double,
+) -> cython.double:
+    """Descend in every row of `W`, sixteen at a time; see :func:`descend_rows`."""
+    n: cython.Py_ssize_t = W.shape[0]
+    k: cython.Py_ssize_t = W.shape[1]
+    start: cython.Py_ssize_t = 0
+    lane: cython.Py_ssize_t
+    t: cython.Py_ssize_t
+    rows: cython.Py_ssize_t
+    gradient: cython.double = 0.0
+    # Scratch holds the tile transposed, coordinate by coordinate, so that the sixteen rows lie side by side.
+    w: cython.double[:, ::1] = scratch[:k]
+    p: cython.double[:, ::1] = scratch[k : 2 * k]
+    lanes: cython.double[:, ::1] = scratch[2 * k :]
+    while start < n:
+        rows = n - start if n - start < _LANES else _LANES
+        for t in range(k):
+            for lane in range(_LANES):
+                w[t, lane] = W[start + lane, t] if lane < rows else 0.0
+                # A lane without a row has its minimum at zero, where it is, and never moves.
+                p[t, lane] = P[start + lane, t] - l1 if lane < rows else 0.0
+        gradient += sum_gradient(G, p, w, lanes)
+        descend_tile(G, p, w, lanes, sweeps, share)
+        for lane in range(rows):
+            for t in range(k):
+                W[start + lane, t] = w[t, lane]
+        start += _LANES
+    return gradient
 
 
 def descend_rows(
@@ -154,28 +208,46 @@ def descend_rows(
     A row ends after `sweeps` rounds, or when the squared moves of a round are no more than `share` of those of the
     first. `scratch` has 2 k + 4 rows of 16. Returns the sum of squares of the projected gradient before any sweep.
     """
-    n: cython.Py_ssize_t = W.shape[0]
-    k: cython.Py_ssize_t = W.shape[1]
-    start: cython.Py_ssize_t = 0
-    lane: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    rows: cython.Py_ssize_t
-    gradient: cython.double = 0.0
-    w: cython.double[:, ::1] = scratch[:k]
-    p: cython.double[:, ::1] = scratch[k : 2 * k]
-    lanes: cython.double[:, ::1] = scratch[2 * k :]
+    gradient: cython.double
     with cython.nogil:
-        while start < n:
-            rows = n - start if n - start < _LANES else _LANES
-            for t in range(k):
-                for lane in range(_LANES):
-                    w[t, lane] = W[start + lane, t] if lane < rows else 0.0
-                    # A lane without a row has its minimum at zero, where it is, and never moves.
-                    p[t, lane] = P[start + lane, t] - l1 if lane < rows else 0.0
-            gradient += sum_gradient(G, p, w, lanes)
-            descend_tile(G, p, w, lanes, sweeps, share)
-            for lane in range(rows):
-                for t in range(k):
-                    W[start + lane, t] = w[t, lane]
-            start += _LANES
+        gradient = descend_tiles(P, G, l1, W, scratch, sweeps, share)
     return gradient
+
+
+def descend_and_multiply(
+    X: cython.const[cython.double][:, ::1],
+    T: cython.const[cython.double][:, ::1],
+    G: cython.const[cython.double][:, ::1],
+    l1: cython.double,
+    W: cython.double[:, ::1],
+    products: cython.double[:, ::1],
+    scratch: cython.double[:, ::1],
+    sweeps: cython.Py_ssize_t,
+    share: cython.double,
+    images: cython.double[:, ::1],
+    sums: cython.double[::1],
+) -> None:
+    """Descend in the rows of `W` for P = X T, and add X^T W to `images`, a tile of rows after the other.
+
+    Both products of a tile read it while it is in the cache, and X comes from memory once.
+
+    Parameters
+    ----------
+    X, T : (n, d), (d, k)
+    G, l1, W, scratch, sweeps, share : as for :func:`descend_rows`
+    products : (t, k): scratch for the products of a tile of t rows
+    images : (d, k)
+    sums : (2,): the squares of the projected gradient before any sweep and those of P are added to it
+    """
+    start: cython.Py_ssize_t = 0
+    stop: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    with cython.nogil:
+        while start < X.shape[0]:
+            stop = min(start + products.shape[0], X.shape[0])
+            blas.multiply(X[start:stop], T, T.shape[1], products)
+            for row in range(stop - start):
+                sums[1] += inline.dot(products[row], products[row])
+            sums[0] += descend_tiles(products[: stop - start], G, l1, W[start:stop], scratch, sweeps, share)
+            blas.add_transposed_product(X[start:stop], W[start:stop], images)
+            start = stop

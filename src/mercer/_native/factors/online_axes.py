@@ -64,10 +64,13 @@ def follow_rows(
     with cython.nogil:
         for row in range(X.shape[0]):
             for column in range(X.shape[1]):
+                # The running mean moves first; the row is centred by the new mean.
                 mean[column] += mean_rates[row] * (X[row, column] - mean[column])
                 r[column] = X[row, column] - mean[column]
+            # All scores are taken with the axes before this step.
             for axis in range(W.shape[0]):
                 scores[axis] = inline.dot(W[axis], r)
+            # Oja: one residual for all axes. Sanger: the residual shrinks from axis to axis.
             if rule == _OJA:
                 for axis in range(W.shape[0]):
                     remove_axis(r, scores[axis], W[axis])
@@ -77,5 +80,6 @@ def follow_rows(
                 step = rates[row] * scores[axis]
                 for column in range(X.shape[1]):
                     W[axis, column] += step * r[column]
+                # Hebb's rule has no decay: without this its axes grow without bound.
                 if normalise:
                     normalise_axis(W[axis])

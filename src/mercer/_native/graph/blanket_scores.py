@@ -35,8 +35,10 @@ def bin_rows(
                 low = starts[column]
                 high = starts[column + 1]
                 if value != value:
+                    # One more than the greatest bin, high - low.
                     out[row, column] = cython.cast(cython.uchar, high - low + 1)
                     continue
+                # Bisection for the first edge that is not below the value.
                 while low < high:
                     middle = (low + high) // 2
                     if edges[middle] < value:

@@ -100,6 +100,7 @@ def map_axes(
     n: cython.Py_ssize_t
     offset: cython.Py_ssize_t
     maps[begin] = 0
+    # The offsets over one more axis are all old offsets plus each multiple of its stride.
     for axis in range(low, high):
         n = length[variables[origin + axis]]
         if n > 1:
@@ -135,9 +136,11 @@ def describe_operand(
     width: cython.Py_ssize_t = 1
     kind: cython.Py_ssize_t = -1
     n: cython.Py_ssize_t
+    # A stride of zero marks an axis that the operand does not have.
     for axis in range(n_axes):
         size *= length[variables[origin + axis]] if strides[axis] != 0 else 1
     axis = n_axes
+    # From the last axis up, as long as the operand stays constant (RUN) or contiguous (PIECE).
     while axis > split:
         n = length[variables[origin + axis - 1]]
         if n > 1:
@@ -233,12 +236,14 @@ def pass_down(
     """
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
+    # The last row of `rows` is scratch: prefix products are in the rows before it.
     last: cython.Py_ssize_t = rows.shape[0] - 1
     multiply(slots, 0, n_own, work, maps, number, rows[0], count, True)
     for k in range(n_ups):
         multiply_into(slots, n_own + k, work, maps, number, rows, k, count)
     for k in range(n_own + 2 * n_ups, n_slots):
         add(slots, k, work, maps, number, rows[n_ups], count)
+    # Prefix times suffix: every product of all but one in O(children) multiplications, without a division.
     for k in range(n_ups - 1, -1, -1):
         if k < n_ups - 1:
             multiply(slots, n_own + k + 1, n_own + k + 2, work, maps, number, rows[last], count, k == n_ups - 2)

@@ -51,12 +51,16 @@ def add_site(
             for a in range(q):
                 gain = field[a]
                 for k in range(strides.shape[0]):
+                    # The state of a neighbour is the digit with its stride in the number x, in base q.
                     digit = (x // strides[k]) % q
                     gain += couplings[k] if digit == a else 0.0
                 place = x * q + a
+                # The Boltzmann factor exp(-beta E) grows by exp(beta gain); channels 1 and 3 are mean energy and
+                # magnetisation.
                 out[0, place] = tables[0, x] + beta * gain
                 if whole:
                     out[1, place] = tables[1, x] - gain
+                    # A constant shift leaves the variances, channels 2 and 4, as they are.
                     out[2, place] = tables[2, x]
                     out[3, place] = tables[3, x] + values[a]
                     out[4, place] = tables[4, x]
@@ -85,6 +89,7 @@ def _mix_moments(
         mean = 0.0
         for a in range(q):
             at = first + a * stride
+            # The weight of a state within the mixture, exp(log weight - log of their sum).
             mean += inline.exp(tables[0, at] - total) * tables[channel, at]
         spread = 0.0
         for a in range(q):
@@ -113,8 +118,10 @@ def sum_site(
     with cython.nogil:
         for high in range(tables.shape[1] // (stride * q)):
             for low in range(stride):
+                # Entries that differ only in the digit of this site lie `stride` apart, in groups of q * stride.
                 first = high * q * stride + low
                 place = high * stride + low
+                # Log-sum-exp with the largest term taken off.
                 most = tables[0, first]
                 for a in range(1, q):
                     most = tables[0, first + a * stride] if tables[0, first + a * stride] > most else most
@@ -148,6 +155,7 @@ def choose_states(
             for low in range(stride):
                 first = high * q * stride + low
                 best = 0
+                # Ties go to the lowest state.
                 for a in range(1, q):
                     if table[first + a * stride] > table[first + best * stride]:
                         best = a

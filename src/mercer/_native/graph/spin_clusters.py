@@ -63,6 +63,7 @@ def turn_clusters(
                 sums[i, a] = 0.0
         for i in range(edges.shape[0]):
             agree = states[edges[i, 0]] == states[edges[i, 1]]
+            # `closing` has the sign of K, so one comparison tells for either sign whether this bond can close.
             if (agree and bond_chances[i] < closing[i]) or (not agree and bond_chances[i] < -closing[i]):
                 first = _find_root(roots, edges[i, 0])
                 second = _find_root(roots, edges[i, 1])
@@ -74,11 +75,13 @@ def turn_clusters(
         for i in range(states.shape[0]):
             first = _find_root(roots, i)
             n_clusters += 1 if first == i else 0
+            # What a turn by a would give the cluster: the fields of its sites at their turned states.
             for a in range(q):
                 sums[first, a] += fields[i, (states[i] + a) % q]
         for i in range(states.shape[0]):
             if roots[i] == i:
                 # The root's row of sums is no longer needed: its first entry becomes the turn.
+                # The turns are drawn with probabilities proportional to exp(sum of fields).
                 sums[i, 0] = draws.draw_state(sums[i], q, site_chances[i])
         for i in range(states.shape[0]):
             first = _find_root(roots, i)
@@ -121,10 +124,12 @@ def grow_clusters(
     gain: cython.double
     agree: cython.bint
     with cython.nogil:
+        # At most one number for each end of a bond, two for seed and turn, one for acceptance: the pool must hold them.
         while counts[0] > 0 and used + 3 + neighbours.shape[0] <= pool.shape[0]:
             counts[0] -= 1
             counts[3] += 1
             site = cython.cast(cython.Py_ssize_t, pool[used] * states.shape[0])
+            # A turn of 1 to q - 1, so that the cluster always changes.
             turn = 1 + cython.cast(cython.Py_ssize_t, pool[used + 1] * (q - 1))
             used += 2
             stack[0] = site
@@ -147,6 +152,7 @@ def grow_clusters(
                         stack[size] = other
                         size += 1
                     used += 1
+            # Bonds already account for the couplings; the fields enter by Metropolis' rule.
             if gain >= 0.0 or pool[used] < inline.exp(gain):
                 counts[2] += size
                 for t in range(size):

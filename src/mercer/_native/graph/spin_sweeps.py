@@ -52,12 +52,14 @@ def sweep_heat_bath(
                     # Two states: one logit in place of a table of weights.
                     logit = fields[site, 1] - fields[site, 0]
                     for k in range(starts[site], starts[site + 1]):
+                        # log P(1) / P(0): each neighbour adds beta K to the state that it has.
                         logit += pulls[k] if states[neighbours[k]] == 1 else -pulls[k]
                     states[site] = 1 if chances[sweep, t] < inline.expit(logit) else 0
                     continue
                 for a in range(q):
                     scratch[a] = fields[site, a]
                 for k in range(starts[site], starts[site + 1]):
+                    # The log weight of state a is beta (g_a + sum of K over neighbours in state a).
                     scratch[states[neighbours[k]]] += pulls[k]
                 states[site] = cython.cast(cython.short, draws.draw_state(scratch, q, chances[sweep, t]))
 
@@ -94,6 +96,7 @@ def sweep_metropolis(
                 site = visits[sweep, t]
                 old = states[site]
                 new = (old + offers[sweep, t]) % q
+                # beta times the fall of the energy.
                 gain = fields[site, new] - fields[site, old]
                 for k in range(starts[site], starts[site + 1]):
                     if states[neighbours[k]] == new:

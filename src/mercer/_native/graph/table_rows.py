@@ -83,6 +83,7 @@ def set_row(
             value = values[base + maps[begin + i]]
             for j in range(i * width, i * width + width):
                 row[j] = value
+    # Scattered cells: every cell has an offset of its own.
     elif width == 1:
         for i in range(count):
             row[i] = values[base + maps[begin + i]]
@@ -113,6 +114,7 @@ def multiply_row(
             value = values[base + maps[begin + i]]
             for j in range(i * width, i * width + width):
                 row[j] = row[j] * value
+    # Scattered cells, each with its own offset.
     elif width == 1:
         for i in range(count):
             row[i] = row[i] * values[base + maps[begin + i]]
@@ -140,6 +142,7 @@ def add_row(
     value: cython.double
     if kind == RUN:
         for i in range(count // width):
+            # Long runs use the vectorised sum of eight parts; short ones cost less in a plain loop.
             if width >= LONG:
                 value = inline.sum(row[i * width : i * width + width])
             else:

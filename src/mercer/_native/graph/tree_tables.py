@@ -37,6 +37,7 @@ def _send(
     energy: cython.double
     total: cython.double = 0.0
     most: cython.double = -INFINITY
+    # Log-sum-exp over the states of the site: the largest term first.
     for a in range(q):
         log_weight = tables[site, a, 0] + (pull if a == b else 0.0)
         most = log_weight if log_weight > most else most
@@ -47,6 +48,7 @@ def _send(
         out[channel] = 0.0
     for a in range(q):
         share = inline.exp(tables[site, a, 0] + (pull if a == b else 0.0) - out[0])
+        # Mean energy of the mixture; the bond to the parent adds -K where both agree.
         out[1] += share * (tables[site, a, 1] - (gain if a == b else 0.0))
         out[3] += share * tables[site, a, 3]
     # The variance of a mixture: the variances within plus the variance of the means.
@@ -85,16 +87,19 @@ def collect_sums(
     above: cython.Py_ssize_t
     total: cython.double = 0.0
     with cython.nogil:
+        # Children before parents: the order is walked backwards.
         for t in range(order.shape[0] - 1, -1, -1):
             site = order[t]
             above = parent[site]
             if above < 0:
                 continue
             for b in range(tables.shape[1]):
+                # The first argument pulls the log weights (beta K), the second enters the energy (K).
                 _send(tables, site, b, beta * couplings[site], couplings[site], scratch)
                 messages[site, b] = scratch[0]
                 tables[above, b, 0] += scratch[0] - messages[site, 0]
                 for channel in range(1, 5):
+                    # Means and variances of independent subtrees add up.
                     tables[above, b, channel] += scratch[channel]
             total += messages[site, 0]
     return total
@@ -129,6 +134,7 @@ def distribute_sums(
         for t in range(order.shape[0]):
             site = order[t]
             above = parent[site]
+            # A root's marginal is its normalised weight; others are drawn from the parent's.
             if above < 0:
                 total = inline.logsumexp(weights[site])
                 for a in range(q):
@@ -142,6 +148,7 @@ def distribute_sums(
                     pairs[site, b, a] = marginals[above, b] * inline.exp(
                         weights[site, a] + (pulls[site] if a == b else 0.0) - messages[site, b]
                     )
+                    # Summing the joint over the parent's state gives the marginal.
                     marginals[site, a] += pairs[site, b, a]
 
 
@@ -169,6 +176,7 @@ def draw_forest(
             for t in range(order.shape[0]):
                 site = order[t]
                 b = states[row, parent[site]] if parent[site] >= 0 else -1
+                # The largest log weight is taken off, so that the exponentials cannot overflow.
                 most = -INFINITY
                 for a in range(q):
                     log_weight = weights[site, a] + (pulls[site] if a == b else 0.0)
@@ -176,6 +184,7 @@ def draw_forest(
                 total = 0.0
                 for a in range(q):
                     total += inline.exp(weights[site, a] + (pulls[site] if a == b else 0.0) - most)
+                # Inverse of the cumulative weights: the first state at which their sum exceeds the level.
                 level = chances[row, site] * total
                 total = 0.0
                 # The last state takes what rounding leaves over.
@@ -219,6 +228,7 @@ def collect_best(
                 best = 0
                 most = -INFINITY
                 for a in range(q):
+                    # Max-sum: the message of a site is its best -E for each state of the parent.
                     gain = gains[site, a] + (couplings[site] if a == b and parent[site] >= 0 else 0.0)
                     if gain > most:
                         best = a
@@ -226,8 +236,10 @@ def collect_best(
                 choices[site, b] = cython.cast(cython.short, best)
                 if parent[site] >= 0:
                     gains[parent[site], b] += most
+                # A root has no parent state: its choice is the same for every b, so b = 0 stands for all.
                 elif b == 0:
                     total += most
+        # Back from the roots: each site looks up its best state given the parent's.
         for t in range(order.shape[0]):
             site = order[t]
             states[site] = choices[site, states[parent[site]] if parent[site] >= 0 else 0]

@@ -77,7 +77,9 @@ def draw_rows(
             for k in range(table.shape[0]):
                 table[k] = -1
             for k in range(m):
+                # With j = n - m + k: a row in [0, j].
                 row = cython.cast(cython.longlong, draw(first, second, k) * (n - m + k + 1))
+                # Open addressing with linear probing; the table is at most half full, so that probes are short.
                 place = row & mask
                 while table[place] >= 0 and table[place] != row:
                     place = (place + 1) & mask
@@ -124,6 +126,7 @@ def split_rows(
             least = value if known == 0 or value < least else least
             greatest = value if known == 0 or value > greatest else greatest
             known += 1
+    # With missing values a split is possible even where all known values are equal.
     if known == 0 or (known == stop - start and not least < greatest):
         return -1
     # A weighted mean cannot overflow, as the difference of the two could. The greatest value must go right.

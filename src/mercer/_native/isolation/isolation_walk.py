@@ -39,6 +39,7 @@ def walk(
         d = 0
         # Inner nodes come first: the last level begins at `inner`.
         while a < inner:
+            # A comparison is 0 or 1, so the step to the left or right child needs no branch.
             a = 2 * a + 1 + (X[i, features[a]] > thresholds[a])
             b = 2 * b + 1 + (X[i + 1, features[b]] > thresholds[b])
             c = 2 * c + 1 + (X[i + 2, features[c]] > thresholds[c])
@@ -48,6 +49,7 @@ def walk(
         sums[i + 2] += lengths[c - inner]
         sums[i + 3] += lengths[d - inner]
         i += 4
+    # The rows that are left over, at most three.
     while i < stop:
         a = 0
         while a < inner:

@@ -12,31 +12,17 @@ Dense rows come as one flat array with empty `columns` and `pointers`; CSR rows 
 import cython
 
 if cython.compiled:
+    from cython.cimports.mercer._native.linear import row_losses, shuffles
     from cython.cimports.mercer._native.shared import inline
 else:
+    from mercer._native.linear import row_losses, shuffles
     from mercer._native.shared import inline
 
-__all__ = ["Method", "Score", "Visits", "visit_rows"]
+__all__ = ["Method", "Rule", "Score", "Visits", "draw_order", "run_epochs", "visit_rows"]
 
 real = cython.fused_type(cython.float, cython.double)
 index = cython.fused_type(cython.int, cython.longlong)
-# Losses of a row: with m = y z (a margin) or r = z - y (a residual), `shape` is the corner of the hinge (1; 0 for the
-# perceptron), delta of Huber's loss, or epsilon. The square of the last loss is 7.
-_HINGE = cython.declare(cython.int, 0)
-_SQUARED_HINGE = cython.declare(cython.int, 1)
-_LOGISTIC = cython.declare(cython.int, 2)
-_MODIFIED_HUBER = cython.declare(cython.int, 3)
-_SQUARED = cython.declare(cython.int, 4)
-_HUBER = cython.declare(cython.int, 5)
-_EPSILON_INSENSITIVE = cython.declare(cython.int, 6)
-# Schedules of the learning rate: 0 is constant, 3 and 4 are passive-aggressive steps of kind I and II.
-_OPTIMAL = cython.declare(cython.int, 1)
-_INVERSE_SCALING = cython.declare(cython.int, 2)
-_PASSIVE_AGGRESSIVE = cython.declare(cython.int, 3)
-# Steeper slopes are clipped, so that one huge row gives large coefficients and not infinite ones.
-_STEEPEST = cython.declare(cython.double, 1e12)
-# Below this scale the coefficients are multiplied out: the average is a difference of values 1 / scale times as large,
-# so a smaller scale would cost more than six of its sixteen digits.
+# Below this scale the coefficients are multiplied out: an average is a difference of values 1 / scale times as large.
 _LEAST_SCALE = cython.declare(cython.double, 1e-6)
 
 
@@ -70,7 +56,8 @@ class Score:
     v: cython.double[::1]
     owed: cython.double[::1]
     lag: cython.double[::1]
-    cython.declare(rate=cython.double, positive=cython.double)
+    rate = cython.declare(cython.double, visibility="public")
+    positive: cython.double
     intercept = cython.declare(cython.double, visibility="public")
     scale = cython.declare(cython.double, visibility="public")
     step = cython.declare(cython.double, visibility="public")
@@ -90,6 +77,35 @@ class Score:
 
 
 @cython.cclass
+class Rule:
+    """When the descent of one score ends, and what its orders are drawn from: two words and the number of the epoch.
+
+    It ends after `patience` epochs that were no better than the `best` by `tol`, unless an adaptive rate above `lowest`
+    can be lowered. Where the loss is `unbounded`, an epoch is `odd` if the mean loss at zero scores is above `reach`,
+    or the losses rise above `far` times it.
+    """
+
+    cython.declare(judged=cython.bint, tol=cython.double, patience=cython.double, adaptive=cython.bint)
+    cython.declare(lowest=cython.double, unbounded=cython.bint, reach=cython.double, far=cython.double)
+    cython.declare(shuffled=cython.bint, first=cython.ulonglong, second=cython.ulonglong)
+    best = cython.declare(cython.double, visibility="public")
+    stale = cython.declare(cython.double, visibility="public")
+    last = cython.declare(cython.double, visibility="public")
+    epoch = cython.declare(cython.ulonglong, visibility="public")
+    ended = cython.declare(cython.bint, visibility="public")
+    odd = cython.declare(cython.bint, visibility="public")
+
+    def __init__(self, tol, patience, adaptive, lowest, limits, words):
+        self.judged, self.tol = tol is not None, 0.0 if tol is None else tol
+        self.patience, self.adaptive, self.lowest = patience, adaptive, lowest
+        self.unbounded, self.reach, self.far = limits
+        self.shuffled = words is not None
+        self.first, self.second = (0, 0) if words is None else words
+        self.best, self.stale, self.last = float("inf"), 0.0, float("nan")
+        self.epoch, self.ended, self.odd = 0, False, False
+
+
+@cython.cclass
 class Visits:
     """Targets, weights (empty for weights of one), and the rows in the order of visits.
 
@@ -104,136 +120,6 @@ class Visits:
 
     def __init__(self, y, weight, order, ahead, distance):
         self.y, self.weight, self.order, self.ahead, self.distance = y, weight, order, ahead, distance
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def find_loss(loss: cython.int, shape: cython.double, y: cython.double, z: cython.double) -> cython.double:
-    """Return the loss at the score z of a row with target y."""
-    m: cython.double = y * z
-    r: cython.double = y - z if y > z else z - y
-    if loss == _HINGE:
-        return shape - m if m < shape else 0.0
-    if loss == _SQUARED_HINGE:
-        return (1.0 - m) * (1.0 - m) if m < 1.0 else 0.0
-    if loss == _LOGISTIC:
-        return inline.log1pexp(-m)
-    if loss == _MODIFIED_HUBER:
-        return 0.0 if m >= 1.0 else ((1.0 - m) * (1.0 - m) if m >= -1.0 else -4.0 * m)
-    if loss == _SQUARED:
-        return 0.5 * r * r
-    if loss == _HUBER:
-        return 0.5 * r * r if r <= shape else shape * (r - 0.5 * shape)
-    r = r - shape if r > shape else 0.0
-    return r if loss == _EPSILON_INSENSITIVE else r * r
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def find_slope(loss: cython.int, shape: cython.double, y: cython.double, z: cython.double) -> cython.double:
-    """Return the derivative of the loss by the score z; at the corner of a hinge, the steeper of both."""
-    m: cython.double = y * z
-    r: cython.double = z - y
-    if loss == _HINGE:
-        return -y if m <= shape else 0.0
-    if loss == _SQUARED_HINGE:
-        return -2.0 * y * (1.0 - m) if m < 1.0 else 0.0
-    if loss == _LOGISTIC:
-        return -y * inline.expit(-m)
-    if loss == _MODIFIED_HUBER:
-        return 0.0 if m >= 1.0 else (-2.0 * y * (1.0 - m) if m >= -1.0 else -4.0 * y)
-    if loss == _SQUARED:
-        return r
-    if loss == _HUBER:
-        return r if -shape <= r <= shape else (shape if r > 0 else -shape)
-    if -shape <= r <= shape:
-        return 0.0
-    if loss == _EPSILON_INSENSITIVE:
-        return 1.0 if r > 0 else -1.0
-    return 2.0 * (r - shape) if r > 0 else 2.0 * (r + shape)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def find_push(
-    method: Method, rate: cython.double, y: cython.double, z: cython.double, length: cython.double
-) -> cython.double:
-    """Return the factor of a row in the step of the coefficients; `length` is the row's squared norm.
-
-    A gradient step has the factor -rate slope. Passive-aggressive steps (Crammer et al., 2006) go just as far as makes
-    the loss zero, loss / |x|^2, but at most `rate` (kind I), or are softened: loss / (|x|^2 + 1 / (2 rate)) (kind II).
-    """
-    steep: cython.double
-    if method.schedule < _PASSIVE_AGGRESSIVE:
-        steep = find_slope(method.loss, method.shape, y, z)
-        steep = _STEEPEST if steep > _STEEPEST else (-_STEEPEST if steep < -_STEEPEST else steep)
-        return -rate * steep
-    steep = find_loss(method.loss, method.shape, y, z)
-    if method.schedule == _PASSIVE_AGGRESSIVE:
-        steep = 0.0 if length == 0.0 else steep / length
-        steep = rate if steep > rate else steep
-    else:
-        steep = steep / (length + 0.5 / rate)
-    if method.loss == _HINGE:
-        return steep * y
-    return -steep if y < z else steep
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def find_rate(method: Method, rate: cython.double, t: cython.double) -> cython.double:
-    """Return the learning rate of step t: `rate`, rate / t^power, or 1 / (alpha (origin + t - 1)) with alpha `rate`."""
-    if method.schedule == _OPTIMAL:
-        return 1.0 / (rate * (method.origin + t - 1.0))
-    if method.schedule == _INVERSE_SCALING:
-        return rate * inline.exp(-method.power * inline.log(t))
-    return rate
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def multiply_row(data: cython.const[real][::1], first: cython.Py_ssize_t, v: cython.double[::1]) -> cython.double:
-    """Return the dot product of v with the dense row that starts at `first`, over eight accumulators."""
-    j: cython.Py_ssize_t
-    lane: cython.Py_ssize_t
-    part = cython.declare(cython.double[8])
-    whole: cython.Py_ssize_t = v.shape[0] - v.shape[0] % 8
-    for lane in range(8):
-        part[lane] = 0.0
-    for j in range(0, whole, 8):
-        for lane in range(8):
-            part[lane] += data[first + j + lane] * v[j + lane]
-    for j in range(whole, v.shape[0]):
-        part[j - whole] += data[first + j] * v[j]
-    return ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def penalise(
-    j: cython.Py_ssize_t, v: cython.double[::1], owed: cython.double[::1], lag: cython.double[::1], score: Score
-) -> cython.void:
-    """Move a coefficient towards zero, at most to it, by the part of `score.due` that has not been paid."""
-    before: cython.double = v[j]
-    after: cython.double = before
-    if before > 0:
-        after = before - (score.due + owed[j])
-        after = after if after > 0 else 0.0
-    elif before < 0:
-        after = before + (score.due - owed[j])
-        after = after if after < 0 else 0.0
-    v[j] = after
-    owed[j] += after - before
-    if lag.shape[0] > 0:
-        lag[j] += score.mass * (after - before)
 
 
 @cython.cfunc
@@ -282,10 +168,10 @@ def meet_row(
     """Add the losses of a row of weight `size` to the sums; return its factor, given v . x and |x|^2, in the step."""
     z: cython.double = score.scale * product + score.intercept
     target: cython.double = y if score.positive < 0 else (1.0 if y == score.positive else -1.0)
-    score.losses += size * find_loss(method.loss, method.shape, target, z)
-    score.losses_at_zero += size * find_loss(method.loss, method.shape, target, 0.0)
+    score.losses += size * row_losses.find_loss(method.loss, method.shape, target, z)
+    score.losses_at_zero += size * row_losses.find_loss(method.loss, method.shape, target, 0.0)
     score.weight += size
-    return size * find_push(method, rate, target, z, length)
+    return size * row_losses.find_push(method.loss, method.shape, method.schedule, rate, target, z, length)
 
 
 @cython.cfunc
@@ -336,7 +222,10 @@ def move(
             lag[columns[e]] += factor * data[e]
 
 
-def visit_rows(
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def take_steps(
     data: cython.const[real][::1],
     columns: cython.const[index][::1],
     pointers: cython.const[index][::1],
@@ -346,8 +235,8 @@ def visit_rows(
     method: Method,
     score: Score,
     pushes: cython.double[::1],
-):
-    """Take a step for each batch of the visits from `begin` to `end`; `pushes` is scratch of the size of a batch."""
+) -> cython.void:
+    """Take the steps of :func:`visit_rows`."""
     v: cython.double[::1] = score.v
     owed: cython.double[::1] = score.owed
     lag: cython.double[::1] = score.lag
@@ -361,40 +250,151 @@ def visit_rows(
     stop: cython.Py_ssize_t
     cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, e=cython.Py_ssize_t, at=cython.Py_ssize_t)
     cython.declare(eta=cython.double, product=cython.double, length=cython.double, total=cython.double)
-    with cython.nogil:
-        while first < end:
-            stop = first + pushes.shape[0] if first + pushes.shape[0] < end else end
-            eta = find_rate(method, score.rate, score.step)
-            for at in range(first, stop):
-                i = order[at]
-                product = 0.0
-                length = 0.0
-                if dense:
-                    if at + visits.distance < ahead.shape[0]:
-                        j = ahead[at + visits.distance]
-                        inline.prefetch(data, j * d, (j + 1) * d)
-                    product = multiply_row(data, i * d, v)
-                    if method.schedule >= _PASSIVE_AGGRESSIVE:
-                        length = inline.dot(data[i * d : (i + 1) * d], data[i * d : (i + 1) * d])
-                else:
-                    for e in range(pointers[i], pointers[i + 1]):
-                        j = columns[e]
-                        if owed.shape[0] > 0:
-                            penalise(j, v, owed, lag, score)
-                        product += data[e] * v[j]
-                        length += cython.cast(cython.double, data[e]) * cython.cast(cython.double, data[e])
-                total = meet_row(method, score, y[i], weight[i] if weight.shape[0] > 0 else 1.0, product, length, eta)
-                pushes[at - first] = total / (stop - first)
-            if method.l2 > 0.0:
-                shrink(score, 1.0 - eta * method.l2)
-            total = 0.0
-            for at in range(first, stop):
-                if pushes[at - first] != 0.0:
-                    move(data, columns, pointers, order[at], pushes[at - first], v, lag, score)
-                    total += pushes[at - first]
-                    score.updates += 1.0
-            finish_step(method, score, total, eta)
+    while first < end:
+        stop = first + pushes.shape[0] if first + pushes.shape[0] < end else end
+        eta = row_losses.find_rate(method.schedule, method.power, method.origin, score.rate, score.step)
+        for at in range(first, stop):
+            i = order[at]
+            product = 0.0
+            length = 0.0
             if dense:
-                for j in range(owed.shape[0]):
-                    penalise(j, v, owed, lag, score)
-            first = stop
+                if at + visits.distance < ahead.shape[0]:
+                    j = ahead[at + visits.distance]
+                    inline.prefetch(data, j * d, (j + 1) * d)
+                product = row_losses.multiply_row(data, i * d, v)
+                if method.schedule >= row_losses.PASSIVE_AGGRESSIVE:
+                    length = inline.dot(data[i * d : (i + 1) * d], data[i * d : (i + 1) * d])
+            else:
+                for e in range(pointers[i], pointers[i + 1]):
+                    j = columns[e]
+                    if owed.shape[0] > 0:
+                        row_losses.penalise(j, v, owed, lag, score.due, score.mass)
+                    product += data[e] * v[j]
+                    length += cython.cast(cython.double, data[e]) * cython.cast(cython.double, data[e])
+            total = meet_row(method, score, y[i], weight[i] if weight.shape[0] > 0 else 1.0, product, length, eta)
+            pushes[at - first] = total / (stop - first)
+        if method.l2 > 0.0:
+            shrink(score, 1.0 - eta * method.l2)
+        total = 0.0
+        for at in range(first, stop):
+            if pushes[at - first] != 0.0:
+                move(data, columns, pointers, order[at], pushes[at - first], v, lag, score)
+                total += pushes[at - first]
+                score.updates += 1.0
+        finish_step(method, score, total, eta)
+        if dense:
+            for j in range(owed.shape[0]):
+                row_losses.penalise(j, v, owed, lag, score.due, score.mass)
+        first = stop
+
+
+def visit_rows(
+    data: cython.const[real][::1],
+    columns: cython.const[index][::1],
+    pointers: cython.const[index][::1],
+    visits: Visits,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    method: Method,
+    score: Score,
+    pushes: cython.double[::1],
+):
+    """Take a step for each batch of the visits from `begin` to `end`; `pushes` is scratch of the size of a batch."""
+    with cython.nogil:
+        take_steps(data, columns, pointers, visits, begin, end, method, score, pushes)
+
+
+def draw_order(
+    rows: cython.const[cython.Py_ssize_t][::1],
+    order: cython.Py_ssize_t[::1],
+    first: cython.ulonglong,
+    second: cython.ulonglong,
+    epoch: cython.ulonglong,
+):
+    """Write `rows` to `order` in the random order that two words and the number of an epoch determine."""
+    with cython.nogil:
+        shuffles.shuffle_rows(rows, order, shuffles.mix(first + epoch), second)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def close_epoch(method: Method, score: Score) -> cython.double:
+    """Apply the l1 penalty that is due, multiply the scale in, and return the penalty of the coefficients."""
+    cython.declare(j=cython.Py_ssize_t, squares=cython.double, sizes=cython.double)
+    squares = sizes = 0.0
+    for j in range(score.owed.shape[0]):
+        row_losses.penalise(j, score.v, score.owed, score.lag, score.due, score.mass)
+    for j in range(score.v.shape[0]):
+        score.v[j] = score.scale * score.v[j]
+        squares += score.v[j] * score.v[j]
+        sizes += score.v[j] if score.v[j] > 0 else -score.v[j]
+    for j in range(score.owed.shape[0]):
+        score.owed[j] = score.scale * score.owed[j]
+    score.due = score.scale * score.due
+    score.scale = 1.0
+    return method.l1 * sizes + 0.5 * method.l2 * squares
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def apply_rule(rule: Rule, score: Score, objective: cython.double, penalised: cython.bint) -> cython.void:
+    """Count epochs without progress; where they are too many, lower an adaptive rate, or else end the descent."""
+    stuck: cython.bint = rule.judged and objective > rule.best - rule.tol
+    rule.stale = rule.stale + 1.0 if stuck else 0.0
+    rule.best = objective if objective < rule.best else rule.best
+    rule.last = objective
+    if rule.stale >= rule.patience:
+        if rule.adaptive and score.rate > rule.lowest:
+            score.rate = score.rate / 5.0
+            rule.stale = 0.0
+        else:
+            rule.ended = True
+    # No update and no penalty: all later epochs would be the same.
+    if score.updates == 0.0 and not penalised:
+        rule.ended = True
+
+
+def run_epochs(
+    data: cython.const[real][::1],
+    columns: cython.const[index][::1],
+    pointers: cython.const[index][::1],
+    rows: cython.const[cython.Py_ssize_t][::1],
+    order: cython.Py_ssize_t[::1],
+    visits: Visits,
+    method: Method,
+    score: Score,
+    rule: Rule,
+    pushes: cython.double[::1],
+    record: cython.double[:, ::1],
+) -> cython.Py_ssize_t:
+    """Run epochs until the rule ends them or `record` (m, 2), objectives and updates, is full; return their number.
+
+    `order` is the array that `visits` reads. An epoch that is `rule.odd` is not counted: the caller looks at it.
+    """
+    done: cython.Py_ssize_t = 0
+    cython.declare(objective=cython.double, at_zero=cython.double)
+    with cython.nogil:
+        while done < record.shape[0]:
+            if rule.shuffled:
+                shuffles.shuffle_rows(rows, order, shuffles.mix(rule.first + rule.epoch), rule.second)
+            score.losses = score.losses_at_zero = score.updates = score.weight = 0.0
+            take_steps(data, columns, pointers, visits, 0, order.shape[0], method, score, pushes)
+            objective = close_epoch(method, score)
+            objective += score.losses / (score.weight if score.weight > 0.0 else 1.0)
+            at_zero = score.losses_at_zero / (score.weight if score.weight > 0.0 else 1.0)
+            # NaN fails every comparison.
+            rule.odd = not (-1e300 < objective < 1e300 and -1e300 < score.intercept < 1e300)
+            if rule.unbounded and (at_zero > rule.reach or (rule.last > rule.far * at_zero and objective > rule.last)):
+                rule.odd = True
+            if rule.odd:
+                break
+            record[done, 0] = objective
+            record[done, 1] = score.updates
+            rule.epoch += 1
+            done += 1
+            apply_rule(rule, score, objective, method.l1 > 0.0 or method.l2 > 0.0)
+            if rule.ended:
+                break
+    return done

@@ -123,10 +123,13 @@ def score_flips(
     with cython.nogil:
         for i in range(scores.shape[0]):
             flip = flips[i]
+            # +1 turns the unit on, -1 off.
             step = 1 - 2 * rows[i, flip]
             for j in range(scores.shape[1]):
                 scratch[0, j] = scores[i, j] + hidden[j]
                 scratch[1, j] = scratch[0, j] + step * weights[flip, j]
+            # F(v) = -b.v - sum_j softplus(c_j + v.W_j): the difference needs the hidden scores before and after the
+            # turn.
             gain = unit_sums.sum_units(scratch[1], scratch[2]) - unit_sums.sum_units(scratch[0], scratch[2])
             out[i] = -inline.log1pexp(gain + cython.cast(cython.double, step) * visible[flip])
             total += out[i]

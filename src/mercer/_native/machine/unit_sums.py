@@ -83,6 +83,7 @@ def sum_units(x: real[::1], factors: real[::1]) -> cython.double:
         if j % 512 == 508:
             total += inline.log((first * second) * (third * fourth))
             first = second = third = fourth = 1.0
+    # The last k % 4 units join the first product.
     for j in range(k - k % 4, k):
         total += x[j]
         first *= factors[j]
@@ -138,6 +139,8 @@ def sign_units(
         at = i * k + begin
         sign = signs[i]
         for j in range(size):
+            # The gradient of the biases is the sum over rows minus the sum over chains: signs are positive and negative
+            # weights.
             scores[at + j] = sign * inline.expit(scores[at + j] + bias[begin + j])
         for j in range(size):
             scratch[2 * begin + j] += scores[at + j]

@@ -13,7 +13,8 @@ def precedes(
     square: cython.double, row: cython.Py_ssize_t, other: cython.double, other_row: cython.Py_ssize_t
 ) -> cython.int:
     """Return whether a row comes before another: by distance, then by index."""
-    return square < other or (square == other and row < other_row)
+    # Without branches: which of two children is the farther one is a coin toss that no CPU predicts.
+    return (square < other) | ((square == other) & (row < other_row))
 
 
 def sift(
@@ -28,10 +29,10 @@ def sift(
     place: cython.Py_ssize_t = 0
     child: cython.Py_ssize_t = 1
     while child < size:
-        if child + 1 < size and precedes(
-            distances[line, child], indices[line, child], distances[line, child + 1], indices[line, child + 1]
-        ):
-            child += 1
+        if child + 1 < size:
+            child += precedes(
+                distances[line, child], indices[line, child], distances[line, child + 1], indices[line, child + 1]
+            )
         if not precedes(square, row, distances[line, child], indices[line, child]):
             break
         distances[line, place] = distances[line, child]

@@ -170,45 +170,6 @@ def pack_queries(block: Block, shift: cython.const[cython.double][::1]):
 
 @cython.cfunc
 @cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def measure_four(
-    X: cython.const[real][:, ::1],
-    queries: cython.const[cython.double][:, ::1],
-    query: cython.Py_ssize_t,
-    rows: cython.const[cython.Py_ssize_t][::1],
-    squares: cython.double[::1],
-) -> cython.void:
-    """Write the squared distances from a query to four rows; four sums at a time hide the latency of each."""
-    j: cython.Py_ssize_t
-    a: cython.Py_ssize_t = rows[0]
-    b: cython.Py_ssize_t = rows[1]
-    c: cython.Py_ssize_t = rows[2]
-    e: cython.Py_ssize_t = rows[3]
-    step: cython.double
-    value: cython.double
-    total_a: cython.double = 0.0
-    total_b: cython.double = 0.0
-    total_c: cython.double = 0.0
-    total_e: cython.double = 0.0
-    for j in range(queries.shape[1]):
-        value = queries[query, j]
-        step = cython.cast(cython.double, X[a, j]) - value
-        total_a += step * step
-        step = cython.cast(cython.double, X[b, j]) - value
-        total_b += step * step
-        step = cython.cast(cython.double, X[c, j]) - value
-        total_c += step * step
-        step = cython.cast(cython.double, X[e, j]) - value
-        total_e += step * step
-    squares[0] = total_a
-    squares[1] = total_b
-    squares[2] = total_c
-    squares[3] = total_e
-
-
-@cython.cfunc
-@cython.nogil
 @cython.exceptval(check=False)
 def settle(
     X: cython.const[real][:, ::1],
@@ -225,7 +186,7 @@ def settle(
         for j in range(4):
             # The last candidate fills up the four.
             rows[j] = block.waiting[query, min(i + j, count - 1)]
-        measure_four(X, block.queries, query, rows, squares)
+        scan.measure_four(X, block.queries, query, rows, squares)
         for j in range(min(4, count - i)):
             if rows[j] != block.own[query]:
                 heaps.offer(block.distances, block.indices, query, squares[j], rows[j])
@@ -306,7 +267,7 @@ def search_all(
             while row < stop:
                 for j in range(4):
                     rows[j] = min(row + j, stop - 1)
-                measure_four(X, block.queries, query, rows, squares)
+                scan.measure_four(X, block.queries, query, rows, squares)
                 for j in range(min(4, stop - row)):
                     if rows[j] != block.own[query]:
                         heaps.offer(block.distances, block.indices, query, squares[j], rows[j])
@@ -366,7 +327,7 @@ def search_within(
                             bits = bits & (bits - 1) if bits != 0 else 0
                         for j in range(1, 4):
                             rows[j] = rows[0] if rows[j] < 0 else rows[j]
-                        measure_four(X, block.queries, query, rows, squares)
+                        scan.measure_four(X, block.queries, query, rows, squares)
                         for j in range(4):
                             if j > 0 and rows[j] == rows[0]:
                                 break

@@ -2,12 +2,21 @@
 
 import numpy
 
-__all__ = ["lowest_bit", "scan_panel"]
+__all__ = ["lowest_bit", "measure_four", "scan_panel"]
 
 
 def lowest_bit(bits):
     """Return the place of the lowest bit that is set."""
     return (int(bits) & -int(bits)).bit_length() - 1
+
+
+def measure_four(X, queries, query, rows, squares):
+    """Write the squared distances from a query to four rows, summed in the order of columns."""
+    chosen, totals = numpy.asarray(X)[numpy.asarray(rows)].astype(numpy.float64), numpy.zeros(4)
+    with numpy.errstate(all="ignore"):
+        for column, value in zip(chosen.T, queries[query], strict=True):
+            totals += (column - value) ** 2
+    squares[:] = totals
 
 
 def scan_panel(panels, panel, packed, group, limits, hits):

@@ -153,6 +153,8 @@ class NetworkTasks:
                 self.n = batch if self.first + batch < end else end - self.first
                 self.total = 0.0
                 for row in range(self.n):
+                    # Summed in the order of the rows by one thread: the total does not depend on how the items are
+                    # shared out.
                     self.total += self.weight[order[self.first + row]] if self.weight.shape[0] > 0 else 1.0
                 # A batch whose weights are all zero is as if absent.
                 if self.total > 0.0:
@@ -175,12 +177,14 @@ class NetworkTasks:
             self.rate /= 1.0 - inline.exp(t * inline.log(self.rules[1])) if self.rules[1] > 0.0 else 1.0
         self._lead(_ROWS, (self.n + self.chunk - 1) // self.chunk)
         self._lead(_WEIGHTS, self.pieces.shape[0])
+        # Losses and penalties have a place for each row and piece, and are summed here in their order.
         for row in range(self.n):
             sums[0] += self.losses[row]
         for piece in range(self.pieces.shape[0]):
             penalty += self.penalties[piece]
         sums[1] += self.total
         sums[2] = t
+        # alpha |W|^2 / 2, over the weight of the batch, times its rows: the caller divides by all rows.
         sums[3] += 0.5 * self.rules[4] * penalty / self.total * self.n
         sums[4] += self.n
 
@@ -231,16 +235,19 @@ def _pass_rows(arrays: Arrays, tasks: NetworkTasks, begin: cython.Py_ssize_t, en
     _gather(arrays, tasks, begin, end)
     for layer in range(layers):
         wide, out = tasks.layout[layer, 0], tasks.layout[layer, 1]
+        # Places in the flat array: where the layer's outputs begin, plus the rows before this item.
         at = tasks.layout[layer, 5] + begin * out
         products.multiply(
             arrays.values, tasks.layout[layer, 4] + begin * wide, arrays.theta, tasks.layout[layer, 2],
             arrays.values, at, n, wide, out,
         )  # fmt: skip
+        # The last layer has no activation: its loss takes the scores.
         unit_rows.activate(
             arrays.values, at, arrays.theta, tasks.layout[layer, 3], n, out,
             tasks.activation if layer + 1 < layers else 0,
         )  # fmt: skip
     _meet_loss(arrays, tasks, begin, end)
+    # Backwards: the derivatives by the inputs of a layer are deltas W^T, times the slopes of the activation below.
     for layer in range(layers - 1, 0, -1):
         wide, out = tasks.layout[layer, 0], tasks.layout[layer, 1]
         below = tasks.layout[layer - 1, 6] + begin * wide
@@ -270,6 +277,7 @@ def _gather(arrays: Arrays, tasks: NetworkTasks, begin: cython.Py_ssize_t, end: 
             for j in range(d):
                 arrays.values[at + j] = 0.0
             for j in range(tasks.pointers[i], tasks.pointers[i + 1]):
+                # Added, not set: a sparse row may hold a column twice.
                 arrays.values[at + tasks.columns[j]] += arrays.data[j]
 
 
@@ -286,6 +294,7 @@ def _meet_loss(arrays: Arrays, tasks: NetworkTasks, begin: cython.Py_ssize_t, en
         i = tasks.order[tasks.first + row]
         at = tasks.layout[last, 5] + row * k
         place = tasks.layout[last, 6] + row * k
+        # Derivatives are divided by the weight of the whole batch, so that the gradient is that of the mean loss.
         weight = tasks.weight[i] if tasks.weight.shape[0] > 0 else 1.0
         if tasks.loss == 0:
             tasks.losses[row] = weight * unit_rows.meet_softmax(
@@ -311,16 +320,19 @@ def _pass_weights(arrays: Arrays, tasks: NetworkTasks, item: cython.Py_ssize_t) 
     at: cython.Py_ssize_t = tasks.layout[layer, 2] + first * out
     bias: cython.Py_ssize_t = tasks.layout[layer, 3]
     cython.declare(row=cython.Py_ssize_t, j=cython.Py_ssize_t, place=cython.Py_ssize_t)
+    # dL/dW = inputs^T deltas over all rows of the batch, here for some rows of W.
     products.transpose_multiply(
         arrays.values, tasks.layout[layer, 4] + first, wide, arrays.deltas, tasks.layout[layer, 6],
         arrays.gradient, at, rows, tasks.n, out,
     )  # fmt: skip
+    # The penalty is divided by the weight of the batch like the loss.
     tasks.penalties[item] = unit_rows.penalise(
         arrays.theta, arrays.gradient, at, rows * out, tasks.rules[4] / tasks.total
     )
     unit_rows.move(
         arrays.theta, arrays.gradient, arrays.mean, arrays.square, at, rows * out, tasks.method, tasks.rate, tasks.rules
     )
+    # The gradient of the bias is the sum of the deltas; one item alone computes it.
     if first == 0:
         for j in range(out):
             arrays.gradient[bias + j] = 0.0

@@ -37,6 +37,7 @@ def activate(
         place = at + row * out
         for j in range(out):
             values[place + j] += theta[bias + j]
+        # One branch for a row, none within the loops, so that each loop is vectorised.
         if kind == 1:
             for j in range(out):
                 values[place + j] = inline.expit(values[place + j])
@@ -54,6 +55,7 @@ def activate(
         elif kind == 5:
             for j in range(out):
                 z = values[place + j]
+                # ELU: exp(z) - 1 below zero, by expm1, which keeps the digits near zero.
                 values[place + j] = z if z > 0 else inline.expm1(z)
         elif kind == 6:
             for j in range(out):
@@ -74,10 +76,12 @@ def return_slopes(
     leak: real = LEAK
     if kind == 1:
         for j in range(size):
+            # The logistic function has the slope a (1 - a).
             a = values[place + j]
             deltas[at + j] *= a * (1 - a)
     elif kind == 2:
         for j in range(size):
+            # tanh has the slope 1 - a^2.
             a = values[place + j]
             deltas[at + j] *= 1 - a * a
     elif kind == 3:
@@ -88,6 +92,7 @@ def return_slopes(
             deltas[at + j] = deltas[at + j] if values[place + j] > 0 else leak * deltas[at + j]
     elif kind == 5:
         for j in range(size):
+            # Below zero a = exp(z) - 1, so the slope exp(z) is a + 1.
             a = values[place + j]
             deltas[at + j] *= 1 if a > 0 else a + 1
     elif kind == 6:
@@ -109,13 +114,16 @@ def meet_softmax(
     j: cython.Py_ssize_t
     highest: real = values[at]
     total: cython.double = 0.0
+    # The largest score is taken off, so that no exponential overflows.
     for j in range(1, k):
         highest = values[at + j] if values[at + j] > highest else highest
     for j in range(k):
         deltas[place + j] = inline.exp(values[at + j] - highest)
+    # A sum in double, whatever the type of the values.
     for j in range(k):
         total += deltas[place + j]
     for j in range(k):
+        # p_j minus one at the label, times the weight of the row over that of the batch.
         deltas[place + j] = share * (deltas[place + j] / total)
     deltas[place + label] -= share
     return inline.log(total) + (highest - values[at + label])
@@ -140,12 +148,14 @@ def meet_each(
         z = values[at + j]
         y = targets[j]
         if kind == 1:
+            # log(1 + exp(z)) - y z, with slope expit(z) - y.
             loss += inline.log1pexp(z) - y * z
             slope = inline.expit(z) - y
         elif kind == 2:
             loss += 0.5 * (z - y) * (z - y)
             slope = z - y
         else:
+            # Poisson: exp(z) - y z. The bound keeps exp(z) finite where training diverges.
             z = z if z < HIGHEST else HIGHEST
             slope = inline.exp(z)
             loss += slope - y * z
@@ -186,15 +196,18 @@ def move(
     keep_square: real = rules[2]
     take_square: real = 1.0 - rules[2]
     epsilon: real = rules[3]
+    # Adam; the bias corrections are in the rate.
     if method == 3:
         for j in range(at, at + size):
             mean[j] = keep * mean[j] + take * gradient[j]
             square[j] = keep_square * square[j] + take_square * (gradient[j] * gradient[j])
             theta[j] -= rate * mean[j] / (products.root(square[j]) + epsilon)
+    # Nesterov: v = m v - r g, then the step m v - r g looks one step ahead.
     elif method == 2:
         for j in range(at, at + size):
             mean[j] = keep * mean[j] - rate * gradient[j]
             theta[j] += keep * mean[j] - rate * gradient[j]
+    # Momentum: v = m v - r g, and the step is v.
     elif method == 1:
         for j in range(at, at + size):
             mean[j] = keep * mean[j] - rate * gradient[j]

@@ -50,11 +50,14 @@ def sweep_pairs(A: cython.double[:, :, ::1], V: cython.double[:, ::1], threshold
                 along = 0.0
                 across = 0.0
                 for i in range(A.shape[2]):
+                    # h = (a_pp - a_qq, 2 a_pq); of sum h h^T only the difference of the diagonal and the off-diagonal
+                    # matter.
                     apart = A[p, p, i] - A[q, q, i]
                     twice = A[p, q, i] + A[q, p, i]
                     along += apart * apart - twice * twice
                     across += 2.0 * apart * twice
                 root = sqrt(along * along + across * across)
+                # All matrices are already diagonal in this pair, or isotropic: no angle is better than another.
                 if root == 0.0:
                     continue
                 # (x, y) has half the angle of (along, across), and the rotation has half the angle of (x, y). Of the
@@ -66,11 +69,13 @@ def sweep_pairs(A: cython.double[:, :, ::1], V: cython.double[:, ::1], threshold
                     y = sqrt(0.5 * (1.0 - along / root))
                     y = -y if across < 0.0 else y
                     x = across / root / (2.0 * y)
+                # cos t = sqrt((1 + cos 2t) / 2) and sin t = sin 2t / (2 cos t).
                 c = sqrt(0.5 * (1.0 + x))
                 s = y / (2.0 * c)
                 if (s if s > 0.0 else -s) <= threshold:
                     continue
                 largest = max(largest, s if s > 0.0 else -s)
+                # A becomes R A R^T: first rows p and q, then columns.
                 for j in range(k):
                     _rotate(A[p, j], A[q, j], c, s)
                 for j in range(k):

@@ -58,6 +58,7 @@ def _sum_logs(factors: cython.const[cython.double][::1]) -> cython.double:
         whole = first + (last - first) // 8 * 8
         for lane in range(8):
             part[lane] = 1.0
+        # Eight products side by side, which do not wait for each other, as in the sums of ``inline``.
         for i in range(first, whole, 8):
             for lane in range(8):
                 part[lane] *= factors[i + lane]
@@ -88,16 +89,20 @@ def _score_tanh(
     rest: cython.double
     for i in range(n):
         size = y[i] if y[i] > 0.0 else -y[i]
+        # With e = exp(-2 alpha |y|): tanh = (1 - e) / (1 + e) and log cosh = alpha |y| + log(1 + e) - log 2.
         rest = inline.exp(-2.0 * alpha * size)
         scratch[0, i] = size
         scratch[1, i] = 1.0 + rest
         size = (1.0 - rest) / (1.0 + rest)
+        # tanh is odd: its sign is that of y.
         score[i] = size if y[i] > 0.0 else -size
     if weight.shape[0] == 0:
+        # The logarithms of all rows are one logarithm of a product.
         sums[0] += inline.sum(scratch[0, :n]) + (_sum_logs(scratch[1, :n]) - n * LOG_2) / alpha
         sums[1] += alpha * (n - inline.dot(score, score))
         sums[2] += inline.sum(score)
         return
+    # With weights every logarithm is needed by itself.
     for i in range(n):
         scratch[0, i] += (inline.log(scratch[1, i]) - LOG_2) / alpha
         scratch[1, i] = alpha * (1.0 - score[i] * score[i])
@@ -217,6 +222,7 @@ def score_run(
             given = weight[start:stop]
             _centre_tile(X, start, count, mean, tile)
             blas.multiply_transposed(M, tile[:count], Y)
+            # One offset for each component, over the rows of the tile.
             for i in range(M.shape[0]):
                 for j in range(count):
                     Y[i, j] += offset[i]
@@ -227,5 +233,6 @@ def score_run(
                     _score_exp(Y[i], alpha, given, scores[i, :count], scratch, sums[block, i])
                 else:
                     _score_cube(Y[i], given, scores[i, :count], scratch, sums[block, i])
+            # sum over rows of g(y_i) y_j, by BLAS.
             blas.add_product_transposed(scores, Y, count, products[block])
             start = stop

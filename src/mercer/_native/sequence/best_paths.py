@@ -52,6 +52,7 @@ def score_paths(
     top: cython.double
     with cython.nogil:
         for t in range(scores.shape[0]):
+            # A sequence begins here: nothing comes from the row before.
             if following < starts.shape[0] and starts[following] == t:
                 following += 1
                 for lane in range(initial.shape[0]):
@@ -59,8 +60,10 @@ def score_paths(
             else:
                 steps.best(best[t], transition, scores[t], best[t + 1])
             shifts[t] = 0.0
+            # Scores fall with every step; at times the best is taken off, so that they keep their digits.
             if t % PERIOD == PERIOD - 1:
                 top = steps.top(best[t + 1])
+                # All states impossible: the best is minus infinity, which must not be subtracted.
                 if top > -1.7e308:
                     shifts[t] = top
                     steps.shift(best[t + 1], -top)
@@ -87,9 +90,11 @@ def trace_path(
     score: cython.double
     with cython.nogil:
         for t in range(path.shape[0] - 1, -1, -1):
+            # The end of a sequence, or of the table: the best of all last states.
             if state < 0:
                 state = _find_top(best[t + 1], states)
             path[t] = state
+            # The sequence begins at row t, so the next row visited ends another one.
             if before >= 0 and starts[before] == t:
                 before -= 1
                 state = -1
@@ -98,6 +103,7 @@ def trace_path(
             state = 0
             top = best[t, 0] + transposed[last, 0]
             for i in range(1, states):
+                # The same addition as in the forward pass, so that the comparison has the same bits.
                 score = best[t, i] + transposed[last, i]
                 state = i if score > top else state
                 top = score if score > top else top
@@ -129,6 +135,7 @@ def trace_all(
                 ends[path] = state
             # Paths that have met stay together: from there one is followed for all.
             if count > 1:
+                # `state` serves as a flag here: 1 as long as all paths agree.
                 state = 1
                 for path in range(1, count):
                     state = state if ends[path] == ends[0] else 0

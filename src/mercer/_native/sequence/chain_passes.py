@@ -72,9 +72,12 @@ def pass_forward(
                 following += 1
                 for lane in range(initial.shape[0]):
                     predicted[t, lane] = initial[lane]
+                # The first step is predicted by the initial distribution.
                 scale[t] = steps.condition(predicted[t], densities[t], filtered[t + 1])
             else:
+                # predicted = filtered A; filtered' is predicted times the densities, over its sum, which is the scale.
                 scale[t] = steps.step(filtered[t], transition, densities[t], predicted[t], filtered[t + 1])
+            # Also true for NaN. The caller goes on in logarithms from here.
             if not scale[t] > LEAST:
                 done = t
                 break
@@ -110,18 +113,22 @@ def pass_backward(
     n: cython.Py_ssize_t = predicted.shape[0]
     before: cython.Py_ssize_t = starts.shape[0] - 1
     with cython.nogil:
+        # At the last step: filtered times how likely each state makes what follows.
         steps.condition(filtered[n], message, smoothed[n - 1])
         for t in range(n - 1, -1, -1):
             if before >= 0 and starts[before] == t:
                 before -= 1
+                # No transition leads into the first step of a sequence: its ratios count nothing.
                 for lane in range(ratio.shape[1]):
                     ratio[t, lane] = 0.0
                     message[lane] = 1.0
                 if t > 0:
                     steps.condition(filtered[t], message, smoothed[t - 1])
                 continue
+            # r_t = p(state | all) / p(state | before); where the prediction is zero so is the ratio.
             steps.divide(smoothed[t], predicted[t], LEAST, ratio[t])
             if t > 0:
+                # The message to step t - 1 is A r_t, and its smoothed probabilities are filtered times that.
                 steps.step(ratio[t], transposed, filtered[t], message, smoothed[t - 1])
             else:
                 steps.advance(ratio[t], transposed, message)
@@ -160,8 +167,11 @@ def multiply_chain(
             most = 0.0
             for row in range(product.shape[0]):
                 steps.advance(product[row], transition, following[row])
+                # The sum of a row after the densities; the largest of them scales the whole product, so ratios of rows
+                # are kept.
                 total = inline.dot(following[row], densities[t])
                 most = total if total > most else most
+            # A product of zeros stays zero: the densities were impossible from every state.
             most = 1.0 / most if most > 0.0 else 0.0
             for row in range(product.shape[0]):
                 for lane in range(product.shape[1]):

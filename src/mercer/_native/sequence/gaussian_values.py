@@ -73,11 +73,13 @@ def sum_gaussians(
     place: cython.Py_ssize_t
     with cython.nogil:
         while start < X.shape[0]:
+            # A tile of rows and their shares stays in the cache while all columns and pairs of columns read it.
             rows = min(TILE, X.shape[0] - start)
             place = 0
             for j in range(X.shape[1]):
                 gaussian_lanes.sum_column(X, start, rows, j, shares, means[j], mass[j], first[j], squares[j])
                 if full:
+                    # Pairs lie in the order (1, 0), (2, 0), (2, 1)...
                     for i in range(j):
                         gaussian_lanes.sum_pair(X, start, rows, i, j, shares, means, products[place])
                         place += 1

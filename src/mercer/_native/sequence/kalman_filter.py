@@ -45,12 +45,14 @@ def _find_gain(
     k: cython.Py_ssize_t = P.shape[0]
     total: cython.double
     zeros: cython.Py_ssize_t
+    # P C^T, for the seen rows of C.
     for i in range(k):
         for a in range(n_seen):
             total = 0.0
             for j in range(k):
                 total += P[i, j] * C[cython.cast(cython.Py_ssize_t, seen[a]), j]
             work[2, i, a] = total
+    # The lower triangle of S = C P C^T + R.
     for a in range(n_seen):
         for b in range(a + 1):
             total = R[cython.cast(cython.Py_ssize_t, seen[a]), cython.cast(cython.Py_ssize_t, seen[b])]
@@ -58,6 +60,7 @@ def _find_gain(
                 total += C[cython.cast(cython.Py_ssize_t, seen[a]), j] * work[2, j, b]
             work[1, a, b] = total
     zeros = small_matrices.factor_matrix(work[1], n_seen)
+    # K = P C^T S^-1, row by row: S is symmetric, so a row of K solves S x = row of P C^T.
     for i in range(k):
         small_matrices.solve_row(work[1], n_seen, work[2, i])
     # Joseph's form: (I - K C) P (I - K C)^T + K R K^T.
@@ -69,6 +72,7 @@ def _find_gain(
             work[3, i, j] = total
             filtered[i, j] = 0.0
     small_matrices.add_sandwich(work[3], P, k, k, work[4], filtered)
+    # R of the seen entries.
     for a in range(n_seen):
         for b in range(n_seen):
             work[3, a, b] = R[cython.cast(cython.Py_ssize_t, seen[a]), cython.cast(cython.Py_ssize_t, seen[b])]
@@ -93,17 +97,20 @@ def _move_mean(
     a: cython.Py_ssize_t
     total: cython.double
     value: cython.double = -0.5 * n_seen * LOG_TWO_PI
+    # The innovation v = y - C m.
     for a in range(n_seen):
         i = cython.cast(cython.Py_ssize_t, work[0, 0, a])
         total = y[i]
         for j in range(predicted.shape[0]):
             total -= C[i, j] * predicted[j]
         work[0, 1, a] = total
+    # m + K v.
     for i in range(predicted.shape[0]):
         total = predicted[i]
         for a in range(n_seen):
             total += work[2, i, a] * work[0, 1, a]
         filtered[i] = total
+    # With S = L D L^T, forward substitution z = L^-1 v gives v^T S^-1 v = sum z_a^2 / d_a and log|S| = sum log d_a.
     for a in range(n_seen):
         total = work[0, 1, a]
         for j in range(a):
@@ -153,6 +160,7 @@ def filter_steps(
     total: cython.double
     with cython.nogil:
         for t in range(Y.shape[0]):
+            # The seen entries of this step, as numbers, at the front of the working memory.
             n_seen = 0
             for i in range(d):
                 if Y[t, i] == Y[t, i]:
@@ -167,6 +175,7 @@ def filter_steps(
                 small_matrices.copy_matrix(covariances[1, t - 1], covariances[1, t])
             else:
                 small_matrices.copy_matrix(covariance, covariances[0, t])
+                # Nothing is seen: the filtered distribution is the predicted one.
                 if n_seen == 0:
                     small_matrices.copy_matrix(covariance, covariances[1, t])
                 elif _find_gain(covariance, C, R, work[0, 0], n_seen, work, covariances[1, t]) > 0:
@@ -176,11 +185,13 @@ def filter_steps(
             for i in range(k):
                 if n_seen == 0:
                     means[1, t, i] = mean[i]
+            # The mean predicted for the next step: A m + drift.
             for i in range(k):
                 total = drift[t, i] if drift.shape[0] > 0 else 0.0
                 for j in range(k):
                     total += A[i, j] * means[1, t, j]
                 mean[i] = total
+            # The covariance predicted for the next step: A V A^T + Q.
             if not steady:
                 small_matrices.copy_matrix(A, work[3])
                 small_matrices.copy_matrix(Q, covariance)

@@ -29,6 +29,7 @@ def _find_smoother_gain(
     m: cython.Py_ssize_t
     k: cython.Py_ssize_t = A.shape[0]
     total: cython.double
+    # P A^T and a copy of the predicted covariance, which the factor overwrites.
     for i in range(k):
         for j in range(k):
             total = 0.0
@@ -37,6 +38,7 @@ def _find_smoother_gain(
             work[0, i, j] = total
             work[1, i, j] = predicted[i, j]
     small_matrices.factor_matrix(work[1], k)
+    # G solves G S = P A^T with symmetric S, row by row.
     for i in range(k):
         small_matrices.solve_row(work[1], k, work[0, i])
 
@@ -86,10 +88,12 @@ def smooth_steps(
                     _find_smoother_gain(A, covariances[1, t], next_covariance, work)
                 else:
                     _find_smoother_gain(A, covariances[1, t], covariances[0, t + 1], work)
+            # The covariance behind must also have settled, else the smoothed one still changes.
             steady = same and not small_matrices.differ(covariance, spreads[t + 2]) if t < n - 2 else False
             for i in range(k):
                 total = means[1, t, i]
                 for j in range(k):
+                    # m_t + G (smoothed mean of the next step - its predicted mean).
                     total += work[0, i, j] * (mean[j] - (next_mean[j] if t == n - 1 else means[0, t + 1, j]))
                 smoothed[t, i] = total
             if steady:

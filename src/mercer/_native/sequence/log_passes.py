@@ -40,6 +40,7 @@ def log_forward(
                     forward[t, j] = initial[j] + scores[t, j]
                     continue
                 for i in range(terms.shape[0]):
+                    # log sum_i exp(forward_i + log a_ij).
                     terms[i] = forward[t - 1, i] + transposed[j, i]
                 forward[t, j] = inline.logsumexp(terms) + scores[t, j]
 
@@ -68,15 +69,18 @@ def log_backward(
     k: cython.Py_ssize_t = terms.shape[0]
     n: cython.Py_ssize_t = scores.shape[0]
     with cython.nogil:
+        # The log-likelihood of the whole sequence; every posterior is divided by it.
         total = inline.logsumexp(forward[n - 1])
         for i in range(k):
             backward[i] = 0.0
             forward[n - 1, i] = inline.exp(forward[n - 1, i] - total)
         for t in range(n - 2, -1, -1):
             for j in range(k):
+                # What follows state j at the next step: its density there and all after.
                 terms[j] = scores[t + 1, j] + backward[j]
             for i in range(k):
                 for j in range(k):
+                    # p(i at t, j at t + 1 | all) = forward_i a_ij b_j backward_j / total.
                     counts[i, j] += inline.exp(forward[t, i] + transition[i, j] + terms[j] - total)
             for i in range(k):
                 # `backward` is no longer needed at its old step: one entry after the other is replaced.
@@ -96,6 +100,7 @@ def _sum_exponentials(
     total: cython.double = 0.0
     for j in range(1, first.shape[0]):
         most = first[j] + second[j] if first[j] + second[j] > most else most
+    # All terms are minus infinity: the difference below would be NaN.
     if not most > -1.7e308:
         return most
     for j in range(first.shape[0]):

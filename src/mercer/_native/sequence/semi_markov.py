@@ -27,6 +27,7 @@ def _sum_logs(terms: cython.double[::1], n: cython.Py_ssize_t) -> cython.double:
     total: cython.double = 0.0
     for i in range(n):
         most = terms[i] if terms[i] > most else most
+    # An empty or impossible sum; the difference below would be NaN.
     if most == -INFINITY:
         return most
     for i in range(n):
@@ -65,9 +66,11 @@ def pass_segments_on(
     total: cython.double
     with cython.nogil:
         for t in range(n + 1):
+            # A segment that ends before step t lasts at most t steps.
             most = durations.shape[1] if durations.shape[1] < t else t
             for j in range(k):
                 for d in range(1, most + 1):
+                    # A segment that reaches the end of the sequence may go on: it needs only to last at least d steps.
                     terms[d - 1] = (
                         begins[t - d, j]
                         + (survivors[j, d - 1] if t == n else durations[j, d - 1])
@@ -76,10 +79,12 @@ def pass_segments_on(
                 ends[t, j] = _sum_logs(terms, most)
             if t == n:
                 break
+            # A segment begins at t where another state's segment ended before t.
             for j in range(k):
                 for i in range(k):
                     terms[i] = ends[t, i] + transitions[i, j]
                 begins[t, j] = first[j] if t == 0 else _sum_logs(terms, k)
+        # The likelihood sums over the state of the segment that is cut off by the end.
         for j in range(k):
             terms[j] = ends[n, j]
         total = _sum_logs(terms, k)
@@ -121,13 +126,17 @@ def pass_segments_back(
             for j in range(k):
                 for d in range(1, most + 1):
                     terms[d - 1] = cumulative[t + d, j] - cumulative[t, j]
+                    # The last segment is cut off: it counts as one of at least d steps.
                     if t + d == n:
                         terms[d - 1] += survivors[j, d - 1]
                         open_counts[j, d - 1] += inline.exp(begins[t, j] + terms[d - 1] - total)
                     else:
                         terms[d - 1] += durations[j, d - 1] + afters[t + d, j]
+                        # P(segment of state j from t to t + d | all) = begins x duration x densities x what follows,
+                        # over the total.
                         counts[j, d - 1] += inline.exp(begins[t, j] + terms[d - 1] - total)
                 rests[t, j] = _sum_logs(terms, most)
+            # After a segment of state i ended, a state j begins.
             for i in range(k):
                 for j in range(k):
                     terms[j] = transitions[i, j] + rests[t, j]
@@ -169,6 +178,7 @@ def find_segments(
             for j in range(k):
                 ends[t, j] = -INFINITY
                 lengths[t, j] = 1
+                # The same recursion as `pass_segments_on`, with a maximum in place of the sum.
                 for d in range(1, most + 1):
                     value = begins[t - d, j] + (survivors[j, d - 1] if t == n else durations[j, d - 1])
                     value += cumulative[t, j] - cumulative[t - d, j]
@@ -184,6 +194,7 @@ def find_segments(
                     if t > 0 and ends[t, i] + transitions[i, j] > begins[t, j]:
                         begins[t, j] = ends[t, i] + transitions[i, j]
                         sources[t, j] = i
+        # The best last state, then back from segment to segment.
         j = 0
         for i in range(1, k):
             j = i if ends[n, i] > ends[n, j] else j

@@ -28,12 +28,15 @@ def factor_matrix(S: cython.double[:, ::1], n: cython.Py_ssize_t) -> cython.Py_s
     for j in range(n):
         own = S[j, j]
         total = own
+        # d_j = s_jj - sum_k l_jk^2 d_k.
         for k in range(j):
             total -= S[j, k] * S[j, k] * S[k, k]
         S[j, j] = total
+        # The pivot is rounding, compared with the entry that it came from.
         if total <= SINGULAR * own or not total > 0.0:
             zeros += 1
             S[j, j] = 0.0
+        # l_ij = (s_ij - sum_k l_ik l_jk d_k) / d_j.
         for i in range(j + 1, n):
             total = S[i, j]
             for k in range(j):
@@ -47,11 +50,13 @@ def solve_row(L: cython.double[:, ::1], n: cython.Py_ssize_t, b: cython.double[:
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
     total: cython.double
+    # L z = b.
     for i in range(n):
         total = b[i]
         for k in range(i):
             total -= L[i, k] * b[k]
         b[i] = total
+    # L^T x = D^-1 z, from the last entry up.
     for i in range(n - 1, -1, -1):
         total = b[i] / L[i, i] if L[i, i] > 0.0 else 0.0
         for k in range(i + 1, n):
@@ -72,12 +77,14 @@ def add_sandwich(
     j: cython.Py_ssize_t
     k: cython.Py_ssize_t
     total: cython.double
+    # B P.
     for i in range(rows):
         for j in range(inner):
             total = 0.0
             for k in range(inner):
                 total += B[i, k] * P[k, j]
             scratch[i, j] = total
+    # Only the lower triangle is summed; the upper one is its copy.
     for i in range(rows):
         for j in range(i + 1):
             total = out[i, j]
@@ -103,6 +110,7 @@ def differ(P: cython.const[cython.double][:, ::1], other: cython.const[cython.do
     most: cython.double = 0.0
     change: cython.double = 0.0
     gap: cython.double
+    # Compared with the largest variance, since entries have its unit.
     for i in range(P.shape[0]):
         most = P[i, i] if P[i, i] > most else most
         for j in range(i + 1):

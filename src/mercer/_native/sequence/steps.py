@@ -20,6 +20,7 @@ def advance(x, matrix, out):
 def condition(x, y, out):
     """Write x y, divided by its sum, to `out`; return the sum."""
     product = numpy.asarray(x) * numpy.asarray(y)
+    # Eight running sums that are added pairwise, in the order of the compiled twin.
     part = numpy.zeros(8)
     for eight in product.reshape(-1, 8):
         part = part + eight

@@ -223,12 +223,14 @@ def log1pexp(x, kind):
 def _add(terms):
     """Add float64 terms as ``sums.h`` does: eight running sums, then those pairwise."""
     terms = numpy.asarray(terms, dtype=numpy.float64)
+    # Padding with zeros leaves the sums as they are.
     padded = numpy.zeros(-(-terms.shape[0] // 8) * 8)
     padded[: terms.shape[0]] = terms
     part = numpy.zeros(8)
     with numpy.errstate(all="ignore"):
         for eight in padded.reshape(-1, 8):
             part = part + eight
+        # Pairs (0, 4), (1, 5)... as a vector register is halved, then (0, 2) and (1, 3).
         four = part[:4] + part[4:]
         return (four[0] + four[2]) + (four[1] + four[3])
 

@@ -1,10 +1,11 @@
-# Pieces of Cholesky factors and triangular solutions within one large matrix, by the BLAS and LAPACK that SciPy ships.
+# Pieces of Cholesky factors and triangular solutions within one large matrix, and eigenvectors of a symmetric one, by the
+# BLAS and LAPACK that SciPy ships.
 #
 # Matrices are C-ordered; BLAS counts along columns and sees them transposed, so that a lower triangle is an upper one to
 # it. The caller limits the BLAS to one thread, as for every product in native code. lapack.py is the uncompiled twin.
 
 from scipy.linalg.cython_blas cimport dgemm, dsyrk, dtrsm, sgemm, ssyrk, strsm
-from scipy.linalg.cython_lapack cimport dpotrf, spotrf
+from scipy.linalg.cython_lapack cimport dpotrf, dsyevd, dsyevr, spotrf, ssyevd, ssyevr
 
 ctypedef fused real:
     float
@@ -82,3 +83,42 @@ cdef inline void eliminate(
             dgemm(b"N", b"N", &w, &m, &k, &less, &V[known, column], &width, &L[row, known], &leading,
                   &one, &V[row, column], &width)
         dtrsm(b"R", b"U", b"N", b"N", &w, &m, &one, &L[row, row], &leading, &V[row, column], &width)
+
+
+cdef inline Py_ssize_t decompose_some(
+    real[:, ::1] A, Py_ssize_t first, Py_ssize_t last, real[::1] values, real[:, ::1] vectors,
+    int[::1] support, real[::1] work, int[::1] counters,
+) noexcept nogil:
+    """Write eigenvalues `first` to `last` in rising order and their vectors as rows; A is overwritten.
+
+    By relatively robust representations. LAPACK reads the upper triangle of the C-ordered A, its own lower one. Returns
+    0, or LAPACK's number of the failure.
+    """
+    cdef int n = <int> A.shape[0], low = <int> first + 1, high = <int> last + 1, found = 0, failed = 0
+    cdef int width = <int> work.shape[0], n_counters = <int> counters.shape[0]
+    cdef real zero = 0, one = 1
+    # SciPy asks for the range "A" where all are wanted.
+    cdef char wanted = b"A" if high - low + 1 == n else b"I"
+    if real is float:
+        ssyevr(b"V", &wanted, b"L", &n, &A[0, 0], &n, &zero, &one, &low, &high, &zero, &found, &values[0],
+               &vectors[0, 0], &n, &support[0], &work[0], &width, &counters[0], &n_counters, &failed)
+    else:
+        dsyevr(b"V", &wanted, b"L", &n, &A[0, 0], &n, &zero, &one, &low, &high, &zero, &found, &values[0],
+               &vectors[0, 0], &n, &support[0], &work[0], &width, &counters[0], &n_counters, &failed)
+    return failed
+
+
+cdef inline Py_ssize_t decompose_whole(
+    real[:, ::1] A, real[::1] values, real[::1] work, int[::1] counters
+) noexcept nogil:
+    """Write all eigenvalues in rising order, and the vectors as rows over A, by divide and conquer.
+
+    Returns 0, or LAPACK's number of the failure.
+    """
+    cdef int n = <int> A.shape[0], failed = 0
+    cdef int width = <int> work.shape[0], n_counters = <int> counters.shape[0]
+    if real is float:
+        ssyevd(b"V", b"L", &n, &A[0, 0], &n, &values[0], &work[0], &width, &counters[0], &n_counters, &failed)
+    else:
+        dsyevd(b"V", b"L", &n, &A[0, 0], &n, &values[0], &work[0], &width, &counters[0], &n_counters, &failed)
+    return failed

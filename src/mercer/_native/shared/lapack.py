@@ -1,9 +1,9 @@
 """The uncompiled twin of ``lapack.pxd``: equal to it up to the rounding of the BLAS."""
 
 import numpy
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import eigh, lapack, solve_triangular
 
-__all__ = ["divide_rows", "eliminate", "factor_corner", "subtract_products"]
+__all__ = ["decompose_some", "decompose_whole", "divide_rows", "eliminate", "factor_corner", "subtract_products"]
 
 
 def factor_corner(A, start, stop):
@@ -33,3 +33,18 @@ def eliminate(L, V, known, row, row_stop, column, column_stop):
     L, V = numpy.asarray(L), numpy.asarray(V)
     right = V[row:row_stop, column:column_stop] - L[row:row_stop, known:row] @ V[known:row, column:column_stop]
     V[row:row_stop, column:column_stop] = solve_triangular(L[row:row_stop, row:row_stop], right, lower=True)
+
+
+def decompose_some(A, first, last, values, vectors, support, work, counters):
+    """Write eigenvalues `first` to `last` in rising order and their vectors as rows."""
+    some = {} if last - first + 1 == len(A) else {"subset_by_index": [first, last]}
+    found, columns = eigh(numpy.asarray(A).T, check_finite=False, **some)
+    numpy.asarray(values)[: len(found)], numpy.asarray(vectors)[:] = found, columns.T
+    return 0
+
+
+def decompose_whole(A, values, work, counters):
+    """Write all eigenvalues in rising order, and the vectors as rows over A, by divide and conquer."""
+    found, columns = eigh(numpy.asarray(A).T, driver="evd", check_finite=False)
+    numpy.asarray(values)[:], numpy.asarray(A)[:] = found, columns.T
+    return 0

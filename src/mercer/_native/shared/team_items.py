@@ -36,14 +36,18 @@ def await_item(
     ticket: cython.longlong
     look: cython.Py_ssize_t
     while True:
+        # A task that this thread has not finished looking at.
         if team.read_current(control) != control[own + SEEN]:
             ticket = team.claim(control)
+            # The ticket names task and item in one word, so that a late claim cannot mix them up.
             if team.read_item(ticket) >= 0:
                 control[own + UNREPORTED] += 1
                 return team.read_item(ticket)
+            # Items are reported together, when no more can be had: one shared write in place of one for each item.
             report_items(control, member)
             control[own + SEEN] = team.read_task(ticket)
         look = 0
+        # Nothing to do until the leader publishes another task.
         while team.read_current(control) == control[own + SEEN]:
             if team.is_stopped(control):
                 return -1
@@ -55,6 +59,7 @@ def take_item(control: cython.longlong[::1], items: cython.Py_ssize_t) -> cython
     """Return the next of `items` items for the leader, thread 0; -1 when none is left and all are done."""
     look: cython.Py_ssize_t = 0
     number: cython.Py_ssize_t = team.read_item(team.claim(control))
+    # All items are claimed; other threads may still be working on theirs.
     if number < 0:
         report_items(control, 0)
         while not team.is_done(control, items):

@@ -9,7 +9,7 @@ they are compared, and size zero.
 
 import cython
 
-__all__ = ["chain_matrix", "find_nearest", "number_merges", "pair_nearest", "span_matrix"]
+__all__ = ["chain_matrix", "find_nearest", "label_leaves", "number_merges", "pair_nearest", "span_matrix"]
 
 INFINITY = cython.declare(cython.double, float("inf"))
 # Distances compared at a time, so that the test runs in vector registers.
@@ -159,6 +159,7 @@ def chain_matrix(
             # The chain goes on in the next call where this one has searched enough.
             if nearest != previous:
                 break
+            # The last two slots of the chain are mutual nearest neighbours: they leave it.
             length -= 2
             turn += 1
             if slot > nearest:
@@ -331,3 +332,35 @@ def number_merges(
             parents[left] = node
             parents[right] = node
             counts[node] = counts[left] + counts[right]
+
+
+def label_leaves(
+    pairs: cython.const[cython.Py_ssize_t][:, ::1], parents: cython.Py_ssize_t[::1], labels: cython.longlong[::1]
+):
+    """Label the clusters that merges leave, from 0 in the order of their first leaves.
+
+    Parameters
+    ----------
+    pairs : (m, 2), a leaf of each of the two clusters that merge, in any order
+    parents : (n,) scratch, -1 everywhere
+    labels : (n,), written
+    """
+    turn: cython.Py_ssize_t
+    leaf: cython.Py_ssize_t
+    left: cython.Py_ssize_t
+    right: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for turn in range(pairs.shape[0]):
+            left = root(parents, pairs[turn, 0])
+            right = root(parents, pairs[turn, 1])
+            # The first leaf of a cluster is its root.
+            if left != right:
+                parents[max(left, right)] = min(left, right)
+        for leaf in range(parents.shape[0]):
+            left = root(parents, leaf)
+            if left == leaf:
+                labels[leaf] = count
+                count += 1
+            else:
+                labels[leaf] = labels[left]

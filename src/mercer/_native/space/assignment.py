@@ -19,7 +19,7 @@ else:
 
     int32_t = cython.int
 
-__all__ = ["Rows", "assign_run", "search_by_distances", "search_by_products"]
+__all__ = ["Rows", "assign_few", "assign_run", "search_by_distances", "search_by_products"]
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -143,6 +143,7 @@ def resolve(
     distance: cython.double
     best: cython.double = 0.0
     for j in range(offset.shape[0]):
+        # Scores are only used to leave centres out; the distances decide.
         if offset[j] - products[j, column] <= limit:
             distance = inline.distance_squared(x, centres[j])
             if label < 0 or distance < best:
@@ -223,13 +224,16 @@ def list_doubtful(
     bound: cython.double
     distance: cython.double
     for i in range(X.shape[0]):
+        # Without drifts this is the first pass: every row is listed.
         if rows.drift.shape[0] > 0:
             label = rows.labels[first + i]
             distance = inline.distance_squared(X[i], centres[label])
             rows.distances[first + i] = distance
+            # Rounding of the stored bound must not make it too large, so it is shrunk by a factor.
             bound = max(0.0, rows.lower[first + i] * BOUND_ROUNDING - rows.drift[label])
             rows.lower[first + i] = bound
             bound = max(bound, rows.half_gap[label]) * LIMIT_ROUNDING
+            # Distances are squared; the bounds are not.
             if distance < bound * bound:
                 continue
         rows.listed[count] = cython.cast(int32_t, i)
@@ -260,6 +264,7 @@ def add_members(
         for j in range(d):
             sums[label, j] += w * X[i, j]
         sums[label, d] += w
+        # The last two columns of `sums` hold the weight of the cluster and its cost.
         sums[label, d + 1] += w * distances[i]
 
 
@@ -320,6 +325,7 @@ def assign_run(
         for block in range(sums.shape[0]):
             start = block * unit
             stop = min(start + unit, X.shape[0])
+            # Rows whose nearest centre cannot have changed are not searched for.
             count = list_doubtful(X[start:stop], start, centres, rows)
             find_listed(X[start:stop], start, count, centres, shift, shifted, offset, tile, products, scores, rows)
             add_members(
@@ -329,6 +335,29 @@ def assign_run(
     return searched
 
 
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def find_directly(
+    X: cython.const[real][:, ::1],
+    centres: cython.const[real][:, ::1],
+    labels: int32_t[::1],
+    distances: cython.double[::1],
+) -> cython.void:
+    """Find the centre nearest to each row from all distances; among equals the lowest."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    distance: cython.double
+    for i in range(X.shape[0]):
+        labels[i] = 0
+        distances[i] = inline.distance_squared(X[i], centres[0])
+        for j in range(1, centres.shape[0]):
+            distance = inline.distance_squared(X[i], centres[j])
+            if distance < distances[i]:
+                distances[i] = distance
+                labels[i] = cython.cast(int32_t, j)
+
+
 def search_by_distances(
     X: cython.const[real][:, ::1],
     centres: cython.const[real][:, ::1],
@@ -336,15 +365,19 @@ def search_by_distances(
     distances: cython.double[::1],
 ):
     """Find the centre nearest to each row from all distances: the oracle of `search_by_products`, fast for few rows."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    distance: cython.double
     with cython.nogil:
-        for i in range(X.shape[0]):
-            labels[i] = 0
-            distances[i] = inline.distance_squared(X[i], centres[0])
-            for j in range(1, centres.shape[0]):
-                distance = inline.distance_squared(X[i], centres[j])
-                if distance < distances[i]:
-                    distances[i] = distance
-                    labels[i] = cython.cast(int32_t, j)
+        find_directly(X, centres, labels, distances)
+
+
+def assign_few(
+    X: cython.const[real][:, ::1],
+    centres: cython.const[real][:, ::1],
+    weight: cython.const[cython.double][::1],
+    labels: int32_t[::1],
+    distances: cython.double[::1],
+    sums: cython.double[:, ::1],
+):
+    """Assign the rows of one block as `assign_run` does, from all distances: few rows need no tables for products."""
+    with cython.nogil:
+        find_directly(X, centres, labels, distances)
+        add_members(X, weight, labels, distances, sums)

@@ -209,9 +209,11 @@ def split(
             begin = bounds[node, BEGIN]
             end = bounds[node, END]
             enclose(X, order[begin:end], lower[node], upper[node])
+            # Nodes are numbered as in a heap: the children of node i are 2 i + 1 and 2 i + 2.
             if 2 * node + 2 < bounds.shape[0]:
                 middle = (begin + end) // 2
                 side = longest_side(lower[node], upper[node], inverse)
+                # Rows are only divided at the median, not sorted.
                 select(X, side, order[begin:end], middle - begin)
                 bounds[2 * node + 1, BEGIN] = begin
                 bounds[2 * node + 1, END] = middle
@@ -253,12 +255,14 @@ def smallest_values(nodes: cython.const[cython.int][:, ::1], values: cython.cons
         # From the last node to the first, since children stand after their parent.
         for node in range(nodes.shape[0] - 1, -1, -1):
             if nodes[node, N_LEAVES] == 1:
+                # A node with one leaf is a leaf.
                 start = space.width() * nodes[node, FIRST_LEAF]
                 least = INFINITY
                 for i in range(start, min(start + space.width(), values.shape[0])):
                     least = values[i] if values[i] < least else least
                 out[node] = least
             else:
+                # The left child has (c + 1) // 2 leaves, so with its subtree it takes 2 ((c + 1) // 2) - 1 nodes.
                 i = node + 2 * ((nodes[node, N_LEAVES] + 1) // 2)
                 out[node] = out[node + 1] if out[node + 1] < out[i] else out[i]
 
@@ -306,6 +310,7 @@ def uniform_labels(nodes: cython.const[cython.int][:, ::1], labels: cython.const
                 out[node] = shared
             else:
                 i = node + 2 * ((nodes[node, N_LEAVES] + 1) // 2)
+                # Nodes without labelled rows do not mix anything.
                 shared = out[node + 1]
                 if shared == UNLABELLED:
                     shared = out[i]

@@ -29,6 +29,7 @@ def share(
         if x == nodes[a]:
             at = a
     for a in range(nodes.shape[0]):
+        # At a node the formula divides by zero; there the polynomial is one and all others are zero.
         out[a] = barycentric[a] / (x - nodes[a]) if at < 0 else 0.0
         total += out[a]
     if at >= 0:
@@ -115,6 +116,7 @@ def distribute_weights(
     w: cython.double = 1.0
     with cython.nogil:
         for i in range(X.shape[0]):
+            # A row spreads its weight over the p^d nodes of its cell by the product of its shares along the columns.
             cell = locate(X[i], origin, inverse, shape, nodes, barycentric, shares)
             unfold(shares, product)
             if weight.shape[0] > 0:
@@ -146,6 +148,7 @@ def read_off(
     with cython.nogil:
         for i in range(points.shape[0]):
             cell = locate(points[i], origin, inverse, shape, nodes, barycentric, shares)
+            # Outside the lattice nothing is interpolated; -1 tells the caller so.
             if cell < 0:
                 sums[i] = 0.0
                 reached[i] = -1.0

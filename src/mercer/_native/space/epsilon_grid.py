@@ -76,6 +76,7 @@ def reach(
     key: int64_t
     for r in range(offsets.shape[0]):
         key = keys[cell] + offsets[r]
+        # The first cell of a call searches; the others move the ends of the runs on.
         if fresh:
             runs[r, BEGIN] = first_from(keys, key)
             runs[r, END] = runs[r, BEGIN]
@@ -83,6 +84,7 @@ def reach(
             runs[r, BEGIN] += 1
         if runs[r, END] < runs[r, BEGIN]:
             runs[r, END] = runs[r, BEGIN]
+        # A run holds all cells whose last coordinate is within `span`.
         while runs[r, END] < keys.shape[0] and keys[runs[r, END]] <= key + span:
             runs[r, END] += 1
 
@@ -306,10 +308,12 @@ def link_cells(
                 continue
             for r in range(offsets.shape[0]):
                 for other in range(runs[r, BEGIN], runs[r, END]):
+                    # Each pair of cells is looked at once, from the lower one.
                     if other <= cell or cores[other] == 0:
                         continue
                     root = root_of(parent, cython.cast(cython.int, cell))
                     other_root = root_of(parent, cython.cast(cython.int, other))
+                    # Cells of one component need no further distance.
                     if root == other_root:
                         continue
                     # A row farther than the radius from the other cell's box is farther from all its rows.

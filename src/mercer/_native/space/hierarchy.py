@@ -45,6 +45,7 @@ def merge_edges(
             sizes[i] = 1
         for i in range(edges.shape[0]):
             node = cython.cast(cython.int, n + i)
+            # Roots by path compression; node n + i is the cluster that merge i makes.
             left = root_of(parent, edges[i, 0])
             right = root_of(parent, edges[i, 1])
             merges[i, 0] = left
@@ -100,6 +101,7 @@ def condense(
         while head < tail:
             node = queue[head]
             head += 1
+            # A single row has no children.
             if node < n:
                 continue
             node -= n
@@ -121,6 +123,7 @@ def condense(
                     counts[clusters] = sizes[child]
                     belongs[child] = cython.cast(cython.int, clusters)
                     clusters += 1
+                # The small part leaves the cluster as noise at this level; the large one stays the same cluster.
                 elif sizes[child] < least:
                     fallen[child] = level
     return clusters

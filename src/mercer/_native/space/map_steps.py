@@ -53,6 +53,7 @@ def follow_rows(
                 continue
             for j in range(X.shape[1]):
                 point[j] = X[i, j]
+            # The winner is the unit nearest to the row; ties go to the lowest number.
             winner = 0
             least = inline.distance_squared(point, centres[0])
             for q in range(1, centres.shape[0]):
@@ -61,6 +62,7 @@ def follow_rows(
                     least = share
                     winner = q
             for q in range(centres.shape[0]):
+                # Every unit moves, the farther from the winner on the grid the less.
                 share = rate * across[columns[winner], columns[q]] * up[rows[winner], rows[q]]
                 # A smaller step is below the rounding of the centre itself.
                 if share < 1e-17:

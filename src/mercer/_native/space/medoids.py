@@ -120,6 +120,7 @@ def look(
     second[i] = -1
     next[i] = INFINITY
     for m in range(1, table.shape[0]):
+        # Strict comparisons: among equal distances the medoid of lower index stays ahead.
         if table[m, i] < near[i]:
             second[i] = nearest[i]
             next[i] = near[i]
@@ -166,6 +167,7 @@ def add_up(
         for i in range(near.shape[0]):
             w = weight[i] if weight.shape[0] > 0 else 1.0
             total += w * near[i]
+            # With one medoid there is no second one, and `next` is infinite.
             if loss.shape[0] > 1:
                 loss[nearest[i]] += w * (next[i] - near[i])
     return total
@@ -192,6 +194,7 @@ def replace(
             # Ties go to the lowest index: a tie, or the loss of a nearest medoid, needs a search among all.
             if nearest[i] == medoid or second[i] == medoid or distance == near[i] or distance == next[i]:
                 look(table, i, nearest, second, near, next)
+            # The new medoid is the nearest now, and the old nearest becomes the second.
             elif distance < near[i]:
                 second[i] = nearest[i]
                 next[i] = near[i]

@@ -119,6 +119,7 @@ def span_points(
     with cython.nogil:
         for turn in range(pairs.shape[0]):
             read_point(panels, slot, point)
+            # A point of the tree holds infinity from now on, so that no distance to it is the least.
             erase_point(panels, slot)
             keys[slot] = INFINITY
             least = INFINITY
@@ -252,15 +253,18 @@ def chain_points(
             # The chain goes on in the next call where this one has searched enough.
             if nearest != previous:
                 break
+            # The last two slots of the chain are mutual nearest neighbours: they leave it.
             length -= 2
             turn += 1
             if slot > nearest:
                 slot, nearest = nearest, slot
             pairs[turn - 1, 0] = names[slot]
             pairs[turn - 1, 1] = names[nearest]
+            # With cost |a - b|^2 n m / (n + m) of single points the height is |a - b|, as SciPy has it.
             heights[turn - 1] = sqrt(2.0 * least[0])
             read_point(panels, slot, point)
             read_point(panels, nearest, other)
+            # The mean of the joint cluster; its weight is the sum.
             total = sizes[slot] + sizes[nearest]
             for j in range(point.shape[0]):
                 other[j] = (sizes[slot] * point[j] + sizes[nearest] * other[j]) / total

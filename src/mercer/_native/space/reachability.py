@@ -122,9 +122,11 @@ def take_lightest(search: Search, node: cython.Py_ssize_t, p: cython.Py_ssize_t)
     for j in range(space.width()):
         if q + j >= n or search.labels[q + j] == search.labels[p]:
             continue
+        # The weight of an edge is the largest of the scaled distance and both core distances.
         value = search.near[j] * search.scale
         value = search.core[p] if search.core[p] > value else value
         value = search.core[q + j] if search.core[q + j] > value else value
+        # A cheap test before the exact order of edges is compared.
         if value > search.weight[p]:
             continue
         if search.partner[p] < 0 or space.precedes(
@@ -255,6 +257,7 @@ def join(
         for p in range(labels.shape[0]):
             best[p] = -1
             parent[p] = cython.cast(cython.int, p)
+        # Each component's lightest edge, by the total order of edges.
         for p in range(labels.shape[0]):
             if partner[p] < 0 or labels[partner[p]] == labels[p]:
                 continue
@@ -272,6 +275,7 @@ def join(
             # Two components may choose the same edge; the strict order of edges excludes longer cycles.
             if root == other:
                 continue
+            # The lower position becomes the root, so that labels do not depend on the order of joins.
             parent[root if root > other else other] = root if root < other else other
             edges[n_edges, 0] = order[best[p]]
             edges[n_edges, 1] = order[partner[best[p]]]
@@ -305,9 +309,11 @@ def visit(
         for j in range(core.shape[0]):
             if visited[j]:
                 continue
+            # Mutual reachability: max(d / alpha, core of either row).
             value = distances[j] / alpha
             value = core[current] if core[current] > value else value
             value = core[j] if core[j] > value else value
+            # Only the row added last can lower the weight of a row outside the tree.
             if source[j] < 0 or space.precedes(
                 value, cython.cast(cython.int, current), cython.cast(cython.int, j),
                 weight[j], source[j], cython.cast(cython.int, j),

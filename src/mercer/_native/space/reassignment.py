@@ -62,12 +62,14 @@ def offer_clusters(
             if left <= 1e-12 * sizes[p]:
                 left = 0.0
                 within_p = 0.0
+            # The change of sum_q within_q / sizes_q: new terms of both clusters less the old ones.
             change = within_q / (sizes[q] + w)
             if left > 0.0:
                 change += within_p / left
             change -= within[p] / sizes[p]
             if sizes[q] > 0.0:
                 change -= within[q] / sizes[q]
+            # Heat bath: 1 / (1 + exp(beta dE)), with E divided by the number of clusters.
             if chances[t] < inline.expit(-beta * change / sizes.shape[0]):
                 labels[i] = q
                 sizes[p] = left
@@ -75,6 +77,7 @@ def offer_clusters(
                 within[p] = within_p
                 within[q] = within_q
                 moved += 1
+                # The sums of distances to both clusters change for all objects.
                 for j in range(distances.shape[0]):
                     sums[p, j] -= w * distances[i, j]
                     sums[q, j] += w * distances[i, j]

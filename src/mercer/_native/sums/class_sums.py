@@ -157,6 +157,8 @@ def add_stored(
             if weight.shape[0] > 0:
                 share = weight[i]
             for place in range(bounds[i], bounds[i + 1]):
+                # The place that will be added to some values from now is asked for already: the sums lie scattered over
+                # memory.
                 if place + AHEAD < columns.shape[0]:
                     inline.prefetch(out[k], columns[place + AHEAD], columns[place + AHEAD] + 1)
                 out[k, columns[place]] += share * cython.cast(cython.double, values[place])
@@ -181,6 +183,7 @@ def add_squares(
             if weight.shape[0] > 0:
                 share = weight[i]
             for j in range(X.shape[1]):
+                # About the class mean, since sums of x^2 less n mean^2 would cancel.
                 step = cython.cast(cython.double, X[i, j]) - means[k, j]
                 out[k, j] += share * step * step
 
@@ -214,8 +217,10 @@ def _pack(
             k = labels[row]
             if root.shape[0] > 0:
                 share = root[row]
+            # Panel by panel: the rows of one panel of `width` columns lie one after another.
             place = start * rows.shape[0] + i * width - start
             for j in range(start, stop):
+                # The square root of the weight on both factors of a product gives the weight once.
                 packed[place + j] = share * (cython.cast(cython.double, X[row, j]) - means[k, j])
         start = stop
 

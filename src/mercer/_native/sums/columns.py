@@ -51,6 +51,7 @@ def diagonal_moments(
             stop = first + 64 if first + 64 < X.shape[1] else X.shape[1]
             for j in range(first, stop):
                 mean[j] = 0.0
+            # Without `centre` the means stay zero, and squares are about zero.
             if centre and total > 0:
                 for i in range(X.shape[0]):
                     heavy = weight[i] if weight.shape[0] > 0 else 1.0
@@ -100,10 +101,12 @@ def column_moments(
                 for i in range(X.shape[0]):
                     heavy = weight[i] if weight.shape[0] > 0 else 1.0
                     for j in range(first, stop):
+                        # Differences to one row of the column: a constant column has sums of exactly zero.
                         gap = cython.cast(cython.double, X[i, j]) - cython.cast(cython.double, X[pivot, j])
                         mean[j] += heavy * gap
                 for j in range(first, stop):
                     mean[j] = X[pivot, j] + mean[j] / total
+                # A second walk about the mean: two passes lose no digits.
                 for i in range(X.shape[0]):
                     heavy = weight[i] if weight.shape[0] > 0 else 1.0
                     for j in range(first, stop):
@@ -155,6 +158,7 @@ def add_products(X: cython.const[real][:, ::1], v: cython.const[cython.double][:
                 b = v[i + 4] * X[i + 4, j] + v[i + 5] * X[i + 5, j] + (v[i + 6] * X[i + 6, j] + v[i + 7] * X[i + 7, j])
                 out[j] += a + b
             i += 8
+        # The last rows, at most seven.
         while i < X.shape[0]:
             for j in range(out.shape[0]):
                 out[j] += v[i] * X[i, j]
@@ -229,6 +233,7 @@ def column_descent(
             change = step(w[j], inline.dot(C[j], r), squares[j], l1, l2, positive)
             if change != 0.0:
                 w[j] += change
+                # One coordinate changes the residual along its column.
                 for i in range(r.shape[0]):
                     r[i] -= change * C[j, i]
                 change = change if change > 0 else -change

@@ -55,16 +55,19 @@ def _fill_features(
         for j in range(d):
             features[j + 1, i] = cython.cast(cython.double, X[start + i, j]) - shift[j]
     # Loops run along the tile, whose values lie side by side, for each column in turn.
+    # Spherical components need the squared length only.
     if form == 1:
         for i in range(count):
             features[place, i] = 0.0
         for j in range(1, d + 1):
             for i in range(count):
                 features[place, i] += features[j, i] * features[j, i]
+    # Diagonal components need the square of every column.
     elif form == 2:
         for j in range(1, d + 1):
             _multiply_rows(features[j], features[j], count, features[place])
             place += 1
+    # Full covariances need the products of all pairs i <= j.
     elif form == 3:
         for j in range(1, d + 1):
             for other in range(j, d + 1):
@@ -104,6 +107,7 @@ def _share_softly(
     q: cython.Py_ssize_t
     for i in range(count):
         total[i] = 0.0
+    # The largest score is taken off first, so that no exponential overflows.
     for q in range(scores.shape[0]):
         for i in range(count):
             scores[q, i] = inline.exp(scores[q, i] - most[i])
@@ -112,6 +116,7 @@ def _share_softly(
     for i in range(count):
         # log sum exp(score) = most + log(total); `most` is reused for the row's part of the bound.
         most[i] = size[i] * (most[i] + inline.log(total[i]))
+        # Each responsibility is the exponential times size over the sum.
         total[i] = size[i] / total[i]
     for q in range(scores.shape[0]):
         for i in range(count):
@@ -187,12 +192,14 @@ def expect_run(
             _fill_features(X, start, count, shift, form, features)
             blas.multiply(theta, features, count, scores)
             _find_largest(scores, count, scratch[0])
+            # Rows without weights weigh one.
             for i in range(count):
                 scratch[2, i] = weight[start + i] if weight.shape[0] > 0 else 1.0
             if hard:
                 bounds[block] += _share_wholly(scores, count, scratch[2], scratch[0], scratch[1])
             else:
                 bounds[block] += _share_softly(scores, count, scratch[2], scratch[0], scratch[1])
+            # sums += responsibilities x features^T, by BLAS: the M step needs nothing else of the rows.
             blas.add_product_transposed(scores, features, count, sums[block])
             start += count
 

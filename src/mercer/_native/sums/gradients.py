@@ -208,6 +208,7 @@ def softmax_run(
                 if weight.shape[0] > 0:
                     size = weight[start + i]
                 # The target's score is needed as it is, before the scores become exponentials.
+                # The loss is log(sum exp(z)) - z_y, so the score of the target is subtracted.
                 total -= size * scores[i, y[start + i]]
             exponentiate(scores[:count], flat[: count * k], most)
             for i in range(count):
@@ -216,6 +217,7 @@ def softmax_run(
                 sum_exp = 0.0
                 for j in range(k):
                     sum_exp += scores[i, j]
+                # The largest score was taken off before the exponentials: it is added back.
                 total += size * (most[i] + inline.log(sum_exp))
                 sum_exp = size / sum_exp
                 for j in range(k):
@@ -269,6 +271,7 @@ def residual_run(
                 if weight.shape[0] > 0:
                     size = weight[start + i]
                 for j in range(Y.shape[1]):
+                    # Centred targets and rows: the intercept needs no column of its own.
                     r = (Y[start + i, j] - y_mean[j]) - values[i, j]
                     # The weight enters once: w r times r and w r times the row.
                     values[i, j] = size * r

@@ -36,6 +36,7 @@ def add_squared_errors(
                 taken = w if w < 1.0 else 1.0
             for a in range(right.shape[1]):
                 row[0, a] = share
+            # One axis after another: the loops over penalties run along memory.
             for j in range(q):
                 part = leverages[i, j]
                 for a in range(right.shape[1]):
@@ -52,6 +53,7 @@ def add_squared_errors(
                     part = fits[i, t * q + j]
                     for a in range(right.shape[1]):
                         row[1, a] -= part * right[j, a]
+                # The residual without the row is r / (1 - h): no model is fitted again.
                 for a in range(right.shape[1]):
                     part = row[1, a] / row[0, a]
                     sums[t, a] += w * part * part

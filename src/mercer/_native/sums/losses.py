@@ -28,10 +28,12 @@ def logistic(scores: cython.double[::1], y: cython.const[cython.double][::1]) ->
                 z = scores[i + lane]
                 part[lane] += inline.log1pexp(z) - y[i + lane] * z
                 scores[i + lane] = inline.expit(z) - y[i + lane]
+        # The last rows, at most seven, go to one running sum each.
         for j in range(whole, scores.shape[0]):
             z = scores[j]
             part[j - whole] += inline.log1pexp(z) - y[j] * z
             scores[j] = inline.expit(z) - y[j]
+        # Pairwise, always in this order: the same bits on every CPU.
         total = ((part[0] + part[4]) + (part[2] + part[6])) + ((part[1] + part[5]) + (part[3] + part[7]))
     return total
 
@@ -55,6 +57,7 @@ def weigh_logistic(
                 z = scores[i + lane]
                 part[lane] += weight[i + lane] * (inline.log1pexp(z) - y[i + lane] * z)
                 scores[i + lane] = weight[i + lane] * (inline.expit(z) - y[i + lane])
+        # The last rows, at most seven, go to one running sum each.
         for j in range(whole, scores.shape[0]):
             z = scores[j]
             part[j - whole] += weight[j] * (inline.log1pexp(z) - y[j] * z)

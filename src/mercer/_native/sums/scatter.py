@@ -95,8 +95,10 @@ def _add_scatter(
     n: cython.Py_ssize_t = X.shape[0]
     while first < n:
         rows = min(TILE, n - first)
+        # Padding must be zero: a short tile would otherwise keep rows of the tile before.
         if first == 0 or rows < TILE:
             packed[:] = 0.0
+        # Both tables are packed side by side, so one product gives X^T X, X^T Y and Y^T Y.
         _pack(X, first, rows, 0, shift, root, packed)
         _pack(Y, first, rows, X.shape[1], shift, root, packed)
         panels.products(packed, rows, out)
@@ -122,6 +124,7 @@ def _merge(
     n: cython.Py_ssize_t = mean.shape[0]
     share: cython.double
     factor: cython.double
+    # Two empty parts have no mean.
     if weight + other == 0.0:
         return
     # S = S1 + S2 + w1 w2 / (w1 + w2) step step', and the mean moves by the second share of the step.

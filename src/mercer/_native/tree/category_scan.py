@@ -24,7 +24,9 @@ def _sum_categories(codes, target, node):
 
 def _set_component_keys(node, cells):
     """Set each category's key to its coordinate along the first principal component of the means; see the twin."""
+    # Power iteration from a start that is orthogonal to no coordinate axis.
     axis = [1.0 / (1.0 + s) for s in range(len(node.total))]
+    # A category's mean amounts about those of the node.
     means = [[float(cell[3][s] / cell[1] - node.total[s] / node.weight) for s in range(len(axis))] for cell in cells]
     for _ in range(_TURNS):
         image = [0.0] * len(axis)
@@ -38,6 +40,7 @@ def _set_component_keys(node, cells):
         length = 0.0
         for value in image:
             length += value * value
+        # All categories have the same means: every order is as good.
         if length == 0.0:
             return
         axis = [value / math.sqrt(length) for value in image]
@@ -58,8 +61,10 @@ def _list_sets(node, limits, names):
 def scan_sets(codes, table, target, limits, node, sets):
     """Try splits by sets of the categories of one column; return whether at least two categories are present."""
     names, cells = _sum_categories(codes, target, node)
+    # With one category there is nothing to divide.
     if len(names) < 2:
         return False
+    # With two classes or one target, the order by the mean of one slot contains the best set (Fisher, 1958).
     if limits.order_slot >= 0:
         for cell in cells:
             cell[2] = cell[3][limits.order_slot] / cell[1]
@@ -69,14 +74,17 @@ def scan_sets(codes, table, target, limits, node, sets):
     names, cells = [names[c] for c in order], [cells[c] for c in order]
     node.cut, node.side = -1, 2
     node.sign = _NO_ORDER if node.low == -node.high and node.high > 1e308 else 0
+    # Every set is judged as a cut whose left side holds the categories of the set.
     for is_left in _list_sets(node, limits, names):
         chosen, before = [cell for cell, goes in zip(cells, is_left) if goes], node.best_worth
         node.left[:] = sum(cell[3] for cell in chosen)
         impurity.judge(node, limits, sum(cell[1] for cell in chosen), sum(cell[0] for cell in chosen))
         if node.best_worth > before:
             sets.goes[node.index] = 0
+            # 2 marks a category that the node has seen, and the lowest bit says whether it goes left.
             sets.goes[node.index, names] = numpy.add(2, is_left)
             missing = table.missing[0, node.feature]
+            # Missing values that are a category of the node go where that category goes.
             if missing in names:
                 node.best_side = int(sets.goes[node.index, missing]) & 1
     return True

@@ -17,11 +17,14 @@ __all__ = [
 def gather_keys(codes, feature, rows, start, stop, missing, keys, span):
     """Write a key for each row from `start` to `stop`, those of known values first; return the number of these."""
     values = numpy.asarray(codes)[feature, numpy.asarray(rows)[start:stop]].astype(numpy.int64)
+    # Code above, place within the node below: sorting keys sorts by code and keeps the order of rows.
     found = (values << 32) + numpy.arange(len(values))
     known = values != missing
     n_known = int(known.sum())
     keys[:n_known] = found[known]
+    # Missing rows fill the end from behind.
     keys[n_known : len(values)] = found[~known][::-1]
+    # Beyond all codes where no value is known.
     span[0] = values[known].min(initial=1 << 40)
     span[1] = values[known].max(initial=-1)
     return n_known

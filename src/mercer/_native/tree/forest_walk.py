@@ -102,6 +102,7 @@ def add_values(
         first = 0
         while first < n:
             count = step if first + step <= n else n - first
+            # Trees inside, rows outside: the rows of a group stay in the cache while trees come and go.
             for t in range(roots.shape[0]):
                 send_down(X, rows, first, roots[t], features, rights, thresholds, sides, words, at, count)
                 for i in range(count):
@@ -192,6 +193,7 @@ def add_packed_values(
     n: cython.Py_ssize_t = sums.shape[0]
     step: cython.Py_ssize_t = at.shape[0]
     with cython.nogil:
+        # For few rows the trees go side by side instead: one row walks many trees at once, so that fetches overlap.
         if n < FEW:
             for first in range(n):
                 t = 0
@@ -202,6 +204,7 @@ def add_packed_values(
                         for v in range(values.shape[1]):
                             sums[first, v] += values[at[i], v]
                     t += step
+        # The second loop is left out where the first has done all rows.
         first = 0 if n >= FEW else n
         while first < n:
             count = step if first + step <= n else n - first
@@ -238,5 +241,6 @@ def find_many_leaves(
             for t in range(roots.shape[0]):
                 send_down(X, roots[:0], first, roots[t], features, rights, thresholds, sides, words, at, count)
                 for i in range(count):
+                    # Nodes of all trees are numbered together; within a tree the root has index 0.
                     leaves[first + i, t] = at[i] - roots[t]
             first += step

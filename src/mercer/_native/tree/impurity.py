@@ -30,10 +30,13 @@ def compute_whole_worth(total, weight, outputs, kind):
     """Return the worth of a node with the sums `total` that is not split."""
     result = 0.0
     for value in total:
+        # Variance: sum_o (sum of targets)^2 / weight.
         if kind == SQUARES:
             result += value * value
+        # Entropy: sum_c w_c log w_c - W log W for each output, which is -W times the entropy.
         elif kind == ENTROPY:
             result += _x_log_x(value)
+        # Poisson deviance: sum w y log(mean).
         elif value > 0.0:
             result += value * float(inline.log(value / weight))
     if kind == SQUARES:

@@ -34,11 +34,13 @@ def _judge_medians(node, limits, is_left):
     left, right = numpy.flatnonzero(is_left), numpy.flatnonzero(~is_left)
     weights = [numpy.asarray(node.own_weight)[side].sum() for side in (left, right)]
     worth = 0.0
+    # The worth of a cut is minus the summed absolute deviations from the medians of both sides.
     for o in range(len(node.medians.places)):
         distance, high = _sum_distances(node, right, o)
         worth -= distance
         distance, low = _sum_distances(node, left, o)
         worth -= distance
+    # Monotone constraints compare means of the sides: the medians stand in for them.
     node.left[0] = low * weights[0]
     node.total[0] = high * weights[1] + node.left[0]
     if impurity.may_split(node, limits, weights[0], len(left)):
@@ -52,11 +54,13 @@ def _scan_medians(node, limits, known, only, only_side):
     """
     places = numpy.array([code_order.read_place(key) for key in node.keys[0, : node.count]])
     codes = numpy.asarray(node.keys[0, :known]) >> 32
+    # Missing rows are tried on the right and then on the left; without any there is one way.
     for side in range(2 if known < node.count else 1):
         if only >= 0 and known < node.count and side != only_side:
             continue
         node.side = side if known < node.count else 2
         cuts = numpy.unique(codes)
+        # With missing rows on the right even the cut after the last known code divides something.
         cuts = cuts if known < node.count and side == 0 else cuts[:-1]
         for cut in cuts if only < 0 else cuts[cuts <= only][-1:]:
             is_left = numpy.full(node.count, side == 1)
@@ -73,6 +77,7 @@ def scan_median_cuts(codes, table, limits, node, medians):
     threshold, only, side = 0.0, -1, 0
     if limits.is_random:
         offset = int(table.offsets[node.feature])
+        # The drawn threshold lies between the least and greatest value of the node; codes stand for sorted values.
         first, last = offset + int(node.keys[2, 0]), offset + int(node.keys[2, 1])
         threshold = code_order.draw_threshold(node.seed, node.feature, table.values[first], table.values[last])
         only = code_order.find_last_below(table.values, first, last, threshold) - offset

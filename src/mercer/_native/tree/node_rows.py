@@ -63,6 +63,7 @@ def divide_rows(
             for i in range(spans[t, 0], spans[t, 1]):
                 value = codes[f, rows[i]]
                 if value == missing[f]:
+                    # Missing values have a code of their own and go to the side of the split.
                     is_left = sides[t] == 1
                 elif cut < 0:
                     is_left = goes[-1 - cut, value] != 0
@@ -78,9 +79,11 @@ def divide_rows(
                 else:
                     spare[b] = rows[i]
                     b += 1
+            # The caller puts thresholds midway between these two codes' values.
             found[t, 0] = a - spans[t, 2]
             found[t, 1] = most
             found[t, 2] = least
+            # A stable division: both sides keep the order of their rows.
             for i in range(b):
                 divided[a + i] = spare[i]
 
@@ -115,6 +118,7 @@ def divide_values(
             missing_left = sides[t] == 1
             for i in range(spans[t, 0], spans[t, 1]):
                 value = values[f, rows[i]]
+                # NaN compares false, so it goes right unless the side is left.
                 if value <= thresholds[t] or (value != value and missing_left):
                     divided[a] = rows[i]
                     a += 1
@@ -197,9 +201,11 @@ def describe_medians(
             total = 0.0
             half = 0.0
             for i in range(starts[t], stops[t]):
+                # Half of the integer weight is exact: a multiple of 1/2.
                 half += scaled[rows[i]] / 2.0
                 total += weight[rows[i]]
             for o in range(ranks.shape[0]):
+                # The ranks of the targets serve as codes, so that one sort serves splits and medians.
                 known = code_order.gather_keys(ranks, o, rows, starts[t], stops[t], -1, keys[0], keys[2])
                 code_order.order_keys(keys[0], keys[1], known, keys[2, 0], keys[2, 1])
                 # `below` is the weight of the first i + 1 rows in the order of the targets. The loop ends: for the last
@@ -213,9 +219,11 @@ def describe_medians(
                         break
                     i += 1
                 median = targets[r, o]
+                # Exactly half of the weight is up to here: the median is midway to the next target.
                 if below == half and i + 1 < known:
                     r = rows[starts[t] + code_order.read_place(keys[0, i + 1])]
                     median = median / 2.0 + targets[r, o] / 2.0
+                # `below` serves as the sum of absolute distances from here on.
                 below = 0.0
                 for i in range(starts[t], stops[t]):
                     distance = targets[rows[i], o] - median

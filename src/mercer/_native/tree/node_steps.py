@@ -48,6 +48,7 @@ def divide_node(codes, matrix, table, node, growth, link):
     values = numpy.asarray(codes)[node.best_feature, own].astype(numpy.int64)
     known = values != table.missing[0, node.best_feature]
     is_left = numpy.where(known, values <= node.best_cut, node.best_side == 1)
+    # The codes next to the cut on either side: the threshold becomes the midpoint of their values.
     link[GREATEST_LEFT] = values[known & is_left].max(initial=-1)
     link[LEAST_RIGHT] = values[known & ~is_left].min(initial=2147483647)
     return _divide(node, growth, own, is_left)
@@ -73,10 +74,12 @@ def _divide_values(values, node, growth, own, link):
 def _describe(node, growth, known, start, stop):
     """Write weight, value and variance of a node to `known`; return whether all its targets are equal."""
     rows, weight, labels, targets = growth.rows, growth.weight, growth.labels, growth.targets
+    # Kept nodes read weight, label and target from contiguous quads.
     if node.is_kept:
         rows, weight = range(int(start), int(stop)), node.quads[:, WEIGHT]
         start, stop = 0, len(rows)
         labels, targets = (node.quads[:, AMOUNT : AMOUNT + 1] > 0).astype(int), node.quads[:, TARGET:]
+    # Classification describes a node by class weights, regression by means and variances.
     if growth.firsts.shape[0]:
         known[NODE_WEIGHT] = node_sums.sum_classes(rows, start, stop, labels, weight, known[DESCRIBED:])
         return node_sums.are_pure(known[DESCRIBED:], growth.firsts, known[NODE_WEIGHT])

@@ -34,11 +34,13 @@ def sum_values(rows, start, stop, targets, weight, means, squares, total):
         for row, value in zip(own, y):
             mean += weight[row] * value
         mean /= total[0]
+        # A second pass about the first mean: what rounding left in it is added, and the variance does not cancel.
         for row, value in zip(own, y):
             rest += weight[row] * (value - mean)
             square += weight[row] * (value - mean) * (value - mean)
         rest /= total[0]
         alike = min(y) == max(y)
+        # Equal targets have exactly their value for a mean, and no variance.
         means[o] = min(y) if alike else mean + rest
         squares[o] = 0.0 if alike else square / total[0] - rest * rest
         equal = equal and alike

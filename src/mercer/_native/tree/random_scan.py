@@ -12,13 +12,16 @@ def _scan_random(node, limits):
     values = numpy.asarray(node.values[: node.count])
     known = ~numpy.isnan(values)
     low, high = values[known].min(initial=numpy.inf), values[known].max(initial=-numpy.inf)
+    # Where all values are known and equal there is no cut; with missing values they can be divided from the known ones.
     if not known.any() or (known.all() and low == high):
         return False
     threshold, before = code_order.draw_threshold(node.seed, node.feature, low, high), node.best_worth
     node.cut, node.side = 0, 2
     if not known.all():
+        # With one known value the only cut is between it and the missing rows, which go right.
         node.side = 0 if low == high else code_order.draw_side(node.seed, node.feature)
     is_left = numpy.where(known, values <= threshold, node.side == 1)
+    # Sums of contiguous quads, where one amount per row is all there is.
     if len(node.quads) and known.all():
         quads = numpy.asarray(node.quads)[node.first : node.first + node.count]
         weight, node.left[0] = quads[is_left, 1].sum(), quads[is_left, 2].sum()
@@ -43,5 +46,6 @@ def scan_random_codes(codes, table, limits, node):
     node.values[: node.count] = numpy.where(own == table.missing[0, node.feature], numpy.nan, values)
     is_varied = _scan_random(node, limits)
     if node.best_worth > before:
+        # The random threshold as a code: that of the greatest value below it.
         node.best_cut = code_order.find_last_below(table.values, first, last, node.best_threshold) - first
     return is_varied

@@ -13,9 +13,11 @@ def _judge_runs(runs, first, node, limits):
     """Judge the cut after each run of equal codes (code, rows, weight, sums), with `first` already on the left."""
     rows, left_weight = first[0], first[1]
     node.left[:] = first[2]
+    # Rows with equal codes cannot be divided, so cuts lie between runs.
     for cut, run_rows, weight, sums in runs:
         rows, left_weight = rows + run_rows, left_weight + weight
         node.left[:] = numpy.asarray(node.left) + sums
+        # After the last row both sides are the node and nothing.
         if rows == node.count:
             return
         node.cut = cut
@@ -66,6 +68,7 @@ def gather_node(codes, table, node):
 
 def scan_cuts(codes, matrix, table, limits, node):
     """Try every cut of a node by one column; return whether its codes vary."""
+    # Without missing values and with one amount per row, sums are taken by code, without sorting.
     if len(node.quads) and table.missing[0, node.feature] < 0:
         own = numpy.asarray(node.rows)[node.start : node.start + node.count]
         own = numpy.asarray(table.coarse if node.is_coarse else codes)[node.feature, own]

@@ -21,6 +21,106 @@ real = cython.fused_type(cython.float, cython.double)
 MARGIN = cython.declare(cython.double, 1e-10)
 
 
+# Entries of a block; its weights are summed eight at a time. Wider blocks are left out less often.
+BLOCK = cython.declare(cython.Py_ssize_t, 64)
+
+
+@cython.final
+@cython.cclass
+class Best:
+    """The best cut of a column so far: its fraction above / below, and the entry after which to cut, or -1.
+
+    L is the weight left of a cut and l the part of it in the second class; `total` T and `positive` t are those of all
+    rows. The Gini gain of the cut is 2 / T^2 times the fraction (l T - L t)^2 / (L (T - L)).
+    """
+
+    total: cython.double
+    positive: cython.double
+    above: cython.double
+    below: cython.double
+    place: cython.Py_ssize_t
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def is_below(self, left: cython.double, second: cython.double, factor: cython.double) -> cython.bint:
+        """Return whether a cut with L = `left` and l = `second` has more than `factor` times the best fraction."""
+        above: cython.double = second * self.total - left * self.positive
+        below: cython.double = left * (self.total - left)
+        # a / b > c / d as a d > c b, without a division.
+        return above * above * self.below > self.above * below * factor and below > 0.0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.inline
+    @cython.exceptval(check=False)
+    def offer(self, left: cython.double, second: cython.double, place: cython.Py_ssize_t) -> cython.void:
+        """Take a cut if it is better; the margin keeps the first of two cuts that differ by rounding."""
+        if self.is_below(left, second, 1.0 + MARGIN):
+            self.above = second * self.total - left * self.positive
+            self.above *= self.above
+            self.below = left * (self.total - left)
+            self.place = place
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_block(
+    order: cython.const[cython.int][::1],
+    signed: cython.const[cython.double][::1],
+    start: cython.Py_ssize_t,
+    sums: cython.double[:, ::1],
+    block: cython.Py_ssize_t,
+) -> cython.void:
+    """Write line `block` + 1 of `sums`: L and l of line `block` plus the weights of a whole block of entries."""
+    sizes = cython.declare(cython.double[8])
+    both = cython.declare(cython.double[8])
+    entry: cython.Py_ssize_t
+    lane: cython.Py_ssize_t
+    weight: cython.double
+    for lane in range(8):
+        sizes[lane] = 0.0
+        both[lane] = 0.0
+    for entry in range(start, start + BLOCK, 8):
+        for lane in range(8):
+            weight = signed[order[entry + lane] >> 1]
+            # Labels come in no order, so a branch on the sign would be mispredicted half of the time.
+            sizes[lane] += fabs(weight)
+            both[lane] += weight
+    for lane in range(4):
+        sizes[lane] += sizes[lane + 4]
+        both[lane] += both[lane + 4]
+    weight = (sizes[0] + sizes[1]) + (sizes[2] + sizes[3])
+    sums[block + 1, 0] = sums[block, 0] + weight
+    # |w| + w is 2 w in the second class and 0 in the first.
+    sums[block + 1, 1] = sums[block, 1] + 0.5 * (weight + ((both[0] + both[1]) + (both[2] + both[3])))
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def scan(
+    order: cython.const[cython.int][::1],
+    signed: cython.const[cython.double][::1],
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    left: cython.double,
+    second: cython.double,
+    best: Best,
+) -> cython.void:
+    """Offer all cuts after the entries from `start` to `stop`; L and l before the first of them are given."""
+    entry: cython.Py_ssize_t
+    weight: cython.double
+    for entry in range(start, stop):
+        weight = signed[order[entry] >> 1]
+        left += fabs(weight)
+        second += 0.5 * (fabs(weight) + weight)
+        if order[entry] & 1:
+            best.offer(left, second, entry)
+
+
 def search_two(
     order: cython.const[cython.int][::1],
     starts: cython.const[cython.longlong][::1],
@@ -29,56 +129,57 @@ def search_two(
     signed: cython.const[cython.double][::1],
     total: cython.double,
     positive: cython.double,
+    sums: cython.double[:, ::1],
     scores: cython.double[::1],
     places: cython.longlong[::1],
 ):
     """Find the cut of largest Gini gain between two classes in columns `first` to `last`, which list all rows.
 
-    L is the weight left of the cut and l the part of it in the second class; T and t are those of all rows. The gain is
-    2 / T^2 times the fraction (l T - L t)^2 / (L (T - L)); two fractions a / b and c / d are compared by a d > c b.
+    The gain is a convex function of l and L - l, which both rise along a column: inside a block it is at most the
+    largest of its values at the corners, where one class or the other comes first. So the weights of blocks are summed
+    first, and only blocks that can hold a cut as good as the best end of a block are searched.
 
     Parameters
     ----------
     order, starts : the columns, one after another; column j is ``order[starts[j]:starts[j + 1]]``
     signed : (n,) weights, negative in the first class
-    total, positive : T and t
-    scores, places : (d,), written: the fraction, and the entry after which to cut, or -1
+    total, positive : the weight of all rows, and that of the second class
+    sums : (m // 64 + 2, 2) scratch for columns of at most m entries
+    scores, places : (d,), written: the fraction (see `Best`), and the entry after which to cut, or -1
     """
     j: cython.Py_ssize_t
-    entry: cython.Py_ssize_t
-    code: cython.int
-    weight: cython.double
-    left: cython.double
-    twice: cython.double
-    above: cython.double
-    below: cython.double
-    best_above: cython.double
-    best_below: cython.double
-    place: cython.longlong
+    block: cython.Py_ssize_t
+    blocks: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    more: cython.double
+    ends = Best()
+    best = Best()
+    ends.total, ends.positive = total, positive
+    best.total, best.positive = total, positive
     with cython.nogil:
         for j in range(first, last):
-            left = 0.0
-            twice = 0.0
-            best_above = 0.0
-            best_below = 1.0
-            place = -1
-            # `left` is L, and `twice` is 2 l: |w| + w is 2 w in the second class and 0 in the first.
-            for entry in range(starts[j], starts[j + 1]):
-                code = order[entry]
-                weight = signed[code >> 1]
-                # Labels come in no order, so a branch on the sign would be mispredicted half of the time: 4x slower.
-                left += fabs(weight)
-                twice += fabs(weight) + weight
-                if code & 1:
-                    above = 0.5 * twice * total - left * positive
-                    above *= above
-                    below = left * (total - left)
-                    if above * best_below > best_above * below * (1.0 + MARGIN) and below > 0.0:
-                        best_above = above
-                        best_below = below
-                        place = entry
-            scores[j] = best_above / best_below
-            places[j] = place
+            blocks = (starts[j + 1] - starts[j]) // BLOCK
+            ends.above, ends.below = 0.0, 1.0
+            best.above, best.below, best.place = 0.0, 1.0, -1
+            sums[0, 0] = 0.0
+            sums[0, 1] = 0.0
+            for block in range(blocks):
+                start = starts[j] + block * BLOCK
+                add_block(order, signed, start, sums, block)
+                if order[start + BLOCK - 1] & 1:
+                    ends.offer(sums[block + 1, 0], sums[block + 1, 1], start + BLOCK - 1)
+            for block in range(blocks):
+                # The corners: all of the second class of the block before the first class, and the other way round.
+                # Cuts that differ from the best end by rounding are searched, because the first of them is wanted.
+                more = sums[block + 1, 1] - sums[block, 1]
+                if ends.is_below(sums[block, 0] + more, sums[block + 1, 1], 1.0 - 2.0 * MARGIN) or ends.is_below(
+                    sums[block + 1, 0] - more, sums[block, 1], 1.0 - 2.0 * MARGIN
+                ):
+                    start = starts[j] + block * BLOCK
+                    scan(order, signed, start, start + BLOCK, sums[block, 0], sums[block, 1], best)
+            scan(order, signed, starts[j] + blocks * BLOCK, starts[j + 1], sums[blocks, 0], sums[blocks, 1], best)
+            scores[j] = best.above / best.below
+            places[j] = best.place
 
 
 def search(
@@ -240,6 +341,7 @@ def cast_votes(
             for t in range(features.shape[0]):
                 value = X[i, features[t]]
                 side = 0 if value <= thresholds[t] else 1
+                # NaN compares false above, so it is decided apart.
                 if value != value:
                     side = 1 - missing_left[t]
                 for k in range(out.shape[1]):

@@ -38,9 +38,11 @@ def find_child(
         is_left = value <= thresholds[node]
     else:
         start = cython.cast(cython.Py_ssize_t, thresholds[node])
+        # Unseen categories go where missing values go.
         is_left = (sides[node] & 1) != 0
         if 0.0 <= value < 32.0 * words[start]:
             number = cython.cast(cython.Py_ssize_t, value)
+            # The first word of a pair has the categories seen, the second those that go left.
             if (words[start + 1 + 2 * (number // 32)] >> (number % 32)) & 1:
                 is_left = ((words[start + 2 + 2 * (number // 32)] >> (number % 32)) & 1) != 0
     return node + 1 if is_left else rights[node]
@@ -85,6 +87,7 @@ def mark_paths(
             node = 0
             place = starts[i]
             nodes[place] = 0
+            # A leaf has no right child.
             while rights[node] >= 0:
                 node = find_child(X, i, node, features, rights, thresholds, sides, words)
                 place += 1

@@ -1,7 +1,8 @@
 """The statistics of k-means: sums over the rows of each centre, and the rows farthest from their centre."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,6 +25,8 @@ _NONE = np.empty(0)
 _LARGEST_TABLE = 2**20
 # The distances between k centres cost k^2 d once per pass; up to this k that is little beside the n k d of the rows.
 _MOST_GAPS = 512
+# Multiplications: a search of so few takes some 60 us, as long as the moves and gaps of the centres for its bounds.
+_FEW = 2**18
 # If a pass with bounds still searched more than this share of the rows, the next pass searches all rows without bounds.
 _WORTHLESS = 0.75
 
@@ -45,6 +48,10 @@ class AssignmentSums(Sums):
     def means(self, otherwise: Array) -> Array:
         """Return the weighted mean of each centre's rows, (k, d), in the type of `otherwise`; its line for no rows."""
         taken = self.weights > 0
+        if taken.all():
+            # Divided in float64 and rounded once, without a table of float64 in between.
+            means = np.empty(otherwise.shape, otherwise.dtype)
+            return np.divide(self.sums, self.weights[:, None], out=means, dtype=np.float64, casting="same_kind")
         means = otherwise.astype(np.float64)
         means[taken] = self.sums[taken] / self.weights[taken, None]
         return means.astype(otherwise.dtype)
@@ -108,6 +115,7 @@ class Memory:
         self.sums: AssignmentSums | None = None
         self.useful = False
         self.passes = 0
+        self.kept: dict[str, Any] = {}
 
     @classmethod
     def of(cls, source: Source, always: bool = False) -> "Memory":
@@ -118,10 +126,25 @@ class Memory:
         """Return whether the last pass was made with `centres`."""
         return self.centres is not None and np.array_equal(self.centres, centres)
 
+    def needs_no_bounds(self, centres: Array) -> bool:
+        """Return whether a pass with `centres` is too short for bounds to save time."""
+        return not self.always and self.n_rows * centres.size <= _FEW
+
+    def keep(self, name: str, make: Callable[[], Array]) -> Array:
+        """Return what ``make()`` gave under this name the first time: the rows in another layout, for instance."""
+        if name not in self.kept:
+            self.kept[name] = make()
+        return self.kept[name]
+
+    def store(self, centres: Array, sums: AssignmentSums) -> None:
+        """Take over the sums of a pass with `centres` that was made elsewhere and has left its labels in ``rows``."""
+        self.centres, self.sums = centres, sums
+
     def assignment(self, centres: Array) -> "Assignment":
         """Return the statistic of a pass with `centres`, with bounds if those of the pass before are worth using."""
         drift = half_gap = None
         bounded = self.rows is not None and self.rows.has_bounds and self.useful
+        bounded = bounded and not self.needs_no_bounds(centres)
         # Bounds hold only between passes over the same k centres: their drift is the distance from the old centres to
         # the new.
         if bounded and self.centres is not None and len(self.centres) == len(centres):
@@ -193,17 +216,20 @@ class Assignment(Statistic):
     def native_run(self, block: Block, unit: int) -> AssignmentSums:
         centres, n_blocks = self.centres, -(-block.n // unit)
         k, d = centres.centres.shape
+        # A table of sums for each block: many blocks of many centres are summed part by part, to bound the memory.
         if n_blocks > 1 and n_blocks * k * (d + 2) > _LARGEST_TABLE:
             return self._by_parts(block, unit, self.native)
         rows: tuple[Array, ...] = np.empty(block.n, np.int32), np.empty(block.n), _NONE
         drift, half_gap, table = self.drift, self.half_gap, np.zeros((n_blocks, k, d + 2))
         if self.memory is not None:
+            # Labels and bounds of the last pass, if the source has kept them for this block.
             rows, known = self.memory.of(block, self.number - 1)
             drift, half_gap = (drift, half_gap) if known else (None, None)
         searched = centres.assign(block.X, unit, block.weight, drift, half_gap, rows, table)
         if self.memory is not None:
             self.memory.complete(block, self.number)
         total = fold_sums(table)
+        # The columns of the table: sums of rows, their weight, their cost.
         return AssignmentSums(total[:, d].copy(), total[:, :d].copy(), total[:, d + 1].copy(), searched)
 
     def on(self, block: Block) -> AssignmentSums:
@@ -259,6 +285,7 @@ class Farthest(Statistic):
         xp = block.xp
         labels, distances = self.centres.find_nearest(block)
         weight = xp.ones_like(distances) if block.weight is None else block.weight
+        # A row of weight zero must not become a centre.
         eligible = weight > 0
         if self.within is not None:
             eligible = eligible & (labels == self.within)

@@ -18,6 +18,8 @@ __all__ = ["Centres"]
 _SCORES = 2**16
 # Number of distances up to which computing them all costs less than preparing the centres for the BLAS.
 _FEW = 2048
+# Multiplications up to which sums from all distances, some 20 us, cost less than preparing the centres for the BLAS.
+_FEWEST = 2**14
 _NONE = np.empty(0)
 
 
@@ -83,6 +85,9 @@ class Centres:
         `rows` holds labels, distances and lower bounds, overwritten; `drift` and `half_gap` are as in the native record
         ``Rows``, or None to search all rows.
         """
+        if drift is None and len(table) == 1 and X.shape[0] * self.centres.size <= _FEWEST and not len(rows[2]):
+            assignment.assign_few(X, self.centres, _NONE if weight is None else weight, rows[0], rows[1], table[0])
+            return X.shape[0]
         moves = _NONE if drift is None else drift, _NONE if half_gap is None else half_gap
         listed = np.empty(min(unit, X.shape[0]), np.int32)
         record = self._make_rows(rows, listed, _NONE if weight is None else weight, moves)
@@ -174,12 +179,15 @@ class Centres:
         """
         rows, centres = X.astype(np.float64) - self.shift, self.centres.astype(np.float64) - self.shift
         row_norms, centre_norms = np.einsum("ij,ij->i", rows, rows), np.einsum("ij,ij->i", centres, centres)
+        # |x - c|^2 = |x|^2 + |c|^2 - 2 x.c, in place.
         result = rows @ centres.T
         result *= -2.0
         result += row_norms[:, None]
         result += centre_norms
+        # Below this bound rounding may have taken more than half of the digits.
         limit = self._doubt(np.finfo(np.float64).eps) * (row_norms + 2.0 * centre_norms.max())
         doubtful = np.argwhere(result <= limit[:, None])
+        # In parts, so that the differences take a bounded amount of memory.
         for start in range(0, len(doubtful), 2**14):
             i, j = doubtful[start : start + 2**14].T
             step = rows[i] - centres[j]
@@ -198,6 +206,7 @@ class Centres:
         distances = np.empty(block.n)
         if block.is_sparse:
             self.search_sparse(block.X, labels, distances)
+        # Few distances: the products cost more to set up than the distances themselves.
         elif block.n * self.k <= _FEW:
             assignment.search_by_distances(block.X, self.centres, labels, distances)
         else:

@@ -17,7 +17,9 @@ import numpy as np
 
 from mercer._native.space import seeding
 from mercer._solver.centres.centres import Centres
+from mercer._solver.centres.few_rows import DrawnCentres
 from mercer._solver.centres.row_draw import BlockTotals, DrawnRows, Race, WeightedRows
+from mercer._solver.request import Take
 from mercer._source import Source
 from mercer._source.block import Block
 from mercer._source.file.local_table import LocalTable
@@ -86,6 +88,7 @@ class Nearness:
         """Return the squared distances of the rows of one block, (n,), in its wide type."""
         xp = block.xp
         closest, first = self.begin(block)
+        # The centres before `first` are already in `closest`.
         if block.is_sparse:
             distances = _sparse_distances(block, self.centres[first:])
             np.minimum(closest, distances.min(axis=1, initial=np.inf), out=closest)
@@ -172,13 +175,13 @@ class Potentials(Statistic):
         totals = np.empty(n_blocks)
         seeding.keep_nearest(block.X, unit, _weight(block), self.near.centres[first:], closest, totals)
         self.near.complete(block)
+        # Without candidates only the totals of the distances are wanted.
         if count == 0:
             return BlockTotals(totals[:, None])
         real = block.X.dtype
         # Any point near the data serves as the shift; norms and products about it do not cancel.
         shift = self.candidates[0]
         shifted = self.candidates - shift
-        wide = shifted.astype(np.float64)
         table = np.zeros((n_blocks, count))
         seeding.try_candidates(
             block.X,
@@ -186,7 +189,7 @@ class Potentials(Statistic):
             _weight(block),
             shift,
             shifted,
-            np.einsum("ij,ij->i", wide, wide),
+            np.empty(count),
             closest,
             np.empty((_WIDTH, block.X.shape[1]), real),
             np.empty((count, _WIDTH), real),
@@ -205,11 +208,16 @@ def plus_plus(k: int, generator: np.random.Generator, n_trials: int | None = Non
     numbers, centres = yield WeightedRows(generator.random(1))
     if k == 1:
         return centres, numbers
+    # All places at once, from the same stream as one after the other.
+    all_places = generator.random((k - 1, trials))
+    chosen = yield DrawnCentres(int(numbers[0]), all_places)
+    if chosen is not None:
+        return (yield Take(chosen)), chosen
     table = yield Table()
     totals = (yield Potentials(Nearness(centres, table))).table[:, 0]
     while len(centres) < k:
         # The centre chosen last enters the table in the pass that judges the candidates for the next one.
-        near, places = Nearness(centres, table, max(1, len(centres) - 1)), generator.random(trials)
+        near, places = Nearness(centres, table, max(1, len(centres) - 1)), all_places[len(centres) - 1]
         if totals.sum() > 0:
             drawn, tried = yield DrawnRows(_Mass(near), totals, places)
         else:

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer._native.space import lloyd_steps
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.centres.assignment import AssignmentSums, Farthest, Memory
 from mercer._solver.centres.centres import Centres
+from mercer._solver.centres.few_rows import LloydSteps, StepsTaken
 from mercer._solver.restarts import Restarts, keep_best_run
 from mercer._types import Array
 
@@ -67,6 +69,8 @@ class Lloyd:
         Labels and bounds that one pass leaves for the next.
     seed : SeedSequence
         The root of the seeds of all restarts.
+    watched : bool
+        Whether somebody looks at the steps one by one; else a native call may take many, and the last lists the others.
     """
 
     start: Callable[[np.random.SeedSequence], Any]
@@ -76,6 +80,7 @@ class Lloyd:
     tol: float
     memory: Memory
     seed: np.random.SeedSequence
+    watched: bool = True
 
     def solve(self, state: Restarts | None = None) -> Solver:
         """Run all restarts, from the beginning or from `state`."""
@@ -94,16 +99,27 @@ class Lloyd:
 
     def _descend(self, run: LloydRun, tolerance: float) -> Any:
         """Iterate one run until the squared moves sum to at most `tolerance`; return it with its own inertia."""
-        shift, sums = np.inf, None
+        # The sums of a pass with the centres of the run, where one has been made.
+        sums: AssignmentSums | None = None
         while not run.stopped and run.iteration < self.max_iter:
-            sums = self.memory.learn((yield self.memory.assignment(run.centres)))
+            if not self.watched:
+                most = self.max_iter - run.iteration
+                taken = yield LloydSteps(self.memory, run.centres, tolerance, most)
+                sums = None if taken is None else taken.sums
+                if taken is not None and taken.shifts:
+                    run, step = _join_steps(run, taken, tolerance)
+                    yield step
+                    continue
+            if sums is None:
+                sums = self.memory.learn((yield self.memory.assignment(run.centres)))
             centres = yield from move_centres(run.centres, sums)
             shift = measure_shift(centres, run.centres)
             run = LloydRun(run.iteration + 1, centres, sums.cost, np.inf, shift <= tolerance)
             extra = {"shift": float(np.sqrt(shift))}
             yield Step(sums.cost, run, certify_fixed_point(shift, tolerance), extra)
-        # If the centres have not moved, the last sums belong to them and no further pass is needed.
-        if sums is None or shift != 0:
+            # If the centres have not moved, the last sums belong to them and no further pass is needed.
+            sums = sums if shift == 0 else None
+        if sums is None:
             sums = self.memory.learn((yield self.memory.assignment(run.centres)))
         # If squared distances overflow, the inertia is infinite and nothing can be certified.
         known = sums.cost < np.inf
@@ -111,10 +127,19 @@ class Lloyd:
         return replace(run, inertia=sums.cost, shift=shift, stopped=run.stopped and known)
 
 
+def _join_steps(run: LloydRun, taken: StepsTaken, tolerance: float) -> tuple[LloydRun, Step]:
+    """Return the run after steps that were taken in one call, and the last of them, which lists the others."""
+    shift, moves = taken.shifts[-1], np.sqrt(taken.shifts).tolist()
+    iteration = run.iteration + len(moves)
+    run = LloydRun(iteration, taken.centres, taken.costs[-1], np.inf, shift <= tolerance)
+    earlier = {"objective": taken.costs[:-1], "shift": moves[:-1]} if len(moves) > 1 else None
+    return run, Step(taken.costs[-1], run, certify_fixed_point(shift, tolerance), {"shift": moves[-1]}, earlier)
+
+
 def measure_shift(after: Array, before: Array) -> float:
     """Return the sum over centres of the squared distance from `before` to `after`."""
-    step = after.astype(np.float64) - before
-    return float(np.einsum("ij,ij->", step, step))
+    wide = (np.ascontiguousarray(centres, dtype=np.float64) for centres in (after, before))
+    return float(lloyd_steps.measure_moves(*wide))
 
 
 def move_centres(centres: Array, sums: AssignmentSums) -> Any:
@@ -127,6 +152,7 @@ def move_centres(centres: Array, sums: AssignmentSums) -> Any:
     if len(empty) == 0:
         return sums.means(centres)
     farthest = yield Farthest(Centres(centres), len(empty))
+    # A row at distance zero of its centre would make a second centre at the same place.
     count = int(np.count_nonzero(farthest.distances > 0))
     if count == 0:
         return sums.means(centres)

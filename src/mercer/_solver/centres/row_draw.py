@@ -115,6 +115,8 @@ class Race(Statistic):
 
     def of(self, block: Block) -> FirstRows:
         xp = block.xp
+        # Times of exponential clocks of rate one; divided by the weight, the first to ring are drawn in proportion to
+        # it.
         times = xp.asarray(self._times(block), dtype=block.wide, device=block.device)
         if block.weight is not None:
             # A row of weight zero has an infinite time and never comes.

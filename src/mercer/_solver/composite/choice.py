@@ -36,6 +36,7 @@ def choose_solver(estimator: Any, problem: CompositeProblem, source: Source) -> 
     name, used = type(estimator).__name__, _method(estimator, problem, source)
     begin = _start(estimator, problem)
     if used == "irls":
+        # The Hessian of all coefficients and a copy of it, for the result and for the partial sums of each thread.
         n_bytes = 16.0 * math.prod(problem.shape) ** 2 * (1 + source.threads)
         require_memory(name, n_bytes, "the Hessian", "use solver='fista'")
     if used == "dual":
@@ -57,6 +58,7 @@ def _method(estimator: Any, problem: CompositeProblem, source: Source) -> str:
     if wish != "auto":
         return wish
     size = math.prod(problem.shape)
+    # A loss with corners on many columns: the barrier's Hessian would be too large, and the dual needs none.
     if dual and not problem.loss.is_smooth and size > _WIDEST_BARRIER and source.place == "memory":
         return "dual"
     return "irls" if elastic and size <= _WIDEST_HESSIAN else "fista"
@@ -74,6 +76,7 @@ def _start(estimator: Any, problem: CompositeProblem) -> np.ndarray | None:
             f"{start[:, :-1].shape}; got {np.atleast_2d(coef).shape}. Set warm_start=False to start afresh."
         )
         raise DataError(message)
+    # The last column holds the intercepts.
     start[:, :-1] = coef
     if estimator.fit_intercept:
         start[:, -1] = to_numpy(estimator.intercept_)

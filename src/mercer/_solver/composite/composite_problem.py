@@ -27,9 +27,9 @@ from mercer._statistic.class_moments import LabelledMoments, LabelledScatter
 from mercer._statistic.loss import LossGradient, LossSums, SmoothedGradient, SmoothedSums
 from mercer._types import Array
 
-__all__ = ["CompositePoint", "CompositeProblem", "Survey"]
+__all__ = ["GAP", "ROUNDING", "CompositePoint", "CompositeProblem", "Survey"]
 
-_GAP = "J is at most this far above its minimum: a dual point bounds it from below."
+GAP = "J is at most this far above its minimum: a dual point bounds it from below."
 _RESIDUAL = (
     "The larger of two shares: the gradient of J (the proximal gradient, where the penalty has corners) beside what it "
     "was at zero coefficients, entries divided by the deviations of their columns; and, beside J there, what the "
@@ -37,7 +37,7 @@ _RESIDUAL = (
 )
 _REST = "J is at most this far above its minimum: it is nowhere negative."
 # Relative rounding of J, which no number of steps removes: added to all tolerances.
-_ROUNDING = 1e-14
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +152,15 @@ class CompositeProblem:
         """Compute the moments of rows and targets, and J at zero coefficients, in two passes."""
         statistic = LabelledScatter(self.loss, diagonal=True)
         moments = statistic.read((yield statistic))
+        # Without an intercept columns are not centred: their second moments about zero are their scale.
         squares = moments.scatter if self.fit_intercept else moments.scatter + moments.mean**2
         deviation = np.sqrt(np.maximum(squares, 0.0))
+        # Constant columns and the intercept keep the scale one.
         scale = np.append(np.where(deviation > 0, deviation, 1.0), 1.0)
         rest = 0.0 if self.loss.rests_at_zero else (yield _AtRest(self.loss)) / self.total_weight
         parameters = np.zeros(self.shape)
         if self.fit_intercept:
+            # With zero coefficients the best intercept depends on the targets alone.
             parameters[:, -1] = self.loss.start(moments.shares)
         return Survey(moments, scale, rest, self._floor(moments), (yield from self.evaluate(parameters)))
 
@@ -249,12 +252,12 @@ class CompositeProblem:
         """Return a duality gap if there is one, else the violation of the optimality conditions."""
         if self.has_gap:
             yardstick = abs(survey.start.objective)
-            allowed = self.tol * yardstick + _ROUNDING * max(survey.floor, yardstick)
-            return Certificate.of("duality gap", max(0.0, objective - bound), allowed, _GAP)
+            allowed = self.tol * yardstick + ROUNDING * max(survey.floor, yardstick)
+            return Certificate.of("duality gap", max(0.0, objective - bound), allowed, GAP)
         if self.rests(objective, survey):
             return Certificate.of("duality gap", objective, self.tol * abs(survey.start.objective), _REST)
         statement = f"No duality gap: {self._lacks_gap()}. {_RESIDUAL}"
-        return Certificate.of("KKT residual", slackness, self.tol + _ROUNDING, statement)
+        return Certificate.of("KKT residual", slackness, self.tol + ROUNDING, statement)
 
     def _lacks_gap(self) -> str:
         """Return the reason why there is no duality gap."""

@@ -127,11 +127,13 @@ def _first(
     state = DualAscentState(begin, survey.start.objective, -math.inf, current, slopes, settled, 0)
     if start is None:
         return state
+    # The slopes of the loss at the start are a dual point that belongs to it.
     slopes = yield Map(_Slopes(problem.loss, start))
     current = rows.parts(np.zeros_like(begin), start[:, :-1] @ rows.mean + start[:, -1])
     state = replace(state, current=current, slopes=np.ascontiguousarray(slopes.T))
     state = yield from _evaluate(problem, rows, state, survey)
     point = yield from problem.evaluate(start)
+    # The start itself may be better than the primal point of its slopes.
     if point.objective < state.objective:
         state = replace(state, objective=point.objective, parameters=start)
     return replace(state, n_steps=0)
@@ -176,9 +178,11 @@ def _evaluate(
         parameters[:, -1] = 0.0
     sums = yield _DualValue(problem.loss, parameters, state.slopes)
     slope, loss = sums.gradient / total, sums.value / total
+    # w = -(1 / (S l2)) sum_i s_i u_i x_i, summed afresh: the updates of a sweep leave rounding behind.
     current = rows.parts(-slope / net.l2[0], rows.intercepts(state.current))
     if not problem.fit_intercept:
         slope[:, -1] = 0.0
+    # J by its definition; the bound comes from the dual and never falls.
     objective = loss + net.value(parameters[:, :-1])
     point = CompositePoint(parameters, objective, loss, slope, sums.conjugate / total)
     bound = max(state.bound, problem.bound(point, survey))

@@ -98,11 +98,13 @@ class _Model:
         """Return the Hessian of the loss, from its sums over rows, plus that of the penalty."""
         problem, (k, width) = self.problem, self.problem.shape
         result = np.ascontiguousarray(curvature) / problem.total_weight
+        # A view with indices (class, column, class, column).
         blocks = result.reshape(k, width, k, width)
         bends = None
         if self.barrier > 0 and problem.net.has_l1:
             bends = self._corners(point.parameters[:, :-1])[2]
         for i in range(k):
+            # The penalty has no terms between classes.
             part = np.diag(problem.net.l2 + (0.0 if bends is None else bends[i]))
             if problem.smooth_penalty is not None:
                 part = part + problem.smooth_penalty.curvature(point.parameters[i, :-1])
@@ -116,12 +118,14 @@ class _Model:
         """
         problem, (k, width) = self.problem, self.problem.shape
         hessian, gradient = self.hessian(point, curvature), self.gradient(point)
+        # The column of the intercept is left out where none is fitted.
         kept = np.tile(np.arange(width) < width - (not problem.fit_intercept), k)
         matrix = hessian if kept.all() else np.ascontiguousarray(hessian[np.ix_(kept, kept)])
         step: np.ndarray = np.zeros(k * width)
         if self.by_descent:
             l1 = np.tile(np.append(problem.net.l1, 0.0), k)[kept]
             target, slope = point.parameters.reshape(-1)[kept].copy(), gradient.reshape(-1)[kept].copy()
+            # The inner problem is solved the more exactly the nearer the outer one is to its minimum.
             goal = min(0.01, violation) * violation * float(np.min(np.sqrt(np.diagonal(matrix)), initial=1.0))
             coordinate.descend(matrix, l1, target, slope, goal, _SWEEPS)
             step[kept] = target - point.parameters.reshape(-1)[kept]
@@ -131,6 +135,7 @@ class _Model:
         slope = float(np.vdot(gradient, step))
         if self.by_descent:
             w = point.parameters[:, :-1]
+            # With an l1 penalty the change of the penalty itself counts, since it has no slope at zero.
             slope += float(np.sum(problem.net.l1 * (np.abs(w + step[:, :-1]) - np.abs(w))))
         return step, slope
 
@@ -151,7 +156,9 @@ def irls(
         state = _keep_better(problem, state, point, survey)
         certificate = _certificate(problem, state, point, survey)
         direction, slope = yield from _direction(problem, model, point, survey)
+        # -slope is twice the decrease that the quadratic model promises.
         done = not slope < -_enough(problem, survey, model.barrier)
+        # The slopes of the smoothed loss one Newton step ahead are a dual point too, in most cases a better one.
         if done and model.barrier > 0:
             ahead = problem.read(point.parameters, (yield problem.request(point.parameters, model.barrier, direction)))
             state = _keep_better(problem, state, ahead, survey)
@@ -164,6 +171,7 @@ def irls(
             state = yield from _with_zeros(problem, state, survey)
             certificate = problem.certify(state.objective, state.bound, certificate.value, survey)
             return Solution(state, certificate.satisfied, certificate)
+        # The minimum for this barrier is found: lower it and go on from there.
         if done and model.barrier > last:
             model = replace(model, barrier=max(_FALL * model.barrier, last))
             state = replace(state, barrier=model.barrier)
@@ -250,6 +258,7 @@ def _search(
     for _ in range(_TRIALS):
         trial = yield from problem.evaluate(point.parameters + step * direction, model.barrier)
         value = model.value(trial)
+        # Armijo's condition with 1e-4, and slack for the rounding of the two values.
         if value <= before + 1e-4 * step * slope + slack:
             return trial
         ahead = float(np.vdot(model.gradient(trial), direction)) if math.isfinite(value) else math.nan
@@ -266,6 +275,7 @@ def _with_zeros(problem: CompositeProblem, state: IrlsState, survey: Survey) -> 
         return state
     # A smoothed corner has its full slope, except near zero coefficients, within the width of the barrier.
     slopes = _Model(problem, state.barrier)._corners(state.current[:, :-1])[1]
+    # Strictly within the interval of subgradients the coefficient of the limit is zero.
     strict = np.abs(slopes) < (1.0 - 1e-2) * net.l1
     rounded = state.current.copy()
     rounded[:, :-1][strict] = 0.0

@@ -98,6 +98,7 @@ def proximal_gradient(
     ahead = yield from _evaluate(problem, state.width, state.ahead)
     while True:
         accepted = yield from _descend(problem, metric, state, ahead)
+        # No step was short enough: the rounding of J hides any further decrease.
         if accepted is None:
             certificate = _certificate(problem, state, ahead, survey, metric)
             return Solution(state, certificate.satisfied, certificate)
@@ -110,6 +111,7 @@ def proximal_gradient(
             # momentum gathered on the wider envelope is dropped.
             state = replace(state, width=_FALL * state.width, ahead=state.current, pace=1.0, step=_FALL * state.step)
         yield Step(state.objective, state, certificate, {certificate.kind.split()[-1]: certificate.value})
+        # The width of the envelope bounds how far the smoothed loss is from the loss.
         exhausted = 0 < state.width <= _LEAST_WIDTH * abs(survey.start.objective)
         if certificate.satisfied or state.n_steps >= max_iter or exhausted:
             return Solution(state, certificate.satisfied, certificate)
@@ -152,10 +154,12 @@ def _descend(
     for _ in range(_LONGEST):
         moved = _move(problem, metric, base, gradient, step)
         change = moved - base
+        # The squared length of the step in the metric, over twice its length factor.
         size = 0.5 * float(np.sum(metric.squares * change * change)) / step
         target = metric.plain(moved)
         momentum, pace = _momentum(problem, metric, state, base, moved)
         forward = metric.plain(moved + momentum) if momentum is not None else target
+        # The point and the one ahead by momentum are evaluated in one pass.
         point, next_ahead = yield from _both(problem, state.width, target, forward)
         slack = 1e-14 * max(abs(height), np.finfo(np.float64).tiny)
         # The quadratic bound that makes a step of this length safe (Beck and Teboulle, 2009).

@@ -74,8 +74,10 @@ def build_graph(rows: Array, k: int, seed: np.random.SeedSequence, threads: int,
     random = np.random.default_rng(seed)
     distances, indices = empty_heaps(n, k)
     for tree in range(_TREES):
+        # A random projection for each tree, so that neighbours missed by one are found by another.
         mixing = random.normal(size=(rows.shape[1], min(_PROJECTED, rows.shape[1])))
         order = SpaceTree(_project(rows, mixing, threads), threads, subject, pack=False).order
+        # Entry points of searches are spread over the space by the order of the first tree.
         if tree == 0:
             entries = order[np.linspace(0, n - 1, min(n, _ENTRIES)).astype(np.intp)]
         _join(rows, order, distances, indices, threads)
@@ -183,6 +185,7 @@ class GraphIndex:
         def work(item: int) -> None:
             part = slice(item * _RUN, (item + 1) * _RUN)
             graph_descent.search_graph(
+                # Two marks for each row: which query has seen it.
                 self.rows, queries[part], own[part], self._links, self.graph.entries, np.zeros((2, n), np.int32),
                 distances[part], indices[part],
             )  # fmt: skip
@@ -190,6 +193,7 @@ class GraphIndex:
         self._links  # noqa: B018 (made before the threads ask for it)
         run_numbered(work, -(-m // _RUN), self.threads)
         distances, indices = np.sqrt(distances[:, :k]), np.ascontiguousarray(indices[:, :k])
+        # Searches that end in a part of the graph with fewer than k rows are completed.
         self._complete(queries, own, distances, indices)
         return distances, indices
 

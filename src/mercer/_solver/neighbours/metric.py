@@ -61,6 +61,7 @@ class Metric:
         """Return the metric with fixed scales where they depend on `X`, so that distances may be computed in parts."""
         if issparse(X):
             return self
+        # scikit-learn takes the variances of the rows given; parts of them would have others.
         if self.name == "seuclidean" and "V" not in self.arguments:
             self.arguments["V"] = np.var(X, axis=0, ddof=1, dtype=np.float64)
         if self.name == "mahalanobis" and not {"V", "VI"} & self.arguments.keys():
@@ -76,6 +77,7 @@ class Metric:
         """
         from sklearn.metrics import pairwise_distances
 
+        # cdist sums squared differences, without the cancellation of expanded squares.
         if self.is_euclidean and not issparse(rows) and not issparse(X):
             return cdist(rows, X)
         rows, X = _narrow(rows), _narrow(X)

@@ -62,8 +62,10 @@ def open_search(
         return make(rows, method, threads, subject, squares)
     if metric.name == "cosine" and not metric.arguments:
         lengths = _measure_lengths(rows)
+        # A zero row has no direction.
         if lengths.all():
             return DirectionSearch(rows, lengths, method, threads, subject)
+    # Norms with a power go down the box tree, since the gap to a box bounds every coordinate.
     power = _read_power(metric)
     if power is not None and not issparse(rows) and method != "brute" and len(rows) > _SMALL:
         return NormSearch(rows, metric, power, threads, subject)
@@ -146,6 +148,7 @@ class TableSearch:
             near = table <= radius
             if leave_out_self:
                 places = np.arange(table.shape[0])
+                # Query i is row i.
                 near[places, part.start + places] = False
             query, row = np.nonzero(near)
             return np.column_stack([part.start + query, row]), table[near]
@@ -170,6 +173,7 @@ class TableSearch:
             table = np.where(np.isnan(table), np.inf, table)
         least = table.min(initial=np.inf)
         if not least >= 0.0:
+            # Rounding of expanded formulas; anything lower is a wrong metric.
             if least > -1e-9:
                 return np.maximum(table, 0.0)
             message = (

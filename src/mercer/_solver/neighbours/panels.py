@@ -10,7 +10,7 @@ from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["Receive", "RowPanels", "empty_heaps"]
+__all__ = ["GROUP", "PANEL", "Receive", "RowPanels", "empty_heaps", "frame_rows"]
 
 # Takes pairs of a query and a row, and their squared distances.
 Receive = Callable[[tuple[Array, Array]], None]
@@ -34,6 +34,18 @@ def empty_heaps(n_queries: int, k: int) -> tuple[Array, Array]:
     return np.full((n_queries, k), np.inf), np.full((n_queries, k), np.iinfo(np.intp).max, np.intp)
 
 
+def frame_rows(rows: Array) -> tuple[Array, float]:
+    """Return a shift of columns, (d,), and a power of two: rows times it, less the shift, are small numbers."""
+    largest = max(float(rows.max()), -float(rows.min()))
+    # A power of two changes no digit; the largest value becomes one at most.
+    scale = 2.0 ** -min(1000, max(-1000, int(np.frexp(largest)[1])))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = rows.mean(axis=0, dtype=np.float64)
+    if not np.isfinite(mean).all():
+        mean = (rows * scale).mean(axis=0, dtype=np.float64) / scale
+    return mean * scale, scale
+
+
 class RowPanels:
     """Rows that queries are compared with one by one.
 
@@ -55,16 +67,10 @@ class RowPanels:
     def packed(self) -> tuple[Array, Array, Array, float]:
         """The panels, the largest norm in each, the shift of columns, and the power of two by which rows are scaled."""
         n_panels = -(-self.n // PANEL)
+        # Four bytes for each column and the norm of each row, padded to whole panels.
         size = 4 * n_panels * PANEL * (self.d + 1)
         require_memory(self.subject, size, f"panels of {self.n} rows", "fit fewer rows")
-        largest = max(float(self.rows.max()), -float(self.rows.min()))
-        # A power of two changes no digit; the largest value becomes one at most.
-        scale = 2.0 ** -min(1000, max(-1000, int(np.frexp(largest)[1])))
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = self.rows.mean(axis=0, dtype=np.float64)
-        if not np.isfinite(mean).all():
-            mean = (self.rows * scale).mean(axis=0, dtype=np.float64) / scale
-        shift = mean * scale
+        shift, scale = frame_rows(self.rows)
         panels = np.empty((n_panels, self.d + 1, PANEL), np.float32)
         reach = np.empty(n_panels)
 
@@ -78,6 +84,7 @@ class RowPanels:
     def nearest(self, queries: Array, own: Array, distances: Array, indices: Array) -> None:
         """Write the k nearest rows of each query and their squared distances, by panels on all threads."""
         panels, reach, shift, scale = self.packed
+        # Panels in one native call, so that it lasts at most some milliseconds.
         run = max(1, _PRODUCTS // (self.block * PANEL * (self.d + 8)))
 
         def search(item: int) -> None:
@@ -105,6 +112,7 @@ class RowPanels:
     def within(self, queries: Array, own: Array, square: float, receive: Receive) -> None:
         """Pass on pairs of a query and a row within squared distance `square`, (c, 2), and these, in parts."""
         panels, reach, shift, scale = self.packed
+        # Queries in an item, so that all pairs of an item fit the list.
         size = GROUP * max(1, min(self.block // GROUP, _PAIRS // (4 * PANEL * GROUP)))
         run = max(1, _PAIRS // (size * PANEL))
 

@@ -1,15 +1,17 @@
-"""Exact search for the nearest rows of rows in memory, by the cheaper of two methods.
+"""Exact search for the nearest rows of rows in memory, by the cheapest of some methods.
 
-Both methods sum (x - y)^2 in float64 in the order of columns and sort by (distance, index), so they give the same bits;
-only the time differs. Comparing all pairs takes m n (a d + b) nanoseconds. The tree takes time to build, and then that
-of the leaves that a query is compared with; their number depends on the data (on its intrinsic dimension more than on
-d), so some groups of queries are searched for, and the leaves they visit are counted.
+All methods sum (x - y)^2 in float64 in the order of columns and sort by (distance, index), so they give the same bits;
+only the time differs. Comparing all pairs takes m n (a d + b) nanoseconds, in float32 or rounded to bytes. Bytes are
+faster where the CPU multiplies them, but more rows are measured again. The tree takes time to build, and then that of
+the leaves that a query is compared with. How many rows and leaves these are depends on the data (on its intrinsic
+dimension more than on d), so some queries are searched for, and they are counted.
 """
 
 from functools import cached_property
 
 import numpy as np
 
+from mercer._solver.neighbours.byte_panels import BytePanels, are_bytes_fast
 from mercer._solver.neighbours.panels import RowPanels, empty_heaps
 from mercer._solver.neighbours.space_tree import SpaceTree
 from mercer._solver.neighbours.tree_search import TreeSearch
@@ -23,6 +25,16 @@ __all__ = ["PairLists", "RowSearch", "nearest_rows", "rows_within"]
 _PANEL_COLUMN = 0.03
 # A pair of a query and a row in a panel: comparison with the limit.
 _PANEL_PAIR = 0.15
+# A pair of a query and a row rounded to bytes: per column.
+_BYTE_COLUMN = 0.008
+# A pair of a query and a row rounded to bytes: comparison with the limit.
+_BYTE_PAIR = 0.1
+# A row that is measured again: per column.
+_MEASURE_COLUMN = 0.35
+# A row that is measured again: the way to it, and a place in the heap.
+_MEASURE = 25.0
+# Pairs of a query and a row from which bytes are tried: they take 10 ms in float32, and trying takes a tenth of that.
+_FEWEST_PAIRS = 2**23
 # A value of a row that is packed into a panel.
 _PACK = 1.5
 # A pair of a query and a row without panels: per column.
@@ -58,6 +70,7 @@ class RowSearch:
     def __init__(self, rows: Array, *, method: str = "auto", threads: int = 1, subject: str = "nearest_rows") -> None:
         self.rows, self.method, self.threads, self.subject = rows, method, threads, subject
         self.panels = RowPanels(rows, threads, subject)
+        self.bytes = BytePanels(rows, threads, subject, self._order)
         self.n, self.d = rows.shape
 
     @cached_property
@@ -73,13 +86,17 @@ class RowSearch:
         """
         queries, own = _prepare(queries, leave_out_self)
         distances, indices = empty_heaps(len(queries), k)
+        if k == 0:
+            # Native code looks at the farthest neighbour so far, and there is none.
+            return distances, indices
         places = self._places(queries, k)
+        # The tree is asked where it was estimated to be faster.
         if places is not None:
             self.tree.nearest(queries, own, places, distances, indices)
         elif self._is_direct(len(queries)):
             self.panels.nearest_of_few(_as_double(queries), own, distances, indices)
         else:
-            self.panels.nearest(_as_double(queries), own, distances, indices)
+            self._compare_all(queries, own, distances, indices)
         return np.sqrt(distances, out=distances), indices
 
     def within(
@@ -105,6 +122,37 @@ class RowSearch:
         # Queries are compared in groups of six, full or not.
         return direct <= (self.d + 1) * _PACK + max(m, 6) * (self.d * _PANEL_COLUMN + _PANEL_PAIR)
 
+    def _order(self) -> Array:
+        """Return the rows in the order of a tree, (n,) of int32: neighbours side by side."""
+        tree = self.tree.tree if "tree" in self.__dict__ else SpaceTree(self.rows, self.threads, "", pack=False)
+        return tree.order
+
+    def _compare_all(self, queries: Array, own: Array, distances: Array, indices: Array) -> None:
+        """Write the k nearest rows of each query and their squared distances, by comparing all pairs."""
+        m, k = distances.shape
+        if are_bytes_fast() and m * self.n >= _FEWEST_PAIRS and self.bytes.is_possible:
+            places = self.bytes.place(queries)
+            if self._is_rounded(queries, places, k):
+                self.bytes.nearest(queries, own, places, distances, indices)
+                return
+        self.panels.nearest(_as_double(queries), own, distances, indices)
+
+    def _pairs_time(self, m: int) -> float:
+        """Return the nanoseconds in which `m` queries are compared with all rows in float32."""
+        return m * self.n * (self.d * _PANEL_COLUMN + _PANEL_PAIR)
+
+    def _is_rounded(self, queries: Array, places: Array, k: int) -> bool:
+        """Return whether rows rounded to bytes take less time than in float32, with what is measured again."""
+        # In float32, the rows that change the heap are measured: k (1 + log(n / k)) if rows come in random order.
+        needed = k * (1.0 + np.log(max(1.0, self.n / k)))
+        more = self.bytes.count_measured(queries, places, k) - needed
+        m = len(queries)
+        return self._bytes_time(m) + m * more * (self.d * _MEASURE_COLUMN + _MEASURE) < self._pairs_time(m)
+
+    def _bytes_time(self, m: int) -> float:
+        """Return the nanoseconds in which `m` queries are compared with all rows in bytes."""
+        return m * self.n * (self.d * _BYTE_COLUMN + _BYTE_PAIR)
+
     def _places(self, queries: Array, k: int) -> Array:
         """Return the order in which the tree is asked for queries; None where it would take longer than all pairs."""
         m = len(queries)
@@ -114,14 +162,16 @@ class RowSearch:
             return self.tree.place(queries)
         if self.d > _MOST_COLUMNS:
             return None
-        pairs = m * self.n * (self.d * _PANEL_COLUMN + _PANEL_PAIR)
+        # Nanoseconds, by constants measured for a column and for a pair.
+        pairs = self._bytes_time(m) if are_bytes_fast() and self.bytes.is_possible else self._pairs_time(m)
         build = 0.0 if "tree" in self.__dict__ else self.n * self.d * _BUILD * max(1.0, np.log2(self.n / _WIDTH))
         # Even a tree that is searched in no time must not take more than a quarter of the time of all pairs to build.
         if 4.0 * build > pairs:
             return None
         places = self.tree.place(queries)
-        leaves = self.tree.visits(queries, places, k)
-        return places if m * leaves * (self.d * _LEAF_COLUMN + _LEAF) < pairs else None
+        # A sample of the queries is searched for, and the leaves that they visit are counted.
+        most = pairs / (m * (self.d * _LEAF_COLUMN + _LEAF))
+        return places if self.tree.visits(queries, places, k, most) < most else None
 
 
 class PairLists:

@@ -62,9 +62,11 @@ class SpaceTree:
         while pending:
             node = pending.pop()
             count = int(self.nodes[node, 1])
+            # Small enough for one thread.
             if count <= part and node > 0:
                 parts.append(node)
             elif count > 1:
+                # The left child follows its parent; the right one follows the 2 ((c + 1) // 2) - 1 nodes of the left.
                 pending += [node + 1, node + 2 * ((count + 1) // 2)]
         run_numbered(lambda index: self._split(parts[index], 0), len(parts), self.threads)
 
@@ -116,6 +118,7 @@ class SpaceTree:
         while True:
             box_tree.uniform_labels(self.nodes, labels, uniform)
             links = self._links(radius, asking, labels, uniform)
+            # Nobody found a row of another component: the components are final.
             if not (links >= 0).any():
                 return labels
             edges = np.empty((self.n, 2), np.int32)
@@ -124,6 +127,7 @@ class SpaceTree:
                 np.arange(self.n, dtype=np.int32), labels, links, np.zeros(self.n), np.empty(self.n, np.int32),
                 edges, np.empty(self.n), 0, np.empty(self.n, np.int32),
             )  # fmt: skip
+            # A row that found no link is inside its component and need not ask again.
             asking = np.where(links >= 0, labels, np.int32(-1))
 
     def _links(self, radius: float, asking: Array, labels: Array, uniform: Array) -> Array:

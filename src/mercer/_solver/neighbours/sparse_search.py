@@ -48,9 +48,11 @@ class SparseSearch:
         def search(part: slice) -> None:
             points = _as_csr(queries[part])
             scores, slack = self._score(points, part, leave_out_self)
+            # Every row whose rounded score may be below the k-th exact distance is a candidate.
             limits = np.partition(scores, k - 1, axis=1)[:, k - 1] + slack
             query, row = np.nonzero(scores <= limits[:, None])
             squares = self._measure(points, query, row)
+            # By query, then exact distance, then index.
             order = np.lexsort((row, squares, query))
             starts = np.searchsorted(query, np.arange(points.shape[0]))
             chosen = order[starts[:, None] + np.arange(k)]
@@ -90,10 +92,12 @@ class SparseSearch:
     def _score(self, points: Rows, part: slice, leave_out_self: bool) -> tuple[Array, Array]:
         """Return rounded squared distances, (b, n), and twice a bound on their rounding, (b,)."""
         own = _measure_squares(points)
+        # Rounded squared distances by one sparse product.
         scores = (points @ self.transposed).toarray()
         scores *= -2.0
         scores += own[:, None]
         scores += self.norms
+        # The bound grows with the entries of a row that are added up.
         most = max(self.rounding, 2.0 * (int(np.diff(points.indptr).max(initial=0)) + 8.0) * _EPSILON)
         if leave_out_self:
             places = np.arange(points.shape[0])

@@ -29,14 +29,19 @@ class TreeSearch:
     def __init__(self, tree: SpaceTree) -> None:
         self.tree = tree
 
-    def visits(self, queries: Array, places: Array, k: int) -> float:
-        """Return the leaves that a query is compared with, as a mean over some groups of queries."""
+    def visits(self, queries: Array, places: Array, k: int, most: float = np.inf) -> float:
+        """Return the leaves that a query is compared with, as a mean over some groups of queries.
+
+        Groups that visit more than twice `most` leaves, with which the tree is of no use, end the trial.
+        """
         starts = np.linspace(0, max(0, len(queries) - WIDTH), _TRIED).astype(np.intp)
         total = count = 0
         for start in np.unique(starts):
             part = places[start : start + WIDTH]
             total += self._search(queries[part], np.full(len(part), -1), *empty_heaps(len(part), k))
             count += len(part)
+            if total > 2.0 * most * count:
+                break
         return total / count
 
     def place(self, queries: Array) -> Array:
@@ -74,6 +79,7 @@ class TreeSearch:
         def search(item: int) -> tuple[Array, Array]:
             part = places[item * _RUN : (item + 1) * _RUN]
             points, walk, lists = np.ascontiguousarray(queries[part], np.float64), self._walk(), []
+            # The list of pairs is bounded: a call that fills it is continued by the next.
             pairs, squares = np.empty((_PAIRS, 2), np.intp), np.empty(_PAIRS)
             while walk.has_queries(len(part)):
                 count = box_nearest.list_within(points, own[part], self.tree.leaves, walk, square, pairs, squares)

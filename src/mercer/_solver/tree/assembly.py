@@ -53,6 +53,7 @@ def join_levels(levels: list[Level]) -> dict[str, Array]:
 
 def resume_levels(state: GrowthState) -> list[Level]:
     """Return the levels of a state; only the last level, whose nodes may still be split, has rows."""
+    # Nodes are stored level by level.
     ends = np.cumsum(state.sizes)
     levels = []
     for depth, (first, end) in enumerate(zip(ends - state.sizes, ends)):
@@ -77,6 +78,7 @@ def assemble(state: GrowthState, n_features: int, n_classes: Array) -> BinaryTre
     nodes = state.nodes
     left, right = nodes["left"], nodes["right"]
     numbers, sizes = np.empty(len(left), np.int64), np.empty(len(left), np.int64)
+    # Depth-first numbers, with which children stand after their parents.
     node_rows.number_nodes(left, right, sizes, numbers)
 
     def place(values: Array) -> Array:
@@ -106,7 +108,7 @@ def assemble(state: GrowthState, n_features: int, n_classes: Array) -> BinaryTre
 
 def shape_values(values: Array, n_classes: Array) -> Array:
     """Return `values` as (nodes, outputs, classes), padded with zeros for outputs that have fewer classes."""
-    if (n_classes == n_classes[0]).all():
+    if len(n_classes) == 1 or (n_classes == n_classes[0]).all():
         return values.reshape(len(values), len(n_classes), int(n_classes[0]))
     padded = np.zeros((len(values), len(n_classes), int(n_classes.max())))
     ends = np.cumsum(n_classes)

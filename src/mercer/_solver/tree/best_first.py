@@ -23,8 +23,10 @@ def grow_best_first(growth: Growth, max_leaves: int | None) -> GrowthState:
     _offer(growth, 0, waiting)
     leaves = 1
     while waiting and (max_leaves is None or leaves < max_leaves):
+        # The largest decrease first; the heap orders by its negative.
         _, number, place, best = heapq.heappop(waiting)
         level, at = growth.levels[number], np.array([place])
+        # The two children make a level of their own, so that one routine divides rows in both ways of growth.
         growth.levels.append(growth.divide(level, at, best, growth.n_nodes))
         growth.n_nodes += 2
         leaves += 1

@@ -117,10 +117,12 @@ class BinaryTree:
     @cached_property
     def depths(self) -> Array:
         """The depth of each node."""
+        # A loop over a few nodes costs less than the set-up of array operations.
         if self.node_count <= _FEW_NODES:
             return _measure_depths(self.children_left.tolist(), self.children_right.tolist())
         depths = np.zeros(self.node_count, np.int64)
         here = np.array([0])
+        # Level by level from the root; leaves drop out.
         while len(here := here[self.children_left[here] != LEAF]):
             below = np.concatenate([self.children_left[here], self.children_right[here]])
             depths[below] = depths[here[0]] + 1
@@ -154,6 +156,7 @@ class BinaryTree:
         leaves = np.empty(X.shape[0], np.int64)
         packed = self._packed
         check_width("BinaryTree", X, self.n_features)
+        # A few rows are not worth threads.
         if X.shape[0] <= _RUN and not issparse(X):
             tree_walk.find_leaves(_prepare_rows(X), *packed, leaves)  # type: ignore[call-arg]
             return leaves

@@ -1,10 +1,13 @@
 """Columns as ranks: splits depend on the order of values alone."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import issparse
 
+from mercer._native.tree import tree_order
+from mercer._solver.request import run_large
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
@@ -89,12 +92,20 @@ def keep_columns(X: Array, subject: str) -> Columns:
     n, d = X.shape
     require_memory(subject, n * d * X.itemsize, f"the columns of {n} x {d} values", "fit fewer rows")
     nothing = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.zeros(0, np.uint8)
-    columns = np.ascontiguousarray(X.T)
-    # A sum is not finite if a value is NaN, or by overflow. A column marked by overflow only takes the slower search.
-    with np.errstate(over="ignore", invalid="ignore"):
-        missing = np.where(np.isfinite(columns.sum(axis=1)), -1, 0).astype(np.int32)
-    table = np.zeros(1), np.zeros(d + 1, np.int64), np.stack([missing, missing])
+    columns = run_large(lambda: np.ascontiguousarray(X.T), X.size)
+    missing = np.full((2, d), -1, np.int32)
+    # One product of all values tells of most tables that no value is missing.
+    if not math.isfinite(run_large(lambda: np.vdot(columns, columns), X.size)):
+        # A sum is not finite if a value is NaN, or by overflow. A column marked by overflow takes the slower search.
+        missing[:] = np.where(np.isfinite(run_large(lambda: _sum_columns(columns), X.size)), -1, 0)
+    table = np.zeros(1), np.zeros(d + 1, np.int64), missing
     return Columns(columns, *table, *nothing, X, nothing[0])
+
+
+def _sum_columns(columns: Array) -> Array:
+    """Return the sum of each column, (d,), without a warning where it is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return columns.sum(axis=1)
 
 
 def encode_columns(
@@ -118,61 +129,63 @@ def encode_columns(
         f"the ranks of {n} x {d} values",
         "fit fewer rows",
     )
-    if n * d <= _FEW_VALUES and not issparse(X):
-        codes, distinct, lengths, has_missing = _encode_few(X)
-    else:
-        codes, distinct, lengths, has_missing = _encode_many(X, threads)
-    ranks = np.where(has_missing, lengths, -1).astype(np.int32)
-    most = int((lengths + has_missing).max())
+    few = n * d <= _FEW_VALUES and not issparse(X)
+    codes, table, offsets, ranks, most = _encode_few(X) if few else _encode_many(X, threads)
+    # The smallest type that holds all codes: the search for splits is bound by memory.
     small = np.uint8 if most <= 2**8 else np.uint16 if most <= 2**16 else np.int32
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    table = np.concatenate([distinct, [0.0]])
-    parts = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.full(d, -1, np.int32)
+    missing = np.full((2, d), -1, np.int32)
+    missing[0] = ranks
+    coarse_codes, edges = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32)
+    coarse_matrix = coarse_codes
     if coarse and small is not np.uint8:
-        parts = _coarsen(codes, lengths, threads, weight)
-    coarse_codes, edges, coarse_missing = parts
-    coarse_missing = np.where(has_missing, coarse_missing, -1)
-    if small is not np.int32:
-        codes = codes.astype(small)
-    missing = np.stack([ranks, coarse_missing.astype(np.int32)])
+        coarse_codes, edges, coarse_missing = _coarsen(codes, np.diff(offsets), threads, weight)
+        missing[1] = np.where(ranks >= 0, coarse_missing, -1)
+        # Padded to a multiple of 16 bytes, so that the coarse codes of a row touch as few cache lines as possible.
+        coarse_matrix = _transpose_codes(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
+    codes = codes if small is np.int32 else codes.astype(small)
     kinds = np.zeros(0, np.uint8) if kinds is None or not kinds.any() else kinds.astype(np.uint8)
     matrix = _transpose_codes(codes, d, threads) if coarse else np.zeros((0, 0), codes.dtype)
-    # Padded to a multiple of 16 bytes, so that the coarse codes of a row touch as few cache lines as possible.
-    coarse_matrix = _transpose_codes(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
     return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds, matrix, coarse_matrix)
 
 
-def _encode_many(X: Rows, threads: int) -> tuple[Array, Array, Array, Array]:
-    """Return ranks (d, n), the distinct values of one column after the other, their numbers, and who misses values."""
+def _encode_many(X: Rows, threads: int) -> tuple[Array, Array, Array, Array, int]:
+    """Return ranks (d, n), the distinct values of all columns and a zero, where each begins, and the ranks of NaN.
+
+    The last number is that of the ranks of the column which has most, that of NaN among them.
+    """
     n, d = X.shape
     codes, has_missing = np.empty((d, n), np.int32), np.zeros(d, np.bool_)
     values: list[Array] = [None] * d
 
     def encode(j: int) -> None:
-        values[j] = _encode_sparse(X, j, codes[j]) if issparse(X) else _encode_column(X[:, j], codes[j])
+        # Sorting a value takes as long as ten other operations.
+        values[j] = run_large(lambda: _encode_one(X, j, codes[j]), 10 * n)
         has_missing[j] = codes[j].max() == len(values[j])
 
     run_numbered(encode, d, threads)
-    return codes, np.concatenate(values), np.array([len(distinct) for distinct in values]), has_missing
+    lengths = np.array([len(distinct) for distinct in values])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    # One more value, so that the index one past the last is valid. The code of missing values is one above the largest
+    # rank; -1 stands for none.
+    ranks = np.where(has_missing, lengths, -1)
+    return codes, np.concatenate([*values, [0.0]]), offsets, ranks, int((lengths + has_missing).max())
 
 
-def _encode_few(X: Array) -> tuple[Array, Array, Array, Array]:
+def _encode_one(X: Rows, j: int, codes: Array) -> Array:
+    """Write the ranks of column `j`, and return its distinct values."""
+    return _encode_sparse(X, j, codes) if issparse(X) else _encode_column(X[:, j], codes)
+
+
+def _encode_few(X: Array) -> tuple[Array, Array, Array, Array, int]:
     """Return what :func:`_encode_many` does, all columns in one call each: few values take less than the calls."""
     columns = np.ascontiguousarray(X.T)
+    d = len(columns)
     # NaN sorts last.
     order = np.argsort(columns, axis=1)
-    ordered = np.take_along_axis(columns, order, axis=1)
-    begins = np.ones(ordered.shape, np.bool_)
-    np.not_equal(ordered[:, 1:], ordered[:, :-1], out=begins[:, 1:])
-    missing = np.isnan(ordered)
-    has_missing = missing[:, -1].copy()
-    if has_missing.any():
-        # NaN differs from NaN: only the first of them begins a new rank.
-        begins[:, 1:] &= ~(missing[:, 1:] & missing[:, :-1])
-    codes = np.empty(ordered.shape, np.int32)
-    np.put_along_axis(codes, order, np.cumsum(begins, axis=1, dtype=np.int32) - np.int32(1), axis=1)
-    begins &= ~missing
-    return codes, ordered[begins].astype(np.float64), np.count_nonzero(begins, axis=1), has_missing
+    codes, table = np.empty(columns.shape, np.int32), np.empty(columns.size + 1)
+    offsets, missing = np.empty(d + 1, np.int64), np.empty(d, np.int32)
+    most = tree_order.rank_columns(columns, order, codes, table, offsets, missing)
+    return codes, table[: offsets[-1] + 1], offsets, missing, most
 
 
 def _transpose_codes(codes: Array, width: int, threads: int) -> Array:
@@ -212,6 +225,7 @@ def _encode_sparse(X: Rows, j: int, codes: Array) -> Array:
     """Write the ranks of column `j` as :func:`_encode_column` does; values that are not stored are zeros."""
     rows = X.indices[X.indptr[j] : X.indptr[j + 1]]
     given = X.data[X.indptr[j] : X.indptr[j + 1]]
+    # No zeros are left out: the column is dense.
     if len(rows) == len(codes):
         column = np.empty(len(codes), X.dtype)
         column[rows] = given
@@ -219,6 +233,7 @@ def _encode_sparse(X: Rows, j: int, codes: Array) -> Array:
     # One zero, appended to the stored values, stands for all that are not stored.
     own = np.empty(len(rows) + 1, np.int32)
     distinct = _encode_column(np.append(given, X.dtype.type(0)), own)
+    # Rows that are not stored have the code of zero.
     codes[:] = own[-1]
     codes[rows] = own[:-1]
     return distinct
@@ -234,9 +249,11 @@ def _coarsen(codes: Array, lengths: Array, threads: int, weight: Array | None) -
 
     def work(j: int) -> None:
         length = lengths[j]
+        # Rows, or their weight, by rank.
         steps = _find_steps(np.bincount(codes[j], weight, minlength=length + 1)[:length])
         n_steps = int(steps[-1]) + 1 if length else 0
         missing[j] = n_steps
+        # Missing values get the step after the last.
         lookup = np.append(steps, n_steps).astype(np.uint8)
         coarse[j] = lookup[codes[j]]
         edges[j, :n_steps] = np.append(np.flatnonzero(np.diff(steps)), length - 1) if length else []

@@ -16,10 +16,10 @@ from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 
-__all__ = ["EPSILON", "Growth", "Level", "Rules", "StoppedError"]
+__all__ = ["CALL_VISITS", "EPSILON", "Growth", "Level", "Rules", "StoppedError"]
 
 # Visits (a row in a column) of one call: some milliseconds of work, after which `goes_on` is asked again.
-_VISITS = 2**19
+CALL_VISITS = 2**19
 EPSILON = np.finfo(np.float64).eps
 
 
@@ -63,10 +63,14 @@ class Level:
 
     def __post_init__(self) -> None:
         k = len(self.starts)
-        self.left, self.right = np.full(k, LEAF, np.int64), np.full(k, LEAF, np.int64)
-        self.feature, self.threshold = np.full(k, UNDEFINED, np.int64), np.full(k, float(UNDEFINED))
+        # One array for all of one type: four calls for a tree of a single node would take longer than its description.
+        integers = np.empty((4, k), np.int64)
+        integers.fill(LEAF)
+        self.left, self.right, self.categories, self.feature = integers
+        self.feature.fill(UNDEFINED)
+        self.threshold = np.empty(k)
+        self.threshold.fill(UNDEFINED)
         self.missing_left = np.zeros(k, np.uint8)
-        self.categories = np.full(k, -1, np.int64)
 
 
 def mix_seeds(x: Array) -> Array:
@@ -133,6 +137,7 @@ class Growth:
             return False
         level = self.levels[-1]
         best = self.search(level, at)
+        # -1 in the column of features stands for a node without a useful split.
         at, best = at[best[:, 1] >= 0], best[best[:, 1] >= 0]
         if len(at) == 0:
             return False
@@ -182,21 +187,23 @@ class Growth:
     def _plan_calls(self, counts: Array) -> list[tuple[slice, Array, Array | None]]:
         """Return the work of each call: (nodes, features, table).
 
-        It is a run of nodes of about _VISITS visits with all features, or one large node with a run of features. The
-        splits of the latter go to a table of its own, since several calls search the same node.
+        It is a run of nodes of about CALL_VISITS visits with all features, or one large node with a run of features.
+        The splits of the latter go to a table of its own, since several calls search the same node.
         """
         d, looked = self.columns.n_features, self.rules.max_features
         all_features = np.arange(d, dtype=np.int32)
         parts: list[tuple[slice, Array, Array | None]] = []
         begin, visits = 0, 0
         for number, count in enumerate(counts.tolist()):
+            # A visit is one row looked at for one feature.
             cost = count * looked
-            if begin < number and visits + cost > _VISITS:
+            if begin < number and visits + cost > CALL_VISITS:
                 parts.append((slice(begin, number), all_features, None))
                 begin, visits = number, 0
             visits += cost
-            if begin == number and cost > _VISITS and looked == d:
-                step = max(1, _VISITS // count)
+            # One node is too large for a call: its features are divided among calls.
+            if begin == number and cost > CALL_VISITS and looked == d:
+                step = max(1, CALL_VISITS // count)
                 parts += [
                     (slice(number, number + 1), all_features[first : first + step], np.empty((1, 5)))
                     for first in range(0, d, step)
@@ -231,7 +238,7 @@ class Growth:
         goes = np.zeros((1, 1), np.uint8) if level.goes is None else (level.goes == 3).astype(np.uint8)
         # A split by categories refers to its row of `goes`; see divide_rows.
         cuts = np.where(cuts < 0, -1 - at, cuts).astype(np.int32)
-        runs = _list_runs(counts, _VISITS)
+        runs = _list_runs(counts, CALL_VISITS)
 
         def work(number: int) -> None:
             self.check()
@@ -250,15 +257,18 @@ class Growth:
 
         run_numbered(work, len(runs), self.threads)
         # The rows of a node stay together: those of the left child, then those of the right one.
+        # begins and ends of the children, left and right in turn.
         begins = np.stack([places, places + found[:, 0]], axis=1).ravel()
         ends = np.stack([places + found[:, 0], places + counts], axis=1).ravel()
         known = self._describe(rows, begins, ends)
+        # The even children are left ones.
         heavier = known.weights[::2] > known.weights[1::2]
         level.left[at] = first + 2 * np.arange(len(at))
         level.right[at] = level.left[at] + 1
         level.feature[at] = features
         level.threshold[at] = best[:, 4]
         if not self.rules.random:
+            # The greatest value on the left and the least on the right: the threshold is midway.
             lower, upper = np.where(cuts < 0, 0, found[:, 1:].T)
             level.threshold[at] = self.columns.thresholds(features, lower, upper)
         self._note_categories(level, at, features, cuts)
@@ -281,7 +291,7 @@ class Growth:
             self.n_words += len(self.words[-1])
 
     def _describe(self, rows: Array, starts: Array, stops: Array) -> Described:
-        runs = _list_runs(stops - starts, _VISITS)
+        runs = _list_runs(stops - starts, CALL_VISITS)
         if len(runs) == 1:
             return self.target.describe(rows, starts, stops)
         found: list[Described] = []
@@ -305,6 +315,7 @@ class Growth:
         known.values[:] = self.target.clip(known.values, children)
         values = self.target.scale_bounded(known.values)
         middle = (values[::2] + values[1::2]) / 2
+        # The middle of both values separates the subtrees of a constrained split.
         rising, falling = signs[features] > 0, signs[features] < 0
         for child, upper, lower in ((0, rising, falling), (1, falling, rising)):
             children[child::2, 1] = np.where(upper, middle, children[child::2, 1])

@@ -101,6 +101,7 @@ def cut_branches(tree: BinaryTree, cut: Array) -> BinaryTree:
         if (cut[node] or gone[node]) and tree.children_left[node] != LEAF:
             gone[tree.children_left[node]] = gone[tree.children_right[node]] = True
     kept, leaf = ~gone, cut & ~gone
+    # Kept nodes move up and keep their order.
     numbers = np.cumsum(kept) - 1
 
     def children(old: Array) -> Array:

@@ -31,9 +31,11 @@ class Room(threading.local):
 
     def take(self, name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
         """Return the array `name` with this shape; its content is arbitrary."""
-        size, old = math.prod(shape), vars(self).get(name)
+        # Each look at the attributes of a thread costs as much as an allocation of some bytes: one is enough.
+        size, kept = math.prod(shape), self.__dict__
+        old = kept.get(name)
         if old is None or len(old) < size or old.dtype != dtype:
-            old = vars(self)[name] = np.empty(size, dtype)
+            old = kept[name] = np.empty(size, dtype)
         return old[:size].reshape(shape)
 
 
@@ -47,6 +49,7 @@ def make_records(columns: Columns, target: Any, rules: Any, categories: bool = F
     scan = _RANDOM_CUTS if rules.random else _ALL_CUTS
     if categories or target.kind == ABSOLUTE:
         scan = _CATEGORY_SETS if categories else _MEDIAN_CUTS
+    # Coarse codes are for large nodes of complete searches; elsewhere no node is large enough.
     coarse_rows = rules.coarse_rows if columns.coarse.size and scan == _ALL_CUTS else np.inf
     return (
         columns.codes,

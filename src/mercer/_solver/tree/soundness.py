@@ -26,21 +26,21 @@ def check_nodes(subject: str, left: Array, right: Array, feature: Array, n_featu
 
     The left child follows its parent, a leaf has no child and a negative column.
     """
-    count = len(feature)
-    inner = left >= 0
+    count, inner = len(feature), left >= 0
     nodes = np.flatnonzero(inner)
-    valid = (
-        count > 0
-        and np.array_equal(inner, right >= 0)
-        and np.array_equal(inner, feature >= 0)
-        and np.array_equal(left[nodes], nodes + 1)
-        and bool((right[nodes] > left[nodes]).all() and (right[nodes] < count).all())
-        and bool((feature[nodes] < n_features).all())
-    )
-    # With children after their parents there is no cycle, and a node that is a child once is reached.
-    if valid:
-        times = np.bincount(np.concatenate([left[nodes], right[nodes]]), minlength=count)
-        valid = times[0] == 0 and bool((times[1:] == 1).all())
+    # Every node but the root is a child, two of each inner node.
+    valid = len(left) == len(right) == count == 2 * len(nodes) + 1
+    if valid and count > 1:
+        first, second = left[nodes], right[nodes]
+        valid = (
+            bool((inner == (right >= 0)).all() and (inner == (feature >= 0)).all())
+            and bool((first == nodes + 1).all() and (second > first).all())
+            and bool(second.max() < count and feature.max() < n_features)
+            # With children after their parents there is no cycle, and a node that is a child once is reached.
+            and bool(np.bincount(np.concatenate([first, second])).max() == 1)
+        )
+    elif valid:
+        valid = bool(right[0] < 0 and feature[0] < 0)
     if not valid:
         message = (
             f"{subject} must be a tree: each node the child of one node before it, leaves without children, columns "
@@ -74,24 +74,21 @@ def check_tree_list(subject: str, sizes: Array, right: Array, feature: Array, n_
 
     A left child follows its parent, so joining the trees by a root for each shift gives one check for all of them.
     """
-    roots = np.cumsum(sizes) - sizes
-    if int(sizes.sum()) != len(feature) or not len(sizes):
+    ends = np.cumsum(sizes)
+    roots = ends - sizes
+    if not len(sizes) or int(ends[-1]) != len(feature):
         message = f"{subject} must have a node for each of `sizes`; the file has {len(feature)}."
         raise ModelFileError(message)
     inner = right >= 0
-    tree = np.repeat(np.arange(len(sizes)), sizes)
-    place = np.arange(len(feature)) - roots[tree]
     nodes = np.flatnonzero(inner)
-    valid = (
-        np.array_equal(inner, feature >= 0)
-        and bool((feature[nodes] < n_features).all())
-        and bool((right[nodes] > place[nodes] + 1).all() and (right[nodes] < sizes[tree[nodes]]).all())
+    second = (np.repeat(roots, sizes) + right)[nodes]
+    valid = bool((inner == (feature >= 0)).all() and feature.max() < n_features) and bool(
+        (second > nodes + 1).all() and (second < np.repeat(ends, sizes)[nodes]).all()
     )
     if valid:
         # Every node but the roots is the child of one node; children come after their parents, so all are reached.
-        children = np.concatenate([nodes + 1, roots[tree[nodes]] + right[nodes]])
-        times = np.bincount(children, minlength=len(feature))
-        valid = bool((times[roots] == 0).all()) and int(times.sum()) == len(feature) - len(sizes) and times.max() <= 1
+        times = np.bincount(np.concatenate([nodes + 1, second]), minlength=len(feature))
+        valid = 2 * len(nodes) == len(feature) - len(sizes) and times.max() <= 1 and not times[roots].any()
     if not valid:
         message = (
             f"{subject} must be trees: each node the child of one node before it, leaves without children, columns "
@@ -104,14 +101,14 @@ def find_depths(sizes: Array, right: Array) -> Array:
     """Return the depth of each node of trees that :func:`check_tree_list` accepts."""
     depths = np.zeros(len(right), np.int64)
     roots = np.cumsum(sizes) - sizes
-    tree = np.repeat(np.arange(len(sizes)), sizes)
-    here = roots[right[roots] >= 0]
+    second, inner = np.repeat(roots, sizes) + right, right >= 0
+    here = roots[inner[roots]]
     level = 0
     while len(here):
         level += 1
-        below = np.concatenate([here + 1, roots[tree[here]] + right[here]])
+        below = np.concatenate([here + 1, second[here]])
         depths[below] = level
-        here = below[right[below] >= 0]
+        here = below[inner[below]]
     return depths
 
 

@@ -19,7 +19,7 @@ __all__ = ["CRITERIA", "SortedColumns", "Stump", "describe_stump", "sort_columns
 
 CRITERIA = {"gini": 0, "entropy": 1, "error": 2}
 # Entries that one work item reads: a tenth of a millisecond, far above the cost of scheduling it.
-_CHUNK = 2**16
+_CHUNK = 2**17
 # Entries are 2 row + 1 at most, in 32 bits with a sign.
 _MOST_ROWS = 2**30
 
@@ -89,8 +89,12 @@ class SortedColumns:
     complete: bool
     threads: int
 
-    def find_best_stump(self, labels: np.ndarray, weight: np.ndarray, n_classes: int, criterion: str) -> Stump:
-        """Return the split of largest gain; the lowest column, and in it the lowest threshold, among equals.
+    def find_best_stump(
+        self, labels: np.ndarray, weight: np.ndarray, n_classes: int, criterion: str
+    ) -> tuple[Stump, np.ndarray]:
+        """Return the split of largest gain, and the side of each row, 0 or 1.
+
+        Among equals it is the lowest column, and in it the lowest threshold.
 
         Parameters
         ----------
@@ -106,10 +110,11 @@ class SortedColumns:
         totals = np.bincount(labels, weight, n_classes)
         if n_classes == 2 and self.complete and criterion == "gini":
             signed = np.where(labels == 1, weight, -weight)
-            fixed = (signed, totals.sum(), totals[1], scores, places)
+            fixed = (signed, totals.sum(), totals[1])
 
             def work(first: int, last: int) -> None:
-                stump_search.search_two(self.order, self.starts, first, last, *fixed)
+                sums = np.empty((len(labels) // 64 + 2, 2))
+                stump_search.search_two(self.order, self.starts, first, last, *fixed, sums, scores, places)
         else:
             kind = CRITERIA[criterion]
 
@@ -127,7 +132,9 @@ class SortedColumns:
         width = max(1, _CHUNK * d // max(1, self.order.shape[0]))
         return [(first, min(first + width, d)) for first in range(0, d, width)]
 
-    def _stump(self, scores: Any, places: Any, missing: Any, labels: Any, weight: Any, n_classes: int) -> Stump:
+    def _stump(
+        self, scores: Any, places: Any, missing: Any, labels: Any, weight: Any, n_classes: int
+    ) -> tuple[Stump, np.ndarray]:
         scores = np.where(places < 0, -1.0, scores)
         largest = scores.max(initial=-1.0)
         feature, threshold, left = -2, np.inf, True
@@ -137,10 +144,12 @@ class SortedColumns:
             threshold = self._threshold(feature, int(places[feature]))
             left = bool(missing[feature])
         found = Stump(feature, threshold, left, None, None)
-        cell = found.sides(self.X) * n_classes + labels
-        sums = np.bincount(cell, weight, 2 * n_classes).reshape(2, n_classes)
-        counts = np.bincount(cell[weight > 0], minlength=2 * n_classes).reshape(2, n_classes).sum(axis=1)
-        return Stump(feature, threshold, left, sums, counts)
+        sides = found.sides(self.X)
+        sums = np.bincount(sides * n_classes + labels, weight, 2 * n_classes).reshape(2, n_classes)
+        # Rows of weight zero do not count.
+        right = np.count_nonzero(sides if weight.all() else sides[weight > 0])
+        counts = np.array([np.count_nonzero(weight) - right, right])
+        return Stump(feature, threshold, left, sums, counts), sides
 
     def _threshold(self, feature: int, place: int) -> float:
         """Return the middle of the values beside the cut, or the lower value where the middle rounds to the upper."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._native.tree import node_rows
+from mercer._native.tree import node_rows, tree_order
 from mercer._types import Array
 
 __all__ = ["ClassTarget", "Described", "ValueTarget", "make_class_target", "make_value_target"]
@@ -91,7 +91,9 @@ class ClassTarget:
             terms = fractions**2 if self.kind == SQUARES else fractions * np.log2(fractions)
         terms = np.where(fractions > 0, terms, 0.0)
         begins = self.first_slots[:-1]
-        sums = np.add.reduceat(terms, begins, axis=1).mean(axis=1)
+        # The mean over outputs.
+        sums = np.add.reduceat(terms, begins, axis=1)
+        sums = sums[:, 0] if self.n_outputs == 1 else sums.mean(axis=1)
         impurity = np.maximum(1.0 - sums, 0.0) if self.kind == SQUARES else np.maximum(-sums, 0.0)
         impurity[pure] = 0.0
         return Described(weights, fractions, impurity, pure)
@@ -141,17 +143,19 @@ class ValueTarget:
     def describe(self, rows: Array, starts: Array, stops: Array) -> Described:
         """Sum the rows of nodes."""
         shape = len(starts), self.n_outputs
-        keys = np.empty((3, max(2, int((stops - starts).max(initial=0)))), np.int64)
         means, variances, weights = np.empty(shape), np.empty(shape), np.empty(shape[0])
         equal = np.empty(shape[0], np.uint8)
         node_rows.describe_values(rows, starts, stops, self.targets, self.weight, means, variances, equal, weights)
         if self.kind == POISSON:
+            # Poisson nodes are judged by their deviance, absolute ones by distances from the median.
             variances[:] = self._deviance(rows, starts, stops, means, weights)[:, None]
         elif self.kind == ABSOLUTE:
+            # The third row of keys holds the least and greatest code.
+            keys = np.empty((3, max(2, int((stops - starts).max(initial=0)))), np.int64)
             node_rows.describe_medians(
                 *(rows, starts, stops, self.ranks, self.targets, self.scaled, self.weight, keys, means, variances)
             )
-        return self.describe_sums(weights, np.hstack([means, variances]), equal.astype(bool))
+        return self.describe_sums(weights, np.concatenate([means, variances], axis=1), equal.view(np.bool_))
 
     @property
     def n_numbers(self) -> int:
@@ -160,7 +164,9 @@ class ValueTarget:
 
     def describe_sums(self, weights: Array, numbers: Array, pure: Array) -> Described:
         """Return values and impurities of nodes with these weights and, in `numbers`, means and variances."""
-        impurity = np.maximum(numbers[:, self.n_outputs :], 0.0).mean(axis=1)
+        impurity = np.maximum(numbers[:, self.n_outputs :], 0.0)
+        # The mean over outputs.
+        impurity = impurity[:, 0] if self.n_outputs == 1 else impurity.mean(axis=1)
         return Described(weights, numbers[:, : self.n_outputs], np.where(pure, 0.0, impurity), pure)
 
     def _deviance(self, rows: Array, starts: Array, stops: Array, means: Array, weights: Array) -> Array:
@@ -182,26 +188,29 @@ class ValueTarget:
         return np.clip(values, bounds[:, :1] * self.step + self.origin, bounds[:, 1:] * self.step + self.origin)
 
 
-def _scale_weight(weight: Array) -> tuple[Array, float]:
-    """Return weights as integer multiples of a step, and the step."""
+def _scale_weight(weight: Array, are_whole: bool) -> tuple[Array, float, float]:
+    """Return weights as integer multiples of a step, the step, and the sum of the weights as they were."""
     total = float(weight.sum())
-    if total < 2.0 ** (_MOST_BITS - 2) and np.array_equal(weight, np.floor(weight)):
-        return weight, 1.0
+    if are_whole and total < 2.0 ** (_MOST_BITS - 2):
+        return weight, 1.0, total
     # The step is a power of two near 2^-44 of the total, so that a common factor 2^k of all weights changes no integer.
     # No positive weight is rounded to zero.
     step = 2.0 ** math.ceil(math.log2(total) - 44)
-    return np.maximum(np.rint(weight / step), np.where(weight > 0, 1.0, 0.0)), step
+    return np.maximum(np.rint(weight / step), np.where(weight > 0, 1.0, 0.0)), step, total
 
 
 def make_class_target(labels: Array, n_classes: Array, weight: Array, criterion: str) -> ClassTarget:
     """Make the target of classes `labels`, which count from zero in each column, with weights."""
+    # The classes of every output have slots of their own, one after another.
     first = np.concatenate([[0], np.cumsum(n_classes)])
     slots = np.ascontiguousarray(labels + first[:-1], dtype=np.int32)
-    scaled, step = _scale_weight(weight)
+    scaled, step, _ = _scale_weight(weight, bool((weight == np.floor(weight)).all()))
     kind = SQUARES if criterion == "gini" else ENTROPY
+    # Worths are sums of squares or of x log x of integer weights; the unit turns them back to impurities.
     unit = step / len(n_classes) / (1.0 if kind == SQUARES else math.log(2.0))
     # Squares of sums below 2^26 are below 2^52, hence exact.
     exact = kind == SQUARES and float(scaled.sum()) < 2.0**26
+    # Two classes need one slot: the weight of one class minus that of the other.
     if kind == SQUARES and n_classes.tolist() == [2]:
         parts = np.zeros_like(slots), (2.0 * slots - 1.0) * scaled[:, None], 1, _NO_RANKS
         return ClassTarget(slots, weight, scaled, first, kind, unit / 2, step, False, *parts)
@@ -211,28 +220,26 @@ def make_class_target(labels: Array, n_classes: Array, weight: Array, criterion:
 
 def make_value_target(y: Array, weight: Array, criterion: str) -> ValueTarget:
     """Make the target of numeric `y`, a column for each output, with weights."""
-    scaled, weight_step = _scale_weight(weight)
-    counted = y[weight > 0]
-    low, high = counted.min(axis=0), counted.max(axis=0)
+    low, high = np.empty((2, y.shape[1]))
+    are_whole = tree_order.find_range(y, weight, low, high)
+    scaled, weight_step, total = _scale_weight(weight, are_whole)
     # The middle of the range does not depend on the order of rows or on how often one is repeated.
     origin = np.zeros(y.shape[1]) if criterion == "poisson" else low / 2 + high / 2
-    reach = max(float(np.maximum(np.abs(high - origin), np.abs(low - origin)).max()), 1e-300)
+    # |high - origin| and |low - origin|, where low <= origin <= high but for rounding.
+    reach = max([1e-300, *np.abs(high - origin).tolist(), *np.abs(low - origin).tolist()])
     # |sum w (y - origin) / step| <= weight reach / step <= 2^52.
-    step = 2.0 ** math.ceil(math.log2(reach) + math.log2(float(weight.sum())) - _MOST_BITS)
-    if weight_step == 1.0:
-        amounts = np.rint((y - origin) / step) * weight[:, None]
-    else:
-        amounts = np.rint(weight[:, None] * ((y - origin) / step))
+    step = 2.0 ** math.ceil(math.log2(reach) + math.log2(total) - _MOST_BITS)
+    amounts, slots = np.empty(y.shape), np.empty(y.shape, np.int32)
+    tree_order.scale_targets(y, weight, origin, step, weight_step == 1.0, amounts, slots)
     kinds = {"squared_error": SQUARES, "friedman_mse": SQUARES, "poisson": POISSON, "absolute_error": ABSOLUTE}
     kind = kinds[criterion]
     unit = (step**2 / weight_step if kind == SQUARES else step) / y.shape[1]
     ranks = _NO_RANKS
     if kind == ABSOLUTE:
         ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in y.T]).astype(np.int32)
-    slots = np.broadcast_to(np.arange(y.shape[1], dtype=np.int32), y.shape)
     return ValueTarget(
         y,
-        np.ascontiguousarray(slots),
+        slots,
         weight,
         scaled,
         amounts,

@@ -4,11 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mercer._native.tree import tree_order
 from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
 from mercer._types import Array
 
-__all__ = ["TreeLevel", "cut_tree", "list_levels"]
+__all__ = ["TreeLevel", "cut_tree", "list_levels", "measure_last_level"]
 
 
 @plain
@@ -22,22 +23,31 @@ class TreeLevel:
 
 def list_levels(tree: BinaryTree) -> list[tuple[float, int]]:
     """Return, for each depth, the weighted impurity of the tree cut off there, and the number of its leaves."""
-    depths, cost = tree.depths, tree.weighted_n_node_samples * tree.impurity
-    leaves = np.flatnonzero(tree.children_left == LEAF)
-    n_levels = int(depths.max()) + 1
-    # Cut off at a depth, a tree has as leaves the nodes there and the leaves above.
-    own, n_own = np.bincount(depths, cost), np.bincount(depths)
-    above = np.cumsum(np.bincount(depths[leaves] + 1, cost[leaves], n_levels + 1))[:n_levels]
-    n_above = np.cumsum(np.bincount(depths[leaves] + 1, minlength=n_levels + 1))[:n_levels]
-    return list(zip((own + above).tolist(), (n_own + n_above).tolist(), strict=True))
+    return _sum_levels(tree.children_left, tree.depths, tree.weighted_n_node_samples * tree.impurity)
+
+
+def measure_last_level(nodes: dict[str, Array], sizes: Array) -> tuple[float, int]:
+    """Return the weighted impurity and the number of leaves of a tree as it grows, from the nodes of all its levels.
+
+    They have the bits that :func:`list_levels` gives: both add the nodes of a level from left to right.
+    """
+    left, depths = nodes["left"].astype(np.int32), np.repeat(np.arange(len(sizes)), sizes)
+    return _sum_levels(left, depths, nodes["weights"] * nodes["impurity"])[-1]
+
+
+def _sum_levels(left: Array, depths: Array, costs: Array) -> list[tuple[float, int]]:
+    room = 2, len(left) + 1
+    sums, leaves = np.zeros(room), np.zeros(room, np.int64)
+    n_levels = tree_order.sum_levels(left, depths, costs, sums, leaves)
+    return list(zip(sums[0, :n_levels].tolist(), leaves[0, :n_levels].tolist(), strict=True))
 
 
 def cut_tree(tree: BinaryTree, depth: int) -> BinaryTree:
     """Return `tree` without its nodes below `depth`; trees without categories only."""
     depths = tree.depths
-    kept = depths <= depth
-    if kept.all():
+    if depth >= depths.max():
         return tree
+    kept = depths <= depth
     # Nodes are numbered depth first, so that those which stay keep their order.
     numbers = np.cumsum(kept) - 1
     is_leaf = (depths == depth) | (tree.children_left == LEAF)

@@ -5,54 +5,83 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.tree import node_rows, node_search
+from mercer._native.tree import node_search, tree_order
 from mercer._solver.tree.assembly import assemble, join_levels, shape_values, take_state
-from mercer._solver.tree.binary_tree import LEAF, UNDEFINED, BinaryTree
-from mercer._solver.tree.growth import EPSILON, Growth
+from mercer._solver.tree.binary_tree import LEAF, BinaryTree
+from mercer._solver.tree.growth import CALL_VISITS, EPSILON, Growth, Level
 from mercer._solver.tree.search import Room, is_single, make_node, make_records
 from mercer._solver.tree.soundness import mark_grown
 from mercer._solver.tree.target import ENTROPY, SQUARES, ClassTarget
 from mercer._types import Array
 
-__all__ = ["grow_whole"]
+__all__ = ["GrowthInterrupt", "grow_whole"]
 
 # Visits (a row in a column) of one native call: some ten milliseconds where there is one sum.
 _VISITS = 2**21
 # Rows of a tree whose largest number of nodes is worth holding room for: 400 KB.
 _FEW_ROWS = 2**12
+# Trees without categories have neither indices nor words of them.
+_NO_NODES = np.zeros(0, np.int64)
+
+
+class GrowthInterrupt(KeyboardInterrupt):
+    """Ctrl-C while a tree was grown; ``tree`` is what had been grown."""
+
+    def __init__(self, tree: BinaryTree) -> None:
+        super().__init__()
+        self.tree = tree
 
 
 def grow_whole(growth: Growth, n_classes: Array, room: Room) -> BinaryTree:
-    """Grow a tree, whose root is planted, to its end, and return it."""
+    """Grow a tree, whose root is planted, to its end, and return it; Ctrl-C raises :class:`GrowthInterrupt`."""
+    # Categories, constraints and the like need the level-by-level growth.
     if not _is_plain(growth):
         while growth.grow_level():
             pass
         return assemble(take_state(growth), growth.columns.n_features, n_classes)
     waiting = _grow_large(growth)
     thicket = Thicket(growth, room)
-    for number, at in enumerate(waiting):
-        if len(at):
-            thicket.grow(number, at)
+    try:
+        for number, at in enumerate(waiting):
+            if len(at):
+                thicket.grow(number, at)
+    except KeyboardInterrupt as interrupt:
+        # Native calls end with whole nodes: those that still wait to be split are leaves.
+        raise GrowthInterrupt(thicket.tree(n_classes)) from interrupt
     return thicket.tree(n_classes)
 
 
 def _is_plain(growth: Growth) -> bool:
-    """Return whether native calls can grow the tree; several threads share the nodes of each level instead."""
+    """Return whether native calls can grow the tree; several threads share the nodes of each level instead.
+
+    Levels of few visits are one call, which threads could not share.
+    """
     columns, rules = growth.columns, growth.rules
+    alone = growth.threads == 1 or len(growth.levels[0].rows) * rules.max_features <= CALL_VISITS
     known = growth.target.kind in (SQUARES, ENTROPY) and len(columns.kinds) == 0 and len(rules.signs) == 0
-    return known and growth.threads == 1 and columns.are_values == rules.random
+    return known and alone and columns.are_values == rules.random
 
 
 def _grow_large(growth: Growth) -> list[Array]:
     """Split the nodes that are too large for one native call; return the others that can be split, level by level."""
-    waiting = []
+    waiting: list[Array] = []
     while True:
         level = growth.levels[-1]
         at = growth.find_splittable(level)
+        if len(level.rows) * growth.rules.max_features <= _VISITS:
+            # All nodes together are small enough.
+            return [*waiting, at]
         large = (level.stops - level.starts)[at] * growth.rules.max_features > _VISITS
         waiting.append(at[~large])
         if not (large.any() and growth.split_nodes(at[large])):
             return waiting
+
+
+def _describe_nodes(level: Level) -> dict[str, Array]:
+    """Return what :func:`join_levels` tells of a single level that was not divided: rows, weights and values."""
+    known = level.known
+    n_rows = level.stops - level.starts
+    return {"n_rows": n_rows, "weights": known.weights, "values": known.values, "impurity": known.impurity}
 
 
 @dataclass(eq=False)
@@ -80,22 +109,25 @@ class Thicket:
     def grow(self, number: int, at: Array) -> None:
         """Grow the nodes `at` of the level `number`, and all below them."""
         level = self.growth.levels[number]
+        # The nodes of a level are numbered after those of the levels above.
         first = sum(len(above.starts) for above in self.growth.levels[:number])
         starts, stops = level.starts[at], level.stops[at]
         # The smaller child is split first, so that at most log2(n) < 70 siblings wait besides the given nodes.
         stack = np.empty((len(at) + 70, 5), np.int64)
-        columns = first + at, starts, stops, level.seeds[at], np.full(len(at), level.depth)
-        stack[: len(at)] = np.stack(columns, axis=1)
+        for column, values in enumerate((first + at, starts, stops, level.seeds[at], level.depth)):
+            stack[: len(at), column] = values
         records, native = self._make_native(level.rows, int((stops - starts).max()))
         native.height, native.n_nodes = len(at), self.n_nodes
         native.hold(stack, self.links, self.numbers)
-        while native.height > 0:
-            self.growth.check()
-            if native.n_nodes + 2 > len(self.links):
-                self._make_room(native.n_nodes)
-                native.hold(stack, self.links, self.numbers)
-            node_search.grow_nodes(*records, native)
-        self.n_nodes = native.n_nodes
+        try:
+            while native.height > 0:
+                self.growth.check()
+                if native.n_nodes + 2 > len(self.links):
+                    self._make_room(native.n_nodes)
+                    native.hold(stack, self.links, self.numbers)
+                node_search.grow_nodes(*records, native)
+        finally:
+            self.n_nodes = native.n_nodes
 
     def _make_room(self, used: int) -> None:
         """Double the room for nodes; the first `used` nodes are kept."""
@@ -113,6 +145,7 @@ class Thicket:
         # A logarithm for each class and cut costs as much as half a visit, measured on 12 classes.
         cost = 1.0 if is_single(target, rules) else 2.0 + 0.5 * target.n_slots * (target.kind == ENTROPY)
         limits = (
+            # A node is split only if both children can have the least number of rows.
             *(max(rules.min_rows_split, 2 * rules.min_rows_leaf), 2 * rules.min_weight_leaf, rules.max_depth),
             *(target.unit, self.growth.whole_weight, rules.min_decrease, EPSILON, _VISITS / cost),
         )
@@ -130,6 +163,7 @@ class Thicket:
     def _keep(self, rows: Array) -> Array | None:
         """Return the quads of `rows` (see node_steps.pxd), which are divided with the rows; None if not possible."""
         target = self.growth.target
+        # Only where one amount for each row is all that is summed, and weights are whole.
         if not is_single(target, self.growth.rules) or target.scaled is not target.weight:
             return None
         kept = self.room.take("kept", (len(rows), 4))
@@ -142,55 +176,50 @@ class Thicket:
     def tree(self, n_classes: Array) -> BinaryTree:
         """Return the tree, its nodes numbered depth first."""
         top, count = self.growth.n_nodes, self.n_nodes
-        links, above = self.links[:count], join_levels(self.growth.levels)
-        divided = np.flatnonzero(above["left"] != LEAF)
-        links[divided, :2] = np.stack([above["left"], above["feature"]], axis=1)[divided]
-        # Thresholds and sides of these come from the levels; zeros are valid ranks for `_thresholds` meanwhile.
-        links[divided, 2:5] = 0
+        links, levels, columns = self.links[:count], self.growth.levels, self.growth.columns
+        above = join_levels(levels) if len(levels) > 1 else _describe_nodes(levels[0])
+        # Nodes that were divided level by level have their splits there.
+        divided = np.flatnonzero(above["left"] != LEAF) if len(levels) > 1 else _NO_NODES
+        if len(divided):
+            links[divided, :2] = np.stack([above["left"], above["feature"]], axis=1)[divided]
+            # Thresholds and sides of these come from the levels; zeros are valid ranks meanwhile.
+            links[divided, 2:5] = 0
         links[:top, 5] = above["n_rows"]
-        places, right = self._places(links[:, 0])
-        order = np.empty(count, np.int64)
-        order[places] = np.arange(count)
-        links, numbers, right = links.take(order, axis=0), self.numbers.take(order, axis=0), right.take(order)
-        known = self.growth.target.describe_sums(numbers[:, 1].copy(), numbers[:, 2:], links[:, 6] != 0)
+        # Native growth numbers nodes as they are made; the tree needs depth-first numbers.
+        left, right, feature, rows = np.empty((4, count), np.int32)
+        (places, sizes), depths = np.empty((2, count), np.int64), np.empty(count, np.int64)
+        threshold, weights = np.empty(count), np.empty(count)
+        described, (missing_left, pure) = (
+            np.empty((count, self.growth.target.n_numbers)),
+            np.empty((2, count), np.uint8),
+        )
+        tree_order.order_nodes(
+            *(links, self.numbers[:count], columns.table, columns.offsets, columns.are_values, sizes, places),
+            tree_order.Nodes(
+                (left, right, feature, rows), (threshold, weights, described), (missing_left, pure), depths
+            ),
+        )
+        known = self.growth.target.describe_sums(weights, described, pure.view(np.bool_))
         for name in ("weights", "values", "impurity"):
             getattr(known, name)[places[:top]] = above[name]
-        is_inner = links[:, 0] != LEAF
-        inner = np.flatnonzero(is_inner)
-        threshold, missing_left = np.full(count, float(UNDEFINED)), np.zeros(count, np.uint8)
-        split = links.take(inner, axis=0)
-        threshold[inner] = self._thresholds(split, numbers[:, 0].take(inner))
-        heavier = known.weights.take(inner + 1) > known.weights.take(right.take(inner))
-        missing_left[inner] = np.where(split[:, 4] == 2, heavier, split[:, 4])
-        threshold[places[divided]] = above["threshold"][divided]
-        missing_left[places[divided]] = above["missing_left"][divided]
-        return mark_grown(
-            BinaryTree(
-                n_features=self.growth.columns.n_features,
-                n_classes=n_classes,
-                children_left=np.where(is_inner, np.arange(1, count + 1, dtype=np.int32), np.int32(LEAF)),
-                children_right=np.where(is_inner, right, LEAF).astype(np.int32),
-                feature=np.where(is_inner, links[:, 1], np.int32(UNDEFINED)),
-                threshold=threshold,
-                missing_go_to_left=missing_left,
-                impurity=known.impurity,
-                n_node_samples=links[:, 5].copy(),
-                weighted_n_node_samples=known.weights,
-                value=shape_values(np.ascontiguousarray(known.values), n_classes),
-                categories=np.zeros(0, np.int64),
-                words=np.zeros(0, np.int64),
-            )
+        if len(divided):
+            threshold[places[divided]] = above["threshold"][divided]
+            missing_left[places[divided]] = above["missing_left"][divided]
+        tree = BinaryTree(
+            n_features=columns.n_features,
+            n_classes=n_classes,
+            children_left=left,
+            children_right=right,
+            feature=feature,
+            threshold=threshold,
+            missing_go_to_left=missing_left,
+            impurity=known.impurity,
+            n_node_samples=rows,
+            weighted_n_node_samples=known.weights,
+            value=shape_values(np.ascontiguousarray(known.values), n_classes),
+            categories=_NO_NODES,
+            words=_NO_NODES,
         )
-
-    @staticmethod
-    def _places(left: Array) -> tuple[Array, Array]:
-        """Return the index of each node, and that of its right child, in depth-first order."""
-        left = left.astype(np.int64)
-        places = np.empty_like(left)
-        node_rows.number_nodes(left, left + 1, np.empty_like(left), places)
-        return places, places[left + 1]
-
-    def _thresholds(self, links: Array, drawn: Array) -> Array:
-        if self.growth.columns.are_values:
-            return drawn
-        return self.growth.columns.thresholds(links[:, 1], links[:, 2], links[:, 3])
+        # Known here already; a tree from elsewhere finds its depths when they are asked for.
+        vars(tree)["depths"] = depths
+        return mark_grown(tree)

@@ -104,6 +104,7 @@ def compute(collection: Any, subject: str) -> Any:
         future.add_done_callback(lambda _: done.set())
         try:
             # Not by distributed.wait: the errors that its time-outs raise keep every frame above alive, with its rows.
+            # Short waits: Python handles Ctrl-C between them.
             while not done.wait(_TURN):
                 pass
             return future.result()
@@ -144,9 +145,11 @@ def holders(client: Any, array: Any) -> dict[int, str] | None:
 
     futures = {future.key: future for future in futures_of(array)}
     keys = [chunk_key(array, number) for number in range(array.numblocks[0])]
+    # A collection that is not persisted has no futures: its chunks are computed anew, by any worker.
     if not all(key in futures for key in keys):
         return None
     holding = client.who_has([futures[key] for key in keys])
+    # The answer may name a chunk by its key or by the text of it.
     workers = [tuple(holding.get(key, holding.get(str(key), ()))) for key in keys]
     return {number: some[0] for number, some in enumerate(workers)} if all(workers) else None
 
@@ -165,6 +168,7 @@ def group_chunks(client: Any, array: Any, chunks: list[Any]) -> list[list[Any]]:
     threads = client.nthreads()
     groups = []
     for worker, held in by_worker.items():
+        # A worker's chunks are divided among its threads.
         size = min(_MOST_CHUNKS, math.ceil(len(held) / max(1, threads.get(worker, 1))))
         groups += [held[start : start + size] for start in range(0, len(held), size)]
     return groups

@@ -42,6 +42,7 @@ def read_input(X: Any, y: Any, weight: Any, *, subject: str, targets: str | None
     """
     names = None
     if hasattr(X, "partitions") and hasattr(X, "columns"):
+        # A frame, an array, or blocks: all become arrays whose chunks are rows.
         description = f"the Dask dataframe of {X.npartitions} partitions"
         names = [str(name) for name in X.columns] if all(isinstance(name, str) for name in X.columns) else None
         X, y, weight, names = _from_frame(X, y, weight, subject, names)
@@ -95,6 +96,7 @@ def _matrix(X: Any, subject: str, description: str) -> Any:
         message = f"{subject}: {description} must be a matrix with one row per sample; got {X.ndim} dimension(s)."
         raise DataError(message)
     _check_lengths(X, "X", subject)
+    # A task reads whole rows, so a chunk must have all columns.
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
@@ -118,6 +120,7 @@ def _from_frame(X: Any, y: Any, weight: Any, subject: str, names: Any) -> tuple[
             raise DataError(message)
     y, weight = (X[name] if isinstance(name, str) else name for name in (y, weight))
     X = X.drop(columns=chosen) if chosen else X
+    # The letters are NumPy's kinds: floats, integers, unsigned integers and booleans.
     odd = [str(name) for name, kind in X.dtypes.items() if getattr(kind, "kind", "O") not in "fiub"]
     if odd:
         message = f"{subject}: the columns of a Dask dataframe must hold numbers; {odd[0]!r} does not. Encode it."
@@ -175,6 +178,7 @@ def _look(item: Any, rule: PieceRule, number: int) -> dict[str, Any]:
             f"with one; got {type(X).__name__}."
         )
         raise DataError(message)
+    # Parts that are no arrays, such as frames, become arrays here so that shape and type are known.
     arrays = [part if issparse(part) else np.asarray(part) for part in parts if part is not None]
     return {
         "shapes": [array.shape for array in arrays],
@@ -247,9 +251,11 @@ def _place_with_rows(values: Any, X: Any) -> Any:
     client = active_client()
     if client is None:
         return values
+    # A task that takes both chunks runs where the larger one is: the rows, so the values move and the rows do not.
     layer = TaskLayer(X, values)
     name = f"mercer-beside-{layer.token}"
     for number in range(X.numblocks[0]):
+        # Targets of several columns lie in one chunk of columns, whose number is 0.
         key = (name, number, *[0] * (values.ndim - 1))
         layer.put(lay_beside, chunk_reference(X, number), chunk_reference(values, number), key=key)
     return client.persist(dask.array.Array(layer.graph(name), name, values.chunks, dtype=values.dtype))

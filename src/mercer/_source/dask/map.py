@@ -28,6 +28,7 @@ def map_rows(X: Any, reader: ChunkReader, function: Callable[[Block], Array]) ->
     layer = TaskLayer(X)
     how = layer.hold((reader, function))
     names = [f"mercer-map-{layer.token}-{part}" for part in range(len(shown))]
+    # A task for each chunk; results are joined along the rows.
     start = 0
     for number, length in enumerate(X.chunks[0]):
         keys = [(name, number, *[0] * (array.ndim - 1)) for name, array in zip(names, shown, strict=True)]

@@ -108,6 +108,7 @@ class DaskSource(Source):
         with losses_named(self.subject):
             groups = group_chunks(active_client(), self.given.X, self.chunks)
         sums = [layer.put(tasks.sum_chunks, how, group, *map(self._piece, group)) for group in groups]
+        # Sums are joined a few at a time, on the workers: the client receives one.
         while len(sums) > _JOINED:
             parts = [sums[start : start + _JOINED] for start in range(0, len(sums), _JOINED)]
             sums = [layer.put(tasks.join_sums, False, *part) for part in parts]
@@ -121,6 +122,7 @@ class DaskSource(Source):
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Any:
         """Return a Dask array with the chunks of the rows, computed when asked for."""
         rule = copy.copy(self.rule)
+        # New rows have neither targets nor weights, and the rule of the fit would ask for them.
         rule.targets, rule.has_weight = None, False
         result = map_rows(self.given.X, tasks.ChunkReader(rule, self.block_rows, None, self._known["finite"]), function)
         if out is None:
@@ -136,6 +138,7 @@ class DaskSource(Source):
     def on_blocks(self, work: dict[int, Callable[[Block], Any]]) -> dict[int, Any]:
         layer, reader = self._layer()
         by_chunk: dict[tasks.Chunk, dict[int, Any]] = {}
+        # Functions of one chunk travel to it together.
         for number, function in sorted(work.items()):
             by_chunk.setdefault(self._chunk_of_block(number), {})[number] = function
         results = [
@@ -152,6 +155,8 @@ class DaskSource(Source):
         layer, reader = self._layer()
         how, parts = layer.hold(reader), []
         for chunk in self.chunks:
+            # `begin` and `end` are the wanted rows counted from the chunk's first;
+            # they cross where the chunk has none of them.
             begin, end = max(start - chunk.start, 0), min(stop - chunk.start, chunk.n_rows)
             if begin < end:
                 parts.append(layer.put(tasks.cut_rows, how, chunk, begin, end, self._piece(chunk)))
@@ -171,11 +176,13 @@ class DaskSource(Source):
         """Bring all rows to the client; raise if they would not fit in its memory."""
         size = self.n_rows * self.n_features * self.host_dtype.itemsize
         if self.is_sparse:
+            # CSR stores a value and an index of at most 8 bytes for each entry.
             size = self.given.n_stored * (self.host_dtype.itemsize + 8)
         require_memory(self.subject, size, f"all rows of {self.description}", "use what works block by block")
         return compute(self.given.X.astype(self.dtype), self.subject)
 
     def fingerprint(self) -> dict[str, Any]:
+        # The first and the last block stand for the whole: reading all rows would cost a pass.
         ends = sorted({0, self.n_blocks - 1})
         checksums = self.on_blocks({number: tasks.BlockChecksum() for number in ends})
         return {
@@ -191,6 +198,7 @@ def _chunks(lengths: tuple[int, ...], block_rows: int) -> list[tasks.Chunk]:
     for number, length in enumerate(int(length) for length in lengths):
         if length:
             chunks.append(tasks.Chunk(number, start, first, length))
+        # -(-length // block_rows) rounds up: the last block of a chunk may be short.
         start, first = start + length, first - (-length // block_rows)
     return chunks
 

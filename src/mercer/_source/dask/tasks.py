@@ -50,6 +50,8 @@ class PlacedSums:
         """Take the sum over the next run; two runs that are the halves of a longer one merge at once."""
         while self.parts:
             before, level, left = self.parts[-1]
+            # Two runs are halves of a longer one if they have the same height, touch, and the first starts at an even
+            # place.
             if level != height or before + 2**height != place or before % 2 ** (height + 1):
                 break
             self.parts.pop()
@@ -110,6 +112,7 @@ class ChunkReader:
         """Check a chunk, and return its rows as floats, its targets and its weights."""
         piece = self.rule.read(chunk.number, *piece)
         n_rows = piece[0].shape[0]
+        # Offsets of blocks come from the declared lengths, so a chunk of another length would shift all rows after it.
         if n_rows != chunk.n_rows:
             message = (
                 f"{self.rule.subject}: {self._name(chunk)} has {n_rows} rows, its collection says {chunk.n_rows}; "
@@ -150,6 +153,7 @@ class ChunkReader:
         try:
             with one_blas_thread():
                 yield
+        # A forecast names its own cure; only memory that really ran out is blamed on the chunks.
         except MemoryForecastError:
             raise
         except MemoryError as error:
@@ -238,6 +242,7 @@ def run_on_blocks(how: tuple[ChunkReader, dict[int, Callable[[Block], Any]]], ch
     with reader.working(chunk):
         piece = reader.read(chunk, piece)
         for number, function in work.items():
+            # Blocks are numbered through the whole collection; the first of this chunk is first_block.
             begin = (number - chunk.first_block) * reader.block_rows
             results[number] = function(reader.rows(chunk, piece, begin, min(begin + reader.block_rows, chunk.n_rows)))
     return results

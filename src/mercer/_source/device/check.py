@@ -57,6 +57,7 @@ def check_targets(y: Any, n_rows: int, targets: str, placement: Placement, subje
         )
     y = y.detach() if placement.library == "torch" else y
     whole = xp.isdtype(y.dtype, ("integral", "bool"))
+    # Whole numbers cannot be NaN, so they skip a reduction on the device.
     if not whole and not _is_finite(y, xp):
         _refuse(subject, "Input y contains NaN or infinity; drop or fill those rows")
     if targets == "numbers":
@@ -64,10 +65,12 @@ def check_targets(y: Any, n_rows: int, targets: str, placement: Placement, subje
     if y.ndim == 2 and y.shape[1] != 1:
         _refuse(subject, f"y should be a 1d array of labels, got an array of shape {tuple(y.shape)}; give one column")
     y = xp.reshape(y, (-1,))
+    # Labels may come as floats, since a device has no text; a fraction betrays targets of a regression.
     if not whole and not bool(xp.all(xp.floor(y) == y)):
         _refuse(
             subject, "Unknown label type: continuous. y has numbers with a fraction; give labels, or fit a regressor"
         )
+    # The array API sorts numbers only, and the classes are sorted.
     return xp.astype(y, xp.int64) if xp.isdtype(y.dtype, "bool") else y
 
 

@@ -37,6 +37,7 @@ def _check_result(result: int, who: str, library: Any, name: str) -> None:
     if result:
         text = ctypes.c_char_p()
         given = getattr(library, name)
+        # NVRTC returns the text of an error; the driver writes its address to a pointer that is passed.
         if name.startswith("nvrtc"):
             given.restype = ctypes.c_char_p
             said = given(result)
@@ -61,6 +62,7 @@ def _compiler() -> Any:
     names = [f"libnvrtc.so.{major}" for major in (13, 12)]
     spec = find_spec("nvidia")
     folders = [Path(location) for location in spec.submodule_search_locations or ()] if spec is not None else []
+    # Wheels of torch bring the compiler as a package of its own.
     paths = [str(path) for folder in folders for name in names for path in sorted(folder.glob(f"*/lib/{name}"))]
     for name in [*names, *paths, "libnvrtc.so"]:
         try:
@@ -96,6 +98,7 @@ def compile_program(source: str, options: Sequence[str]) -> bytes:
     _check_result(created, "CUDA compiler", *check)
     given = (ctypes.c_char_p * len(options))(*(option.encode() for option in options))
     result, size = compiler.nvrtcCompileProgram(program, len(options), given), ctypes.c_size_t()
+    # The log of a failed compilation says what is wrong with the program.
     if result:
         compiler.nvrtcGetProgramLogSize(program, ctypes.byref(size))
         log = ctypes.create_string_buffer(size.value)
@@ -107,6 +110,12 @@ def compile_program(source: str, options: Sequence[str]) -> bytes:
     _check_result(compiler.nvrtcGetCUBIN(program, code), "CUDA compiler", *check)
     compiler.nvrtcDestroyProgram(ctypes.byref(program))
     return code.raw
+
+
+@cache
+def _compile_file(source: str, options: tuple[str, ...]) -> bytes:
+    """Compile a file once for all of its functions."""
+    return compile_program(source, options)
 
 
 class CudaProgram:
@@ -125,7 +134,7 @@ class CudaProgram:
 
     def __init__(self, source: str, function: str, device: int, constants: dict[str, Any], shared: int = 0) -> None:
         names = [f"-D{name}={value}" for name, value in constants.items()]
-        code = compile_program(source, [f"--gpu-architecture=sm_{capability_of(device)}", "--std=c++17", *names])
+        code = _compile_file(source, (f"--gpu-architecture=sm_{capability_of(device)}", "--std=c++17", *names))
         self.shared, self._context = shared, ctypes.c_void_p()
         self._module, self._function = ctypes.c_void_p(), ctypes.c_void_p()
         # The context of all libraries that use the runtime, torch and CuPy among them.
@@ -149,6 +158,7 @@ class CudaProgram:
     def launch(self, grid: tuple[int, int], threads: int, given: Sequence[Any], like: Array) -> None:
         """Run it on arrays and numbers, queued after the work that the library of the array `like` has queued."""
         values = [_argument(value) for value in given]
+        # cuLaunchKernel takes the addresses of the arguments.
         places = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
         stream = ctypes.c_void_p(_stream_of(like))
         self._enter()
@@ -170,6 +180,7 @@ def _argument(given: Any) -> Any:
 
 def _stream_of(array: Any) -> int:
     """Return the stream in which the array's library queues its work."""
+    # Only torch's arrays have data_ptr; all others that arrive here are CuPy's.
     if hasattr(array, "data_ptr"):
         import torch
 

@@ -79,6 +79,7 @@ class DeviceSource(ArraySource):
             self._look()
         with full_precision(self.placement):
             sums = super().reduce(statistic)
+        # The first sums show NaN and infinity: no pass of its own is needed to look for them.
         if self.unseen is not None:
             if not np.isfinite(sums.mean).all():
                 self._look()
@@ -156,6 +157,7 @@ def open_device(X: Any, y: Any, weight: Any, *, subject: str, targets: str | Non
     X = check_matrix(X, placement, subject)
     y = None if targets is None else check_targets(y, X.shape[0], targets, placement, subject)
     source = DeviceSource(X, y, check_weights(weight, X.shape[0], placement, subject), placement)
+    # The check for NaN costs a pass, which a first sum over all values may save.
     source.unseen = partial(check_finite, X, placement, subject)
     return source
 
@@ -183,6 +185,7 @@ def full_precision(placement: Placement) -> Iterator[None]:
     import torch
 
     before = torch.get_float32_matmul_precision()
+    # Setting the precision is global to the process; it is left alone where it is right already.
     if before == "highest":
         yield
         return

@@ -3,6 +3,8 @@
 from typing import Any
 
 from mercer._source.block import DenseBlock
+from mercer._source.device.cuda_groups import CudaGroups
+from mercer._source.device.cuda_scatter import CentredSums, can_sum, sum_centred
 from mercer._source.device.fused_search import can_fuse, search_nearest
 from mercer._source.groups import Groups
 
@@ -44,6 +46,13 @@ class TorchBlock(DenseBlock):
         return super().centre(shift)
 
     @property
+    def has_centred_sums(self) -> bool:  # type: ignore[override]
+        return self.weight is None and can_sum(self.X)
+
+    def sum_centred(self, targets: Tensor = None) -> CentredSums:
+        return sum_centred(self.X, targets)
+
+    @property
     def sums_are_rough(self) -> bool:  # type: ignore[override]
         return self.X.dtype != self.wide and self.weight is None
 
@@ -55,4 +64,5 @@ class TorchBlock(DenseBlock):
         import torch
 
         # A radix sort takes as many passes as its keys have bytes.
-        return Groups(labels.to(torch.int16 if k <= _MOST_SHORT else torch.int32), k, self.xp, self.device)
+        kind = CudaGroups if self.X.is_cuda else Groups
+        return kind(labels.to(torch.int16 if k <= _MOST_SHORT else torch.int32), k, self.xp, self.device)

@@ -60,6 +60,7 @@ class TableColumns:
             for name in target_names or []:
                 refuse.unless_targets(name, schema.field(name).type, targets)
         kinds = {str(schema.field(name).type) for name in features}
+        # float32 only if all features are; anything else becomes float64.
         dtype = np.dtype(np.float32 if kinds == {"float"} else np.float64)
         kept = target_names if targets is not None else None
         return cls(features, kept, weight_names, isinstance(y, str), targets == "labels", dtype)
@@ -171,6 +172,7 @@ class _Refusal:
         """Raise if a column cannot hold targets of the kind `targets`."""
         from pyarrow import types
 
+        # A dictionary column stores codes and a list of values; the type of the values decides.
         kind = kind.value_type if types.is_dictionary(kind) else kind
         if _is_numeric(kind):
             return

@@ -20,6 +20,7 @@ def cut(pieces: Iterator[Piece], rows: int) -> Iterator[Piece]:
     count = 0
     for piece in pieces:
         n_rows, begin = piece[0].shape[0], 0
+        # As many whole blocks as this piece completes.
         while count + n_rows - begin >= rows:
             end = begin + rows - count
             yield _join([*held, _part(piece, begin, end)])
@@ -81,6 +82,7 @@ class Cursor:
             first = self.held.pop(0)
             n_rows = len(first[0])
             taken.append(_part(first, 0, count))
+            # The rest of a piece stays at the front, so rows leave in the order in which they came.
             if count < n_rows:
                 self.held.insert(0, _part(first, count, n_rows))
             count -= min(count, n_rows)

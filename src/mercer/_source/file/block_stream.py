@@ -58,6 +58,7 @@ class BlockStream(SequentialSource):
 
     def _begin_pass(self) -> Iterator[Any]:
         """Return an iterator over the blocks from the first on; raise if the user's iterator is used up."""
+        # The block that was looked at when the source was opened comes first.
         known, first = self._known, self._known.pop("looked at", None)
         if first is not None:
             return itertools.chain([first], known["iterator"])

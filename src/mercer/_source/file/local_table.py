@@ -64,6 +64,7 @@ class LocalTable:
 def _has_room(n_bytes: int, token: str) -> bool:
     """Reserve memory for an entry, dropping the least recently used tables; return False if there is none."""
     global _bytes
+    # The dictionary is in the order of use; a table never drops itself to make room for its own entries.
     while _bytes + n_bytes > _MOST_BYTES and next(iter(_tables)) != token:
         _drop(next(iter(_tables)))
     if _bytes + n_bytes > _MOST_BYTES:

@@ -59,6 +59,7 @@ class NpyFile:
             self.shape, self.fortran, self.dtype = header(self.file)
         except ValueError as error:
             self._refuse(f"is not a complete .npy file ({error}); write it with numpy.save")
+        # Objects would have to be unpickled, which could execute code.
         if self.dtype.names is not None or self.dtype.hasobject or self.dtype.itemsize == 0:
             self._refuse_values("Python objects" if self.dtype.hasobject else "structured values")
         self.offset = self.file.tell()
@@ -81,12 +82,14 @@ class NpyFile:
         size = self.dtype.itemsize
         columns = math.prod(self.shape[1:])
         raw = np.empty((columns, (stop - start) * size), dtype=np.uint8)
+        # Columns lie one after another in Fortran order: each is read by itself.
         for number in range(columns):
             self._fill(raw[number], self.offset + (number * self.shape[0] + start) * size, where)
         return np.ascontiguousarray(raw.view(self.dtype).T)
 
     def gather(self, rows: Array) -> Array:
         """Read rows by index, in the order asked; rows that follow one another in the file are read at once."""
+        # Sorted rows are read in the order of the file; `places` restores the order asked for.
         wanted, places = np.unique(rows, return_inverse=True)
         values = np.empty((len(wanted), *self.shape[1:]), dtype=self.dtype)
         for first, last in _runs(wanted):
@@ -104,6 +107,7 @@ class NpyFile:
         view, done = raw.data, 0
         while done < len(view):
             count = self._read_some(view[done:], offset + done)
+            # A read of zero bytes is the end of the file, which the header says comes later.
             if count == 0:
                 self._check_size(offset + done, where)
                 self._refuse(f"ended before {where}; it was changed while it was read. Fit again when it is complete")

@@ -198,6 +198,7 @@ class NpySource(Source):
         return {
             "shape": [self.n_rows, self.n_features],
             "dtype": str(self.file.dtype),
+            # Name, size and time of change tell files apart without reading them.
             "data": [os.path.basename(self.file.path), self.file.size, self.file.changed],
         }
 

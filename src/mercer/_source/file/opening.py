@@ -65,6 +65,7 @@ def open_file(X: Any, y: Any, weight: Any, *, columns: Any = None, **options: An
 
 def kind_of(path: Path, subject: str) -> str:
     """Return what a file holds, by the end of its name; raise an error that lists the known ends for others."""
+    # Two endings together come first, for names such as table.csv.gz.
     for end in ("".join(path.suffixes[-2:]).lower(), path.suffix.lower()):
         if end in KINDS:
             return KINDS[end]

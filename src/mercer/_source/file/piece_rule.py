@@ -52,6 +52,7 @@ class PieceRule:
         if not 1 <= len(parts) <= 3:
             self._refuse(f"{self._where(number)} is a tuple of {len(parts)}. {_SEVERAL}")
         names = _column_names(parts[0])
+        # The first block sets the names; each later one must repeat them, also their order.
         if self.given is None:
             self.names = names
         elif names != self.names:
@@ -65,6 +66,7 @@ class PieceRule:
         X = X if issparse(X) else self._array(X, "rows", where)
         if X.ndim != 2:
             self._refuse(f"{where} must be a matrix with one row per sample; got {X.ndim} dimension(s). Reshape it.")
+        # The first piece sets the rule for all later ones.
         if self.given is None:
             self._learn(X, y, weight, where)
         if X.shape[1] != self.n_features:
@@ -119,6 +121,7 @@ class PieceRule:
                 )
             y = self._array(y, "targets", where)
             self.target_shape, self.target_kind = tuple(y.shape[1:]), _kind(y)
+            # Labels as one column are labels.
             if self.targets == "labels" and self.target_shape == (1,):
                 self.target_shape = ()
 
@@ -144,12 +147,14 @@ class PieceRule:
 
     def _read_labels(self, y: Array, n_rows: int, where: str) -> Array:
         """Check one label per row, of the kind of those before, and return them as a vector."""
+        # A column of shape (n, 1) has n labels as well and is made flat at the end.
         if y.size != n_rows:
             self._refuse(f"{where} has labels of shape {y.shape}; give one label per row.")
         if _kind(y) != self.target_kind:
             self._refuse(f"{where} has {_kind(y)} for labels, those before are {self.target_kind}; cast them.")
         if y.dtype.kind == "f":
             self._refuse_nan(y, where)
+            # Whole numbers in floats are labels, as scikit-learn has it.
             if not (y == np.floor(y)).all():
                 self._refuse(f"Unknown label type: continuous, in {where}; give labels, or fit a regressor.")
         return y.reshape(n_rows)
@@ -193,6 +198,7 @@ def _column_names(X: Any) -> list[str] | None:
     """Return the names of a frame's columns if all are text, as in scikit-learn; else None."""
     if isinstance(X, np.ndarray) or issparse(X):
         return None
+    # pyarrow's `columns` are arrays and not names, so `column_names` is asked for first.
     names = getattr(X, "column_names", None) or getattr(X, "columns", None)
     if names is None:
         schema = getattr(X, "schema", None)

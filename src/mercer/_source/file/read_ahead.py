@@ -30,6 +30,7 @@ class ReadAhead:
         self.closed = False
         self.ended = False
         self.error: BaseException | None = None
+        # A daemon thread does not keep the process alive when a pass is abandoned.
         self.thread = threading.Thread(target=self._read, name="mercer-read-ahead", daemon=True)
         self.thread.start()
 
@@ -47,6 +48,7 @@ class ReadAhead:
                 self.changed.notify_all()
                 return item
             self.closed = True
+        # An error of the reading thread comes after the items that were read before it.
         if self.error is not None:
             raise self.error
         raise StopIteration
@@ -57,6 +59,7 @@ class ReadAhead:
             self.closed = True
             self.ready.clear()
             self.changed.notify_all()
+        # The reading thread may close the queue itself, and cannot wait for its own end.
         if threading.current_thread() is not self.thread:
             self.thread.join(_PATIENCE)
 
@@ -67,6 +70,7 @@ class ReadAhead:
             for item in self.items:
                 if not self._put(item):
                     break
+        # Whatever the iterator raises is raised again where its items are used.
         except BaseException as problem:
             error = problem
         try:

@@ -72,6 +72,7 @@ class SequentialSource(Source):
                 f"of blocks, an object with __iter__, or a function without arguments that returns a fresh iterator."
             )
             raise DataError(message)
+        # Every pass is counted: an iterator may allow one only.
         self._known["passes"] += 1
         start, weights = 0, SumTree()
         pieces = self.pieces()
@@ -93,6 +94,7 @@ class SequentialSource(Source):
         if n_rows == 0 and not known:
             message = f"{self.subject}: {self.description} has no rows; got 0 sample(s), at least 1 is required."
             raise DataError(message)
+        # Solvers compare sums of several passes, which must be sums over the same rows.
         if known is not None and known != n_rows:
             message = (
                 f"{self.subject}: {self.description} changed while it was read: {known} rows before, {n_rows} now; "
@@ -153,6 +155,7 @@ class SequentialSource(Source):
                 if number in work:
                     known = block if self._known["finite"] else check_block(block, self)
                     done[number] = self.fetch(work[number](known))
+                # The rest of the rows need not be read.
                 if len(done) == len(work):
                     return done
         finally:
@@ -185,6 +188,7 @@ class SequentialSource(Source):
 
     def whole(self) -> Array:
         if self.known_rows is not None and not self.is_sparse:
+            # Parts and their joined copy are in memory together, hence twice the size.
             n_bytes = 2 * self.known_rows * self.n_features * self.host_dtype.itemsize
             what = f"joining the rows of {self.description}"
             require_memory(self.subject, n_bytes, what, "use a method that reads them block by block")

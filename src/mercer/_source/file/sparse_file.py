@@ -54,6 +54,7 @@ class SparseFile(SequentialSource):
                 beside.check_length(n_rows, self.description)
         self._known["n_rows"] = n_rows
         self.rule = PieceRule(subject, self.description, targets)
+        # A piece without rows fixes the types of rows, targets and weights before the first block is read.
         self.rule.read(0, csr_array((0, self.n_features), dtype=self.stored), *self._beside(0, 0))
         self.dtype, self.target_shape = self.rule.dtype, self.rule.target_shape
         self.has_weight = self.rule.has_weight
@@ -115,6 +116,7 @@ class SparseFile(SequentialSource):
                     for member, kind in zip((data, indices), kinds, strict=True)
                 )
                 self._check_columns(columns, number)
+                # Pointers of a block begin at zero.
                 pointers = self.pointers[start : stop + 1] - self.pointers[start]
                 X = csr_array((values, columns, pointers), shape=(stop - start, self.n_features))
                 yield self.rule.read(number, X, *self._beside(start, stop))
@@ -125,6 +127,7 @@ class SparseFile(SequentialSource):
             raw = member.read(size)
         except (OSError, zipfile.BadZipFile, EOFError, ValueError) as error:
             self._refuse(f"cannot be read in block {number} ({error}); write it again")
+        # A read may return fewer bytes only at the end of the member.
         if len(raw) < size:
             self._refuse(f"ended in block {number}; it was cut short, or shrank while it was read")
         return np.frombuffer(raw, dtype=kind)

@@ -46,6 +46,7 @@ class TableFiles:
         kinds = Counter(kind_of(file, self.subject) for file in known)
         if not kinds:
             self._refuse(f"the folder {self.path} has no files that end in {', '.join(tables)}. Check its name.")
+        # A file of unknown ending may hold rows that are meant, so it is not passed over in silence.
         if len(kinds) > 1 or len(known) < len(self.files):
             others = sorted({file.suffix for file in self.files})
             self._refuse(
@@ -61,6 +62,7 @@ class TableFiles:
         try:
             data = self._dataset(None)
             self._check_schemas(data)
+            # Integers of text files become floats, since a later row may have a fraction.
             if _NAMES[self.kind] == "csv":
                 data = self._dataset(_with_floats(data.schema, labels))
             return data
@@ -82,9 +84,11 @@ class TableFiles:
         first = None
         for fragment in data.get_fragments():
             schema = fragment.physical_schema
+            # Types of text files are guessed from the first values of each file, and may differ between files.
             fields = schema.names if _NAMES[self.kind] == "csv" else [(field.name, str(field.type)) for field in schema]
             first = fields if first is None else first
             if fields != first:
+                # If both sets of names are equal, only the order of the columns can differ.
                 other = next(iter({*map(str, fields)} ^ {*map(str, first)}), "their order")
                 self._refuse(
                     f"{fragment.path} has other columns than {self.files[0]}: they differ in {other}. Give all files "

@@ -98,6 +98,7 @@ class TableSource(SequentialSource):
         """Return options that read Parquet columns as they are decoded; the default reads whole row groups ahead."""
         from pyarrow import dataset
 
+        # Only Parquet has row groups that are read ahead.
         if not isinstance(getattr(self.data, "format", None), dataset.ParquetFileFormat):
             return {}
         return {"fragment_scan_options": dataset.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)}
@@ -107,6 +108,7 @@ class TableSource(SequentialSource):
         self.files.clear()
         with self._reading():
             for file, batch in self.batches():
+                # Where each file begins, so that errors can name it.
                 if not self.files or file != self.files[-1][1]:
                     self.files.append((start, file))
                 if batch.num_rows == 0:
@@ -135,6 +137,7 @@ class TableSource(SequentialSource):
         y, weight = (
             None if beside is None else beside.read(start, start + batch.num_rows) for beside in self.beside.values()
         )
+        # Targets and weights that name a column of the table come from the batch, others from arrays beside it.
         if self.columns.targets is not None:
             y = self.columns.read_targets(batch)
         if self.columns.weight is not None:
@@ -168,6 +171,7 @@ class ParquetSource(TableSource):
         from pyarrow import dataset, parquet
 
         for fragment in self.data.get_fragments():
+            # Partition keys are part of the path, not of the file.
             parts = dataset.get_partition_keys(fragment.partition_expression)
             stored = [name for name in self.columns.names if name not in parts]
             named = [name for name in self.columns.names if name in parts]
@@ -196,12 +200,14 @@ def open_table_path(path: Path, y: Any, weight: Any, *, subject: str, targets: s
     from mercer._source.file.table_files import TableFiles
 
     files = TableFiles(path, subject)
+    # Labels keep their type; whole numbers in other columns of text files are read as floats.
     labels = [y] if isinstance(y, str) and targets == "labels" else []
     data = files.open(labels)
     kind = ParquetSource if files.kind == "Parquet" else TableSource
     source = kind(
         data, data.schema, y, weight, subject=subject, targets=targets, description=files.description, **options
     )
+    # The metadata of Parquet and Arrow files give the number of rows; that of text files takes a pass.
     if files.kind in ("Parquet", "Arrow"):
         _note_rows(source, data.count_rows())
     return source
@@ -219,6 +225,7 @@ def open_table(X: Any, y: Any, weight: Any, *, subject: str, **options: Any) -> 
     data = X if isinstance(X, dataset.Dataset) else dataset.dataset(X)
     source = TableSource(data, data.schema, y, weight, subject=subject, description=description, **options)
     if not isinstance(X, dataset.Dataset):
+        # Tables in memory and formats with counts in their footers know their rows without a pass.
         _note_rows(source, X.num_rows)
     elif isinstance(getattr(X, "format", None), dataset.ParquetFileFormat | dataset.IpcFileFormat):
         _note_rows(source, X.count_rows())

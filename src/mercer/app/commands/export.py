@@ -10,40 +10,52 @@ from mercer.app.commands.arguments import add_silencers
 
 __all__ = ["HELP", "declare", "execute"]
 
-HELP = "write the model of a run as ONNX, or as a Python module that needs nothing else"
+HELP = "write the model of a run for use without mercer: as ONNX, a scikit-learn pipeline or a Python module"
 
 
 def declare(parser: argparse.ArgumentParser) -> None:
     """Add the arguments: the model and the files to write."""
     parser.add_argument("model", metavar="RUN", help="folder that `mercer run` wrote, or its model.mercer")
-    text = "write an ONNX file (linear models, trees, forests, boosted trees; needs the extra `onnx`)"
+    text = "write an ONNX file (needs the extra `onnx`; no columns of texts)"
     parser.add_argument("--onnx", metavar="FILE", help=text)
-    text = "write a Python module that imports only the standard library (linear models and trees)"
+    text = "write a Python module that imports only the standard library"
     parser.add_argument("--python", metavar="FILE", help=text)
+    text = "write a pipeline of scikit-learn's own classes, by joblib if the name ends in .joblib and else by pickle"
+    parser.add_argument("--sklearn", metavar="FILE", help=text)
     add_silencers(parser, "print a summary as JSON")
 
 
 def execute(options: Any) -> int:
-    """Write the files, and compare the ONNX file with the model."""
+    """Write the files, each after it was compared with the model."""
     from mercer.app.deploy.formula import make_formula
     from mercer.app.schema import load_model
     from mercer.errors import DataError
 
-    if options.onnx is None and options.python is None:
-        message = "export: give --onnx FILE or --python FILE, or both."
+    if options.onnx is None and options.python is None and options.sklearn is None:
+        message = "export: give --onnx FILE, --sklearn FILE or --python FILE, or several of them."
         raise DataError(message)
     model, _ = load_model(options.model)
-    formula = make_formula(model)
     written: dict[str, Any] = {}
+    if options.sklearn is not None:
+        from mercer.app.deploy.scikit_pipeline import make_scikit_pipeline, pack_pipeline
+
+        pipeline, largest = make_scikit_pipeline(model)
+        _write(options.sklearn, pack_pipeline(pipeline, options.sklearn))
+        written |= {"sklearn": options.sklearn, "largest difference of sklearn": largest}
     if options.python is not None:
-        from mercer.app.deploy.python_module import write_module
+        from mercer.app.deploy.python_module import check_module, write_module
 
-        _write(options.python, write_module(formula).encode())
-        written["python"] = options.python
+        formula = make_formula(model, texts=True)
+        module = write_module(formula)
+        largest = check_module(module, formula, model)
+        _write(options.python, module.encode())
+        written |= {"python": options.python, "largest difference of python": largest}
     if options.onnx is not None:
-        from mercer.app.deploy.onnx_check import check_graph, make_trial_rows
+        from mercer.app.deploy.onnx_check import check_graph
         from mercer.app.deploy.onnx_graph import make_graph
+        from mercer.app.deploy.trial_rows import make_trial_rows
 
+        formula = make_formula(model)
         graph = make_graph(formula)
         difference = check_graph(graph, formula, model, make_trial_rows(formula))
         _write(options.onnx, graph.SerializeToString())
@@ -66,7 +78,11 @@ def _write(path: str, content: bytes) -> None:
 
 def _describe(written: dict[str, Any]) -> list[str]:
     """Return a line for each file, and one about the check."""
-    lines = [f"{kind}: {written[kind]}\n" for kind in ("python", "onnx") if kind in written]
+    lines = [f"{kind}: {written[kind]}\n" for kind in ("python", "sklearn", "onnx") if kind in written]
+    for kind, name in (("python", "the Python module"), ("sklearn", "the scikit-learn pipeline")):
+        if kind in written:
+            largest = written[f"largest difference of {kind}"]
+            lines.append(f"On random rows, {name} and the model differ by at most {largest:.1g}.\n")
     if "onnx" in written:
         largest = written["largest difference"]
         lines.append(

@@ -6,6 +6,7 @@ from typing import Any
 
 from mercer.app.commands.arguments import add_output, add_reading_options, add_silencers, parse_reading_options
 from mercer.app.option_kinds import split_names
+from mercer.errors import DataError
 
 __all__ = ["HELP", "declare", "execute"]
 
@@ -39,17 +40,19 @@ def execute(options: Any) -> int:
     """Predict block by block: one thread reads ahead, the others predict, and results are written in order."""
     from functools import partial
 
-    from mercer._source.file.read_ahead import ReadAhead
-    from mercer._source.threads import n_threads, run_taken
-    from mercer.app.schema import find_record, find_rule, load_model, open_rows
-    from mercer.app.table.writing import Writer
-    from mercer.errors import DataError
+    from mercer.app.start import spare_modules
 
     if options.json and options.output is None:
         message = "--json prints a summary instead of the predictions. Give -o FILE for the predictions."
         raise DataError(message)
     others = split_names(options.others or [])
-    model, schema = load_model(options.model)
+    with spare_modules():
+        from mercer._source.file.read_ahead import ReadAhead
+        from mercer._source.threads import n_threads, run_taken
+        from mercer.app.schema import find_record, find_rule, load_models, open_rows
+        from mercer.app.table.writing import Writer
+
+        model, schema = load_models(options.model)
     rule = find_rule(model, options.positive, options.threshold)
     record = find_record(options.model) if options.coverage is not None else None
     stream = open_rows(options.table, schema, others, **parse_reading_options(options))

@@ -43,7 +43,8 @@ def _list_candidates() -> str:
 
     lines = ["candidates:"]
     for task, words in (("classification", "for classes"), ("regression", "for numbers")):
-        names = "; ".join(offer.name for offer in candidates(task))
+        # A stack is made of the other candidates, so that no family offers it.
+        names = "; ".join([*(offer.name for offer in candidates(task)), "stacked models"])
         lines += textwrap.wrap(f"{words}: {names}", 78, initial_indent="  ", subsequent_indent="    ")
     return "\n".join(lines) + "\n"
 
@@ -54,25 +55,35 @@ def execute(options: Any) -> int:
 
     from mercer.app.job import make_options, study_table
     from mercer.app.progress import Progress
+    from mercer.app.several import Studies, list_folders
 
     config = read_config(options.config) if options.config else {}
     output = options.output or config.pop(OUTPUT.name, OUTPUT.default)
     # What is typed overrules the file.
     values = {**config, **parse_options(vars(options), OPTIONS)}
-    table, name, values = _choose_table(options, values)
-    study_options = make_options(values, shlex.join(["mercer", *options.given]), options.debug)
+    # The bar appears at once: loading a bundled table and the modules of a study takes a second or two.
     with Progress(options.quiet or options.json) as progress:
+        table, name, values = _choose_table(options, values)
+        study_options = make_options(values, shlex.join(["mercer", *options.given]), options.debug)
         study = study_table(table, study_options, name, progress)
     folder = study.save(Path(output))
     report = (folder / "report.html").resolve()
+    # Several targets have a study each, in folders inside.
+    several = isinstance(study, Studies)
+    parts = list(zip(study.studies.values(), list_folders(folder).values())) if several else [(study, folder)]
     if options.json:
-        sys.stdout.write(json.dumps(_summarise(study.record, folder), ensure_ascii=False, allow_nan=False) + "\n")
+        summaries = [_summarise(part.record, place) for part, place in parts]
+        summary = {"targets": dict(zip(study.studies, summaries))} if several else summaries[0]
+        sys.stdout.write(json.dumps(summary, ensure_ascii=False, allow_nan=False) + "\n")
     elif not options.quiet:
-        _print_answer(study.record, report)
+        for part, place in parts:
+            _print_answer(part.record, (place / "report.html").resolve())
+        if several:
+            sys.stdout.write(f"report of all targets: {report}\n")
     if options.open and not (options.json or options.quiet) and sys.stdout.isatty():
         webbrowser.open(report.as_uri())
     # Without a model the report says why there is none.
-    return 0 if study.model is not None else 1
+    return 0 if all(part.model is not None for part, _ in parts) else 1
 
 
 def _choose_table(options: Any, values: dict[str, Any]) -> tuple[Any, str | None, dict[str, Any]]:
@@ -98,7 +109,7 @@ def _summarise(record: Any, folder: Path) -> dict[str, Any]:
         "answer": record.answer,
         "task": record.question.task,
         "metric": record.question.metric,
-        "sureness": None if record.sureness is None else asdict(record.sureness),
+        "score": None if record.sureness is None else asdict(record.sureness),
         "chosen": chosen,
         "threshold": None if record.fit is None else record.fit.threshold,
         "notices": [asdict(notice) for notice in record.data.notices],

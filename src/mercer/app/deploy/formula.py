@@ -1,23 +1,32 @@
-"""Write a fitted model as a formula: encoded columns, then a weighted sum or trees, then a link and a decision.
+"""Write a fitted model as a formula: encoded columns, then a weighted sum, trees or a body, a link and a decision.
 
 Exports to other forms begin here: what a formula cannot hold, they cannot write.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 
+from mercer.app.deploy.bodies import Machines
+from mercer.app.deploy.body_readers import read_body
 from mercer.decision import DecisionClassifier
+from mercer.ensemble import VotingClassifier, VotingRegressor
 from mercer.errors import DataError
 from mercer.preprocessing import StandardScaler, TableEncoder
 
-__all__ = ["Formula", "Tree", "make_formula"]
+__all__ = ["Calibration", "Formula", "Tree", "list_single", "make_formula", "refuse"]
 
 # Losses of boosted trees whose predictions are the sums of the leaves.
 _PLAIN_LOSSES = ("squared_error", "absolute_error", "quantile", "huber")
+# Models that no export can hold, and why.
+_NOT_HELD = {
+    "ClassConditionalClassifier": "a classifier by mixture or kernel densities has no counterpart in that form",
+    "BayesNetClassifier": "a Bayesian network has no counterpart in that form",
+}
 
 
 @dataclass(frozen=True)
@@ -33,12 +42,28 @@ class Tree:
 
 
 @dataclass(frozen=True)
+class Calibration:
+    """What turns the answer f of a model into probabilities.
+
+    f is the score of a row if `scored`, else the probability of the second class, or the logarithms of all
+    probabilities. By "sigmoid" the probability of the second class is ``1 / (1 + exp(a f + b))``, by "isotonic" it is
+    read off a curve through points, and by "temperature" probabilities are the softmax of ``a f``.
+    """
+
+    method: str
+    scored: bool
+    a: float = 0.0
+    b: float = 0.0
+    points: tuple[np.ndarray, np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
 class Formula:
-    """A model: scores are ``intercept + weights @ x`` of scaled columns x, plus the sums of the trees.
+    """A model: scores are ``intercept + weights @ x`` of scaled columns x, plus the sums of the trees or of the body.
 
     `link` makes predictions of the scores: "identity", "sigmoid" (one score for two classes), "softmax", or "shares"
-    (the scores are the probabilities). With `costs`, an array of actions by classes, the action of least expected cost
-    is predicted.
+    (the scores are the probabilities). With `members` a model is the weighted mean of the predictions of other ones.
+    With `costs`, an array of actions by classes, the action of least expected cost is predicted.
     """
 
     names: list[str]  # of the columns
@@ -52,47 +77,117 @@ class Formula:
     classes: list[str] = field(default_factory=list)
     actions: list[str] = field(default_factory=list)
     costs: np.ndarray | None = None
+    body: Any = None  # one of `mercer.app.deploy.bodies`
+    raised: bool = False  # whether the model predicts the logarithm of the target, so that its power is the prediction
+    calibration: Calibration | None = None
+    members: list[tuple[float, "Formula"]] = field(default_factory=list)
 
 
-def make_formula(pipeline: Any) -> Formula:
-    """Return the model of a study as a formula.
+def list_single(formula: Formula) -> list[Formula]:
+    """Return the formulas of the members, or the formula itself if it has none."""
+    return [member for _, member in formula.members] or [formula]
+
+
+def make_formula(pipeline: Any, texts: bool = False) -> Formula:
+    """Return the model of a study as a formula; `texts` says whether columns of texts can be written.
 
     Raises
     ------
     DataError
-        If it is no weighted sum and no trees, or a column is a text.
+        If it is no weighted sum, no trees and none of the bodies, or a column is a text.
     """
+    last = pipeline.steps[-1][1]
+    inside, costs, actions = last, None, []
+    if isinstance(last, DecisionClassifier):
+        inside, costs, actions = last.estimator_, np.asarray(last.costs_, dtype=float), [str(a) for a in last.actions_]
+    classes = [str(name) for name in inside.classes_] if is_classifier(inside) else []
+    calibrated = inside
+    if isinstance(inside, CalibratedClassifierCV):
+        inside = inside.calibrated_classifiers_[0].estimator
+    if isinstance(inside, VotingClassifier | VotingRegressor):
+        formula = _join_members(inside, classes, texts)
+    else:
+        formula = _read_single(pipeline, inside, classes, texts)
+    calibration = None if calibrated is inside else _read_calibration(calibrated, inside, formula)
+    return replace(formula, actions=actions or classes, costs=costs, calibration=calibration)
+
+
+def _join_members(model: Any, classes: list[str], texts: bool) -> Formula:
+    """Return the formula of stacked models: all members predict, and their weighted mean is the prediction."""
+    members = [make_formula(member, texts) for member in model.estimators_]
+    shares = np.ones(len(members)) if model.weights is None else np.asarray(model.weights, dtype=float)
+    first = members[0]
+    if any(len(member.classes) != len(classes) for member in members):
+        refuse("the members of the stack know different classes")
+    # Members learn the places of the classes instead of their names.
+    members = [replace(member, classes=classes, actions=classes) for member in members]
+    return Formula(
+        first.names,
+        first.codings,
+        np.zeros(0),
+        np.zeros(0),
+        np.zeros(0),
+        np.zeros((0, 0)),
+        "shares" if classes else "identity",
+        classes=classes,
+        members=list(zip((shares / shares.sum()).tolist(), members)),
+    )
+
+
+def _read_single(pipeline: Any, model: Any, classes: list[str], texts: bool) -> Formula:
+    """Return the formula of one model behind the encoder and the scaler of a pipeline."""
     steps = [step for _, step in pipeline.steps]
-    encoder, last = steps[0], steps[-1]
+    encoder = steps[0]
     if not isinstance(encoder, TableEncoder) or any(not isinstance(step, StandardScaler) for step in steps[1:-1]):
-        _refuse("its steps before the model are no encoder and scaler")
+        refuse("its steps before the model are no encoder and scaler")
     names = [str(name) for name in encoder.feature_names_in_]
-    texts = [name for name, coding in zip(names, encoder._codings) if coding is not None and coding.kind == "text"]
-    if texts:
-        _refuse(f"column `{texts[0]}` is a text; study the table with --ignore {texts[0]}")
+    words = [name for name, coding in zip(names, encoder._codings) if coding is not None and coding.kind == "text"]
+    if words and not texts:
+        refuse(f"column `{words[0]}` is a text; study the table with --ignore {words[0]}, or use --sklearn or --python")
     width = len(encoder.feature_columns_)
     shift, scale = np.zeros(width), np.ones(width)
     for step in steps[1:-1]:
         shift = np.zeros(width) if step.mean_ is None else np.asarray(step.mean_, dtype=float)
         scale = np.ones(width) if step.scale_ is None else np.asarray(step.scale_, dtype=float)
-    inside, costs, actions = last, None, []
-    if isinstance(last, TransformedTargetRegressor):
-        if last.transformer is not None:
-            _refuse("it predicts the logarithm of the target")
-        inside = last.regressor_
-    if isinstance(last, DecisionClassifier):
-        inside, costs, actions = last.estimator_, np.asarray(last.costs_, dtype=float), [str(a) for a in last.actions_]
-    classes = [str(name) for name in inside.classes_] if is_classifier(inside) else []
-    link, intercept, weights, trees = _read_model(inside, width, classes)
+    raised = False
+    if isinstance(model, TransformedTargetRegressor):
+        # A study transforms the target by the logarithm or not at all.
+        raised, model = model.transformer is not None, model.regressor_
+    found, weights = read_body(model, classes), np.zeros((1, width))
+    trees: list[Tree] = []
+    if found is not None:
+        link, intercept, body = found
+    else:
+        body = None
+        link, intercept, weights, trees = _read_model(model, width, classes)
+    codings = list(encoder._codings)
     return Formula(
-        names, list(encoder._codings), shift, scale, intercept, weights, link, trees, classes, actions or classes, costs
+        names, codings, shift, scale, intercept, weights, link, trees, classes, classes, None, body, raised=raised
     )
 
 
-def _refuse(reason: str) -> NoReturn:
+def refuse(reason: str) -> NoReturn:
     """Raise DataError: the model cannot be exported for this reason."""
     message = f"export: this model cannot be written in that form: {reason}. Use `mercer predict` or `mercer serve`."
     raise DataError(message)
+
+
+def _read_calibration(calibrated: Any, model: Any, formula: Formula) -> Calibration:
+    """Return the calibration around a model."""
+    member = calibrated.calibrated_classifiers_[0]
+    method, calibrator = member.method, member.calibrators[0]
+    # scikit-learn takes scores where a model has them, and probabilities elsewhere.
+    scored = hasattr(model, "decision_function")
+    if isinstance(formula.body, Machines):
+        refuse("its scores are calibrated, and a support vector machine has other scores than probabilities")
+    if method == "temperature":
+        return Calibration(method, scored, float(calibrator.beta_))
+    if len(formula.classes) != 2:
+        refuse(f"its probabilities of {len(formula.classes)} classes are calibrated by {method}")
+    if method == "sigmoid":
+        return Calibration(method, scored, float(calibrator.a_), float(calibrator.b_))
+    points = np.asarray(calibrator.X_thresholds_, dtype=float), np.asarray(calibrator.y_thresholds_, dtype=float)
+    return Calibration(method, scored, points=points)
 
 
 def _read_model(model: Any, width: int, classes: list[str]) -> tuple[str, np.ndarray, np.ndarray, list[Tree]]:
@@ -106,9 +201,9 @@ def _read_model(model: Any, width: int, classes: list[str]) -> tuple[str, np.nda
         return "shares" if classes else "identity", np.zeros(len(nothing)), nothing, [_read_tree(model.tree_, 1.0)]
     if kind.startswith("HistGradientBoosting"):
         if not classes and model.loss not in _PLAIN_LOSSES:
-            _refuse(f"boosted trees with loss={model.loss!r}")
+            refuse(f"boosted trees with loss={model.loss!r}")
         if model.is_categorical_ is not None:
-            _refuse("boosted trees that split by categories")
+            refuse("boosted trees that split by categories")
         n_scores = len(model._baseline)
         trees = [_read_boosted(tree, place % n_scores, n_scores) for place, tree in enumerate(model._state.trees)]
         link = "identity" if not classes else "sigmoid" if n_scores == 1 else "softmax"
@@ -117,19 +212,43 @@ def _read_model(model: Any, width: int, classes: list[str]) -> tuple[str, np.nda
         return "shares", np.asarray(model.class_prior_, dtype=float), nothing, []
     if kind == "DummyRegressor":
         return "identity", np.ravel(model.constant_).astype(float), nothing, []
+    if kind == "NearestCentroid" and model.metric == "euclidean":
+        return _read_centroids(model)
     return _read_linear(model, width, classes)
+
+
+def _read_centroids(model: Any) -> tuple[str, np.ndarray, np.ndarray, list[Tree]]:
+    """Return nearest centroids as a linear model: ``-|(x - c) / s|²`` is linear in x but for what all classes share."""
+    centres = np.asarray(model.centroids_, dtype=float)
+    spread, priors = np.asarray(model.within_class_std_dev_, dtype=float), np.asarray(model.class_prior_, dtype=float)
+    if np.abs(priors * len(priors) - 1.0).max() <= 1e-5:
+        # With equal priors all columns have the same scale, the root mean variance within classes.
+        spread = np.full_like(spread, np.sqrt(np.mean(spread**2)))
+    scale = np.where(spread > 0, 1 / np.where(spread > 0, spread, 1.0), 1.0) ** 2
+    weights = 2 * scale * centres
+    intercept = 2 * np.log(priors) - (scale * centres**2).sum(axis=1)
+    if len(centres) == 2:
+        return "sigmoid", intercept[1:] - intercept[:1], weights[1:] - weights[:1], []
+    return "softmax", intercept, weights, []
 
 
 def _read_linear(model: Any, width: int, classes: list[str]) -> tuple[str, np.ndarray, np.ndarray, list[Tree]]:
     """Return link, intercept, weights and no trees of a linear model."""
     kind = type(model).__name__
+    if kind in _NOT_HELD:
+        refuse(_NOT_HELD[kind])
+    if hasattr(model, "steps"):
+        kind = "pipeline of " + " and ".join(type(step).__name__ for _, step in model.steps)
     logistic = kind.startswith("LogisticRegression") or kind == "LinearDiscriminantAnalysis"
     if not hasattr(model, "coef_") or hasattr(model, "dual_coef_") or (classes and not logistic):
-        _refuse(f"a {kind} is neither a linear model nor made of trees")
+        refuse(f"{kind} has no counterpart in that form")
     weights = np.atleast_2d(np.asarray(model.coef_, dtype=float))
     if weights.shape[1] != width:
-        _refuse(f"a {kind} with other columns than the encoder")
+        refuse(f"a {kind} with other columns than the encoder")
     intercept = np.broadcast_to(np.ravel(np.asarray(model.intercept_, dtype=float)), (len(weights),)).copy()
+    if kind.startswith("PLS"):
+        # These weights belong to centred columns.
+        intercept = intercept - weights @ np.asarray(model.x_mean_, dtype=float)
     link = "identity" if not classes else "sigmoid" if len(weights) == 1 else "softmax"
     return link, intercept, weights, []
 
@@ -137,7 +256,7 @@ def _read_linear(model: Any, width: int, classes: list[str]) -> tuple[str, np.nd
 def _read_tree(tree: Any, share: float) -> Tree:
     """Return a tree with `share` of its values."""
     if len(tree.categories) and (np.asarray(tree.categories) >= 0).any():
-        _refuse("a tree that splits by categories")
+        refuse("a tree that splits by categories")
     return Tree(
         np.maximum(tree.feature, 0).tolist(),
         tree.threshold.tolist(),

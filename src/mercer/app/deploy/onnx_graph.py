@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.app.deploy.formula import Formula, Tree
-from mercer.app.deploy.python_module import CYCLES, list_codes
+from mercer.app.deploy.codes import CYCLES, list_codes
+from mercer.app.deploy.formula import Calibration, Formula
+from mercer.app.deploy.onnx_bodies import add_body
+from mercer.app.deploy.onnx_trees import add_trees
 
 __all__ = ["make_graph"]
 
@@ -19,10 +21,6 @@ __all__ = ["make_graph"]
 _OPSET = 19
 # Version of the operators for models: the first with trees in double precision.
 _ML_OPSET = 5
-# Comparison of a node in ONNX: at most the threshold.
-_AT_MOST = 0
-# The largest finite double.
-_LARGEST = float(np.finfo(np.float64).max)
 
 
 class _Builder:
@@ -47,16 +45,18 @@ class _Builder:
         name = f"constant_{len(self.constants)}"
         array = np.asarray(values)
         if array.dtype.kind in "OU":
-            texts = [str(text).encode() for text in array.ravel()]
+            texts: Any = [str(text).encode() for text in array.ravel()]
             self.constants.append(helper.make_tensor(name, 8, array.shape, texts))  # 8 is the number of texts in ONNX
         else:
             self.constants.append(numpy_helper.from_array(array, name))
         return name
 
     def take(self, name: str, text: bool) -> str:
-        """Return the name of an input: a column."""
+        """Return the name of an input: a column, which several models may take."""
         from onnx import TensorProto, helper
 
+        if any(known.name == name for known in self.inputs):
+            return name
         kind = TensorProto.STRING if text else TensorProto.DOUBLE
         self.inputs.append(helper.make_tensor_value_info(name, kind, [None, 1]))
         return name
@@ -68,6 +68,28 @@ def make_graph(formula: Formula) -> Any:
     from onnx import TensorProto, helper
 
     builder = _Builder()
+    outputs = [helper.make_tensor_value_info("prediction", TensorProto.DOUBLE, [None])]
+    if formula.classes:
+        shares = _add_shares(builder, formula)
+        builder.nodes.append(helper.make_node("Identity", [shares], ["probabilities"]))
+        builder.nodes.append(helper.make_node("Identity", [_add_decision(builder, formula, shares)], ["prediction"]))
+        outputs = [
+            helper.make_tensor_value_info("prediction", TensorProto.STRING, [None]),
+            helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE, [None, len(formula.classes)]),
+        ]
+    else:
+        parts = [(part, _add_number(builder, member)) for part, member in formula.members or [(1.0, formula)]]
+        builder.nodes.append(helper.make_node("Identity", [_add_mean(builder, parts)], ["prediction"]))
+    graph = helper.make_graph(builder.nodes, "mercer", builder.inputs, outputs, builder.constants)
+    versions = [helper.make_opsetid("", _OPSET), helper.make_opsetid("ai.onnx.ml", _ML_OPSET)]
+    model = helper.make_model(graph, opset_imports=versions, producer_name="mercer", ir_version=9)
+    helper.set_model_props(model, {"classes": json.dumps(formula.classes), "columns": json.dumps(formula.names)})
+    onnx.checker.check_model(model)
+    return model
+
+
+def _add_model(builder: _Builder, formula: Formula) -> str:
+    """Return the scores of one model: its columns encoded and scaled, then the model."""
     encoded = [
         part
         for name, coding in zip(formula.names, formula.codings)
@@ -76,25 +98,64 @@ def make_graph(formula: Formula) -> Any:
     ]
     x = encoded[0] if len(encoded) == 1 else builder.add("Concat", *encoded, axis=1)
     x = builder.add("Div", builder.add("Sub", x, builder.hold(formula.shift)), builder.hold(formula.scale))
-    scores = _add_scores(builder, formula, x)
-    outputs = [helper.make_tensor_value_info("prediction", TensorProto.DOUBLE, [None])]
-    if formula.classes:
-        shares = _add_link(builder, formula.link, scores)
-        builder.nodes.append(helper.make_node("Identity", [shares], ["probabilities"]))
-        builder.nodes.append(helper.make_node("Identity", [_add_decision(builder, formula, shares)], ["prediction"]))
-        outputs = [
-            helper.make_tensor_value_info("prediction", TensorProto.STRING, [None]),
-            helper.make_tensor_value_info("probabilities", TensorProto.DOUBLE, [None, len(formula.classes)]),
-        ]
+    return _add_scores(builder, formula, x)
+
+
+def _add_number(builder: _Builder, formula: Formula) -> str:
+    """Return the predicted numbers of one model, of shape (rows,)."""
+    flat = builder.add("Reshape", _add_model(builder, formula), builder.hold(np.array([-1], dtype=np.int64)))
+    return builder.add("Exp", flat) if formula.raised else flat
+
+
+def _add_mean(builder: _Builder, parts: list[tuple[float, str]]) -> str:
+    """Return the weighted sum of predictions; the only one as it is."""
+    if len(parts) == 1:
+        return parts[0][1]
+    scaled = [builder.add("Mul", name, builder.hold(part)) for part, name in parts]
+    return builder.add("Sum", *scaled)
+
+
+def _add_shares(builder: _Builder, formula: Formula) -> str:
+    """Return the probabilities of the classes."""
+    if formula.members:
+        parts = [(part, _add_shares(builder, member)) for part, member in formula.members]
+        scores = shares = _add_mean(builder, parts)
     else:
-        flat = builder.add("Reshape", scores, builder.hold(np.array([-1], dtype=np.int64)))
-        builder.nodes.append(helper.make_node("Identity", [flat], ["prediction"]))
-    graph = helper.make_graph(builder.nodes, "mercer", builder.inputs, outputs, builder.constants)
-    versions = [helper.make_opsetid("", _OPSET), helper.make_opsetid("ai.onnx.ml", _ML_OPSET)]
-    model = helper.make_model(graph, opset_imports=versions, producer_name="mercer", ir_version=9)
-    helper.set_model_props(model, {"classes": json.dumps(formula.classes), "columns": json.dumps(formula.names)})
-    onnx.checker.check_model(model)
-    return model
+        scores = _add_model(builder, formula)
+        shares = _add_link(builder, formula.link, scores)
+    if formula.calibration is None:
+        return shares
+    return _add_calibration(builder, formula.calibration, scores, shares, formula.link == "sigmoid")
+
+
+def _add_calibration(builder: _Builder, calibration: Calibration, scores: str, shares: str, single: bool) -> str:
+    """Return calibrated probabilities; `single` says that there is one score, the log-odds of the second class."""
+    if calibration.method == "temperature":
+        if calibration.scored:
+            given = builder.add("Concat", builder.add("Neg", scores), scores, axis=1) if single else scores
+        else:
+            given = builder.add("Log", builder.add("Add", shares, builder.hold(1e-12)))
+        return builder.add("Softmax", builder.add("Mul", given, builder.hold(calibration.a)), axis=1)
+    # Of two scores, the difference is the log-odds of the second class. The slope is part of the product, since
+    # onnxruntime rounds a factor behind a product of matrices to single precision.
+    slope = -calibration.a if calibration.points is None else 1.0
+    change = np.array([[1.0]] if single else [[-1.0], [1.0]]) if calibration.scored else np.array([[0.0], [1.0]])
+    given = builder.add("MatMul", scores if calibration.scored else shares, builder.hold(slope * change))
+    if calibration.points is None:
+        positive = _add_sigmoid(builder, builder.add("Sub", given, builder.hold(calibration.b)))
+    else:
+        positive = _add_steps(builder, given, *calibration.points)
+    return builder.add("Concat", builder.add("Sub", builder.hold(1.0), positive), positive, axis=1)
+
+
+def _add_steps(builder: _Builder, given: str, x: np.ndarray, y: np.ndarray) -> str:
+    """Return the heights of a curve through points, constant outside them: the sum of what each piece adds."""
+    if len(x) == 1:
+        return builder.add("Add", builder.add("Mul", given, builder.hold(0.0)), builder.hold(float(y[0])))
+    inside = builder.add("Min", builder.add("Max", given, builder.hold(x[:-1])), builder.hold(x[1:]))
+    lengths = builder.add("Sub", inside, builder.hold(x[:-1]))
+    slopes = (np.diff(y) / np.diff(x))[:, None]
+    return builder.add("Add", builder.add("MatMul", lengths, builder.hold(slopes)), builder.hold(float(y[0])))
 
 
 def _encode(builder: _Builder, name: str, coding: Any) -> list[str]:
@@ -140,6 +201,8 @@ def _encode_category(builder: _Builder, x: str, coding: Any) -> str:
 
 def _add_scores(builder: _Builder, formula: Formula, x: str) -> str:
     """Return the scores of the rows."""
+    if formula.body is not None:
+        return builder.add("Add", add_body(builder, formula.body, x), builder.hold(formula.intercept))
     if formula.weights.any():
         scores = builder.add("MatMul", x, builder.hold(formula.weights.T.copy()))
     else:
@@ -149,75 +212,14 @@ def _add_scores(builder: _Builder, formula: Formula, x: str) -> str:
         scores = builder.add("MatMul", nothing, builder.hold(np.zeros((1, len(formula.intercept)))))
     scores = builder.add("Add", scores, builder.hold(formula.intercept))
     if formula.trees:
-        scores = builder.add("Add", scores, _add_trees(builder, formula.trees, x, len(formula.shift)))
+        scores = builder.add("Add", scores, add_trees(builder, formula.trees, x, len(formula.shift)))
     return scores
 
 
-def _add_trees(builder: _Builder, trees: list[Tree], x: str, width: int) -> str:
-    """Return the sums of the leaves. A leaf of ONNX has one output: a tree with several is repeated for each.
-
-    Every column comes twice, once with minus infinity for missing values and once with infinity. A node asks the first
-    one where missing values go left, so that every comparison is of plain numbers.
-    """
-    from onnx import numpy_helper
-
-    missing = builder.add("IsNaN", x)
-    low, high = (builder.add("Where", missing, builder.hold(end), x) for end in (-np.inf, np.inf))
-    both = builder.add("Concat", low, high, axis=1)
-    keys = ("feature", "split", "yes", "yes_leaf", "no", "no_leaf", "roots", "target", "weight")
-    lists: dict[str, list[Any]] = {name: [] for name in keys}
-    for tree in trees:
-        values = np.array(tree.value)
-        leaves = np.array(tree.left) < 0
-        for output in np.flatnonzero(values[leaves].any(axis=0)):
-            _add_tree(lists, tree, values[:, output], int(output), width)
-    doubles = {name: numpy_helper.from_array(np.array(lists[name], dtype=float)) for name in ("split", "weight")}
-    modes = numpy_helper.from_array(np.full(len(lists["feature"]), _AT_MOST, dtype=np.uint8))
-    return builder.add(
-        "TreeEnsemble",
-        both,
-        domain="ai.onnx.ml",
-        n_targets=len(trees[0].value[0]),
-        aggregate_function=1,  # the sum
-        post_transform=0,  # none
-        tree_roots=lists["roots"],
-        nodes_featureids=lists["feature"],
-        nodes_splits=doubles["split"],
-        nodes_modes=modes,
-        nodes_truenodeids=lists["yes"],
-        nodes_trueleafs=lists["yes_leaf"],
-        nodes_falsenodeids=lists["no"],
-        nodes_falseleafs=lists["no_leaf"],
-        leaf_targetids=lists["target"],
-        leaf_weights=doubles["weight"],
-    )
-
-
-def _add_tree(lists: dict[str, list[Any]], tree: Tree, values: np.ndarray, output: int, width: int) -> None:
-    """Append the nodes and leaves of one tree; `width` is the number of columns."""
-    inner = [node for node, left in enumerate(tree.left) if left >= 0]
-    first, first_leaf = len(lists["feature"]), len(lists["target"])
-    lists["roots"].append(first)
-    if not inner:
-        # A tree of a single leaf becomes a node with two equal leaves: ONNX has no tree without a node.
-        lists["target"] += [output, output]
-        lists["weight"] += [values[0], values[0]]
-        for name, value in zip(
-            ("feature", "split", "yes", "yes_leaf", "no", "no_leaf"), (0, 0.0, first_leaf, 1, first_leaf + 1, 1)
-        ):
-            lists[name].append(value)
-        return
-    places = {node: first + place for place, node in enumerate(inner)}
-    leaves = {node: first_leaf + place for place, node in enumerate(n for n, left in enumerate(tree.left) if left < 0)}
-    lists["target"] += [output] * len(leaves)
-    lists["weight"] += [values[node] for node in leaves]
-    for node in inner:
-        lists["feature"].append(tree.feature[node] + (0 if tree.missing_left[node] else width))
-        # Infinity, which stands for a missing value, is above every threshold.
-        lists["split"].append(min(tree.threshold[node], _LARGEST))
-        for side, child in (("yes", tree.left[node]), ("no", tree.right[node])):
-            lists[side].append(places.get(child, leaves.get(child)))
-            lists[f"{side}_leaf"].append(int(child in leaves))
+def _add_sigmoid(builder: _Builder, scores: str) -> str:
+    """Return ``1 / (1 + exp(-score))``; onnxruntime's own function has about eight digits."""
+    one = builder.hold(1.0)
+    return builder.add("Div", one, builder.add("Add", one, builder.add("Exp", builder.add("Neg", scores))))
 
 
 def _add_link(builder: _Builder, link: str, scores: str) -> str:
@@ -225,7 +227,7 @@ def _add_link(builder: _Builder, link: str, scores: str) -> str:
     if link == "softmax":
         return builder.add("Softmax", scores, axis=1)
     if link == "sigmoid":
-        positive = builder.add("Sigmoid", scores)
+        positive = _add_sigmoid(builder, scores)
         return builder.add("Concat", builder.add("Sub", builder.hold(1.0), positive), positive, axis=1)
     return scores
 

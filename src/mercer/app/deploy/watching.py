@@ -27,7 +27,7 @@ def watch_rows(model: Any, schema: Schema, record: Record, table: Any, level: fl
         If the study kept no training rows, or the table has no rows.
     """
     if record.reference is None:
-        message = "watch: the study kept none of its training rows. Run it again with this version."
+        message = "watch: the study stored none of its training rows. Run it again without --no-rows."
         raise DataError(message)
     target = record.question.target
     known = Stream.open(table, **reading).names

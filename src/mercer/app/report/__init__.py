@@ -12,8 +12,11 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from mercer._written_file import write_whole
 from mercer.app.report.interactive import list_threshold_data, list_what_if_data
-from mercer.app.report.sections import Figure, make_lead, make_sections
+from mercer.app.report.leads import make_leads
+from mercer.app.report.section import Figure
+from mercer.app.report.sections import make_sections
 from mercer.app.study.record import Record
 
 __all__ = ["render_report", "write_report"]
@@ -29,7 +32,7 @@ def render_report(record: Record) -> str:
     return page.render(
         record=record,
         sections=make_sections(record),
-        lead=_make_lead(record),
+        leads=_make_leads(record),
         what_if=list_what_if_data(record),
         threshold=list_threshold_data(record),
         style=Markup((room / "style.css").read_text(encoding="utf-8")),
@@ -37,20 +40,18 @@ def render_report(record: Record) -> str:
     )
 
 
-def _make_lead(record: Record) -> Figure | None:
-    """Return the picture at the top; None if it cannot be made, since the rest of the page does not need it."""
+def _make_leads(record: Record) -> list[Figure]:
+    """Return the pictures at the top; none if they cannot be made, since the rest of the page does not need them."""
     try:
-        return make_lead(record)
+        return make_leads(record)
     except Exception:
-        return None
+        return []
 
 
 def write_report(record: Record, path: Path) -> None:
     """Write the page to `path`, whole or not at all; create its folder if there is none."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_suffix(".part")
-    half.write_text(render_report(record), encoding="utf-8")
-    half.replace(path)
+    write_whole(path, render_report(record))
 
 
 def _words(text: str) -> Markup:

@@ -11,10 +11,11 @@ from mercer.app.report.scale import Scale, format_number
 
 __all__ = ["Chart"]
 
-# Size and margins in units of the picture, which the page scales to its width.
-WIDTH = 420.0
-HEIGHT = 280.0
-LEFT = 58.0
+# Size and margins in units of the picture, which the page scales to its width. On a phone 360 pixels wide a figure has
+# 307 pixels, so that letters of 11.5 units have 11 pixels there.
+WIDTH = 320.0
+HEIGHT = 240.0
+LEFT = 54.0
 RIGHT = 14.0
 TOP = 12.0
 BOTTOM = 44.0
@@ -22,6 +23,10 @@ BOTTOM = 44.0
 SLANT = 46.0
 # Approximate width of a letter: the true one is known only to the browser.
 LETTER = 6.6
+# The most letters of a name in the legend.
+MOST_LETTERS = 26
+# Height of a line of the legend, and of a line of a name beside the axis.
+LINE = 16.0
 
 
 class Chart:
@@ -33,6 +38,8 @@ class Chart:
         What the figure shows, for readers who cannot see it.
     x, y : tuple of float
         Ends of the axes.
+    legend : sequence of str
+        The names in the legend above the chart, as `line` and `points` will give them.
     """
 
     def __init__(
@@ -46,7 +53,7 @@ class Chart:
         width: float = WIDTH,
         height: float = HEIGHT,
         left: float = LEFT,
-        legend: bool = False,
+        legend: Sequence[str] = (),
         logarithmic: bool = False,
         slanted: bool = False,
     ) -> None:
@@ -56,7 +63,10 @@ class Chart:
         self.alt, self.width, self.height, self.left = alt, width, height, left
         self.x_label, self.y_label = x_label, y_label
         self.x = Scale(*x, left, width - RIGHT, logarithmic)
-        self.y = Scale(*y, height - BOTTOM - (SLANT if slanted else 0), TOP + (20 if legend else 0))
+        places = _place_names(legend, left, width)
+        room = LINE * (places[-1][1] + 1) + 4 if places else 0.0
+        self.y = Scale(*y, height + room - BOTTOM - (SLANT if slanted else 0), TOP + room)
+        self.height = height + room
         self._parts: list[str] = []
         self._legend: list[tuple[str, str, str]] = []
 
@@ -173,14 +183,18 @@ class Chart:
             level = self.y(place)
             if names is None:
                 parts.append(f'<path class="grid" d="M{self.x.start:.1f} {level:.1f}H{self.x.end:.1f}"/>')
-            shown = _shorten(words, int((self.left - 8) / LETTER))
-            parts.append(_make_tick(self.x.start - 6, level + 4, shown, "end"))
+            lines = _break_name(words, int((self.left - 8) / LETTER))
+            for row, shown in enumerate(lines):
+                below = 0.8 * LINE * (row - (len(lines) - 1) / 2)
+                parts.append(_make_tick(self.x.start - 6, level + 4 + below, shown, "end"))
         return parts
 
     def _draw_labels(self) -> list[str]:
         parts = []
         if self.x_label:
-            middle = (self.x.start + self.x.end) / 2
+            # A long label moves to where the edges of the picture do not cut it.
+            half = LETTER * len(self.x_label) / 2
+            middle = max(min((self.x.start + self.x.end) / 2, self.width - half), min(half, self.width / 2))
             parts.append(
                 f'<text class="label" x="{middle:.1f}" y="{self.height - 8:g}" text-anchor="middle">'
                 f"{_escape(self.x_label)}</text>"
@@ -200,15 +214,38 @@ class Chart:
 
     def _draw_legend(self) -> list[str]:
         """Return the legend above the chart: each name beside a mark of its colour."""
-        parts, place = [], self.x.start
-        for name, kind, shape in self._legend:
-            mark = f"M{place:.1f} 10h14" if shape == "line" else f"M{place + 7:.1f} 10h.01"
+        parts = []
+        places = _place_names([name for name, _, _ in self._legend], self.left, self.width)
+        for (name, kind, shape), (place, row) in zip(self._legend, places, strict=True):
+            level = 10 + LINE * row
+            mark = f"M{place:.1f} {level:g}h14" if shape == "line" else f"M{place + 7:.1f} {level:g}h.01"
             width = "" if shape == "line" else ' stroke-width="8"'
             parts.append(f'<path class="{"line" if shape == "line" else "dots"} {kind}"{width} d="{mark}"/>')
-            shown = _shorten(name, 22)
-            parts.append(_make_tick(place + 19, 14, shown, "start"))
-            place += 30 + LETTER * len(shown)
+            parts.append(_make_tick(place + 19, level + 4, _shorten(name, MOST_LETTERS), "start"))
         return parts
+
+
+def _place_names(names: Sequence[str], left: float, width: float) -> list[tuple[float, int]]:
+    """Return where each name of a legend begins, and in which line; a line that is full begins another."""
+    places: list[tuple[float, int]] = []
+    place, row = left, 0
+    for name in names:
+        size = 30 + LETTER * min(len(name), MOST_LETTERS)
+        if place > left and place + size > width:
+            place, row = left, row + 1
+        places.append((place, row))
+        place += size
+    return places
+
+
+def _break_name(words: str, most: int) -> list[str]:
+    """Return a name in one line of at most `most` letters, or in two if it has a space to break it at."""
+    if len(words) <= most or " " not in words:
+        return [_shorten(words, most)]
+    spaces = [place for place, letter in enumerate(words) if letter == " "]
+    # The break that leaves the shorter longest line.
+    middle = min(spaces, key=lambda place: max(place, len(words) - place - 1))
+    return [_shorten(words[:middle], most), _shorten(words[middle + 1 :], most)]
 
 
 def _escape(words: str) -> str:

@@ -18,6 +18,9 @@ __all__ = [
     "draw_shares",
 ]
 
+# The most names that fit below an axis.
+_MOST_NAMES = 9
+
 
 def draw_score(sureness: Sureness, metric: str) -> str:
     """Draw the score with its interval, between guessing and an estimate of the best possible score."""
@@ -28,15 +31,23 @@ def draw_score(sureness: Sureness, metric: str) -> str:
         f"{metric} {format_number(sureness.score)}, interval {format_number(sureness.low)} to "
         f"{format_number(sureness.high)}; {sureness.baseline_name} {format_number(sureness.baseline)}."
     )
-    chart = Chart(alt, find_span(marks, 0.12), (-1.0, 1.0), x_label=metric, width=340, height=110, left=14)
+    low, high = find_span(marks, 0.12)
+    chart = Chart(alt, (low, high), (-1.0, 1.0), x_label=metric, height=118, left=14)
+    chart.line([sureness.baseline, sureness.score], [0.0, 0.0], "soft")
     chart.bar((sureness.low, sureness.high), (-0.35, 0.35), "c0 pale")
     chart.points([sureness.score], [0.0], "c0", size=7)
-    chart.text(sureness.score, 0.45, format_number(sureness.score), "strong", shift=-4)
+
+    def write(value: float, level: float, words: str, kind: str, shift: float) -> None:
+        # Words near an end of the axis begin or end there, so that the edge does not cut them.
+        place = (value - low) / (high - low)
+        chart.text(value, level, words, kind, "start" if place < 0.25 else "end" if place > 0.75 else "middle", shift)
+
+    write(sureness.score, 0.45, f"this model: {format_number(sureness.score)}", "strong", -4)
     chart.points([sureness.baseline], [0.0], "soft", size=5)
-    chart.text(sureness.baseline, -0.45, sureness.baseline_name, "tick", shift=10)
+    write(sureness.baseline, -0.45, sureness.baseline_name, "tick", 10)
     if sureness.floor is not None:
         chart.points([sureness.floor], [0.0], "c2", size=5)
-        chart.text(sureness.floor, -0.45, "best possible", "tick", shift=10)
+        write(sureness.floor, -0.45, "best possible", "tick", 10)
     return chart.svg(y_ticks=False)
 
 
@@ -46,15 +57,14 @@ def draw_candidates(offered: Sequence[Candidate], metric: str) -> str:
     values = [
         value for candidate in judged for value in (candidate.score, candidate.low, candidate.high) if value is not None
     ]
-    alt = f"{metric} of {len(judged)} candidates with intervals; the table below has the numbers."
+    alt = f"{metric}: " + ", ".join(f"{one.name} {format_number(one.score)}" for one in judged)
     chart = Chart(
         alt,
         find_span(values, 0.06),
         (len(judged) - 0.4, -0.6),
         x_label=metric,
-        width=490,
-        height=60 + 26.0 * len(judged),
-        left=170,
+        height=60 + 32.0 * len(judged),
+        left=122,
     )
     chosen = next((candidate for candidate in judged if candidate.status == "chosen"), None)
     if chosen is not None and chosen.score is not None:
@@ -79,18 +89,21 @@ def draw_curve(curve: Curve, metric: str) -> str:
     for _, middle, spread, _ in sides:
         values += [m + s for m, s in zip(middle, spread, strict=False)]
         values += [m - s for m, s in zip(middle, spread, strict=False)]
-    named = bool(curve.names)
+    named, names, label = bool(curve.names), curve.names, curve.label
+    if len(names) > _MOST_NAMES:
+        # Slanted names would overlap; the list of candidates has the same order.
+        names, label = [str(place + 1) for place in range(len(names))], f"{curve.label}, by number"
     wide = not named and len(curve.x) > 2 and min(curve.x) > 0 and max(curve.x) / min(curve.x) > 20
     chart = Chart(
         f"{metric} against {curve.label}: {curve.text}",
         find_span(curve.x, 0.08 if named else 0.0) if not wide else (min(curve.x), max(curve.x)),
         find_span(values),
-        x_label=curve.label,
+        x_label=label,
         y_label=metric,
-        legend=True,
+        legend=[name for name, middle, _, _ in sides if name and middle],
         logarithmic=wide,
-        slanted=sum(len(name) + 2 for name in curve.names) > 50,
-        height=310 if named else 280,
+        slanted=names is curve.names and sum(len(name) + 2 for name in names) > 50,
+        height=270 if named else 240,
     )
     if curve.marked is not None:
         chart.rule(x=curve.x[curve.marked])
@@ -102,7 +115,7 @@ def draw_curve(curve: Curve, metric: str) -> str:
             chart.band(curve.x, low, [m + s for m, s in zip(middle, spread, strict=True)], kind)
         chart.line(curve.x, middle, kind, name)
         chart.points(curve.x, middle, kind)
-    return chart.svg(x_names=curve.names or None)
+    return chart.svg(x_names=names or None)
 
 
 def draw_bias_variance(parts: BiasVariance) -> str:
@@ -113,9 +126,9 @@ def draw_bias_variance(parts: BiasVariance) -> str:
         (0.0, find_span(total, 0.05)[1]),
         (len(total) - 0.4, -0.6),
         x_label="error on unseen rows",
-        height=90 + 26.0 * len(total),
-        left=170,
-        legend=True,
+        height=60 + 32.0 * len(total),
+        left=122,
+        legend=["bias and noise", "variance"],
     )
     for row, (bias, variance) in enumerate(zip(parts.bias, parts.variance, strict=True)):
         chart.bar((0.0, bias), (row - 0.32, row + 0.32), "c0", f"bias and noise {format_number(bias)}")
@@ -133,10 +146,9 @@ def draw_drivers(drivers: Sequence[Driver], metric: str) -> str:
         alt,
         find_span(values),
         (len(drivers) - 0.4, -0.6),
-        x_label=f"loss of {metric} when shuffled",
-        width=490,
-        height=60 + 24.0 * len(drivers),
-        left=170,
+        x_label=f"loss of {metric}",
+        height=60 + 26.0 * len(drivers),
+        left=122,
     )
     chart.rule(x=0.0)
     for row, driver in enumerate(drivers):
@@ -159,8 +171,10 @@ def draw_dependence(dependence: Dependence) -> str:
         y_label=dependence.label,
     )
     if names:
-        for place, mean in zip(x, dependence.mean, strict=True):
-            chart.bar((place - 0.3, place + 0.3), (y[0], mean), "c0")
+        # Dots, not bars: the axis need not begin at zero, and a bar that begins elsewhere misleads.
+        for place, low, high in zip(x, dependence.low, dependence.high):
+            chart.line([place, place], [low, high], "c0")
+        chart.points(x, dependence.mean, "c0", size=5)
     else:
         if dependence.low:
             chart.band(x, dependence.low, dependence.high, "c0")

@@ -18,6 +18,9 @@ __all__ = [
     "draw_roc",
 ]
 
+# Curves and groups with a colour of their own; there are six colours.
+_MOST_CURVES = 6
+
 
 def draw_confusion(confusion: Confusion) -> str:
     """Draw the counts by true and predicted class; the colour shows the share of the true class."""
@@ -28,7 +31,8 @@ def draw_confusion(confusion: Confusion) -> str:
         + ", ".join(f"{format_number(c)} as {guess}" for guess, c in zip(confusion.classes, row, strict=True))
         for name, row in zip(confusion.classes, confusion.counts, strict=True)
     )
-    side = max(300.0, 60 + 34.0 * n)
+    side = max(254.0, 60 + 34.0 * n)
+    shown = _drop_shared_beginning(confusion.classes)
     chart = Chart(
         alt,
         (-0.5, n - 0.5),
@@ -46,7 +50,18 @@ def draw_confusion(confusion: Confusion) -> str:
             chart.cell((j - 0.48, j + 0.48), (i - 0.48, i + 0.48), 0.85 * count / share, "c0" if i == j else "c5")
             if n <= 12 or count:
                 chart.text(j, i, format_number(count), "strong" if i == j else "")
-    return chart.svg(x_names=confusion.classes, y_names=confusion.classes)
+    return chart.svg(x_names=shown, y_names=shown)
+
+
+def _drop_shared_beginning(names: Sequence[str]) -> list[str]:
+    """Return many names without the words with which all of them begin, if they would not fit beside a chart."""
+    if max(map(len, names)) <= 12 or len(names) < 3:
+        return list(names)
+    words = [name.split(" ") for name in names]
+    shared = 0
+    while all(len(word) > shared + 1 for word in words) and len({word[shared] for word in words}) == 1:
+        shared += 1
+    return ["… " + " ".join(word[shared:]) for word in words] if shared else list(names)
 
 
 def draw_calibration(calibration: Calibration, positive: str) -> str:
@@ -65,10 +80,11 @@ def draw_calibration(calibration: Calibration, positive: str) -> str:
 def draw_roc(rates: Sequence[Rates]) -> str:
     """Draw the true positive rate against the false positive rate."""
     alt = "ROC curves: " + ", ".join(f"area {format_number(curve.roc_area)} for {curve.name}" for curve in rates)
-    chart = Chart(alt, (0, 1), (0, 1), x_label="false positive rate", y_label="true positive rate", legend=True)
+    names = [f"{curve.name} {format_number(curve.roc_area)}" for curve in rates[:_MOST_CURVES]]
+    chart = Chart(alt, (0, 1), (0, 1), x_label="false positive rate", y_label="true positive rate", legend=names)
     chart.line([0, 1], [0, 1], "soft", dash=True)
-    for k, curve in enumerate(rates[:6]):
-        chart.line(curve.false_positive, curve.true_positive, f"c{k}", f"{curve.name} {format_number(curve.roc_area)}")
+    for k, (name, curve) in enumerate(zip(names, rates)):
+        chart.line(curve.false_positive, curve.true_positive, f"c{k}", name)
     return chart.svg()
 
 
@@ -77,9 +93,10 @@ def draw_precision_recall(rates: Sequence[Rates]) -> str:
     alt = "Precision-recall curves: " + ", ".join(
         f"average precision {format_number(curve.average_precision)} for {curve.name}" for curve in rates
     )
-    chart = Chart(alt, (0, 1), (0, 1.02), x_label="recall", y_label="precision", legend=True)
-    for k, curve in enumerate(rates[:6]):
-        chart.line(curve.recall, curve.precision, f"c{k}", f"{curve.name} {format_number(curve.average_precision)}")
+    names = [f"{curve.name} {format_number(curve.average_precision)}" for curve in rates[:_MOST_CURVES]]
+    chart = Chart(alt, (0, 1), (0, 1.02), x_label="recall", y_label="precision", legend=names)
+    for k, (name, curve) in enumerate(zip(names, rates)):
+        chart.line(curve.recall, curve.precision, f"c{k}", name)
         chart.line([0, 1], [curve.share, curve.share], f"c{k}", dash=True)
     return chart.svg()
 
@@ -126,9 +143,10 @@ def draw_cost_curve(curve: CostCurve, positive: str) -> str:
 
 def draw_map_by_group(plane: Map) -> str:
     """Draw the rows in a plane, coloured by group, or shaded by value."""
-    chart = _make_plane(plane, legend=bool(plane.groups))
+    largest = sorted(sorted(set(plane.groups)), key=plane.groups.count, reverse=True)[:_MOST_CURVES]
+    chart = _make_plane(plane, largest)
     if plane.groups:
-        for k, group in enumerate(sorted(set(plane.groups), key=plane.groups.count, reverse=True)[:6]):
+        for k, group in enumerate(largest):
             inside = [i for i, name in enumerate(plane.groups) if name == group]
             chart.points([plane.x[i] for i in inside], [plane.y[i] for i in inside], f"c{k} faint", group, 2.6)
     elif plane.values:
@@ -141,22 +159,21 @@ def draw_map_by_group(plane: Map) -> str:
 
 def draw_map_by_loss(plane: Map) -> str:
     """Draw the rows in a plane, coloured by the loss of each row while it was unseen."""
-    chart = _make_plane(plane, legend=True)
+    names = ("small error", "medium error", "large error")
+    chart = _make_plane(plane, names)
     bounds = (0.2, 0.5, 1.01)
-    for low, high, kind, name in zip(
-        (0.0, *bounds), bounds, ("q0", "q2", "c5"), ("small error", "medium error", "large error"), strict=False
-    ):
+    for low, high, kind, name in zip((0.0, *bounds), bounds, ("q0", "q2", "c5"), names, strict=False):
         inside = [i for i, loss in enumerate(plane.wrong) if low <= loss < high]
         chart.points([plane.x[i] for i in inside], [plane.y[i] for i in inside], kind, name, 2.6)
     return chart.svg()
 
 
-def _make_plane(plane: Map, legend: bool) -> Chart:
+def _make_plane(plane: Map, legend: Sequence[str]) -> Chart:
     """Return an empty chart with the axes of a map."""
     labels = ["first axis", "second axis"]
     if len(plane.explained) == 2:
         labels = [f"{label} ({format_percent(share)})" for label, share in zip(labels, plane.explained, strict=True)]
     alt = f"{len(plane.x)} rows in a plane by {plane.method}. {plane.text}"
     return Chart(
-        alt, find_span(plane.x), find_span(plane.y), x_label=labels[0], y_label=labels[1], height=340, legend=legend
+        alt, find_span(plane.x), find_span(plane.y), x_label=labels[0], y_label=labels[1], height=270, legend=legend
     )

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Scale", "find_span", "find_ticks", "format_number", "format_percent"]
+__all__ = ["Scale", "capitalise", "find_span", "find_ticks", "format_number", "format_percent"]
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
@@ -29,6 +29,11 @@ def format_percent(share: float | None) -> str:
         return "–"
     hundred = 100 * share
     return f"{hundred:.0f} %" if abs(hundred) >= 10 else f"{hundred:.1f} %"
+
+
+def capitalise(words: str) -> str:
+    """Return the words with a capital letter at the beginning."""
+    return f"{words[:1].upper()}{words[1:]}"
 
 
 def find_span(values: Iterable[float], margin: float = 0.04) -> tuple[float, float]:

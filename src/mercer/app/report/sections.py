@@ -1,10 +1,10 @@
 """The sections of the report: titles, sentences, figures and tables, made from a record."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 
 from mercer.app.report import figures, row_figures
-from mercer.app.report.scale import format_number, format_percent
+from mercer.app.report.scale import capitalise, format_number, format_percent
+from mercer.app.report.section import Figure, Section
 from mercer.app.report.tables import (
     Table,
     make_candidate_table,
@@ -14,48 +14,12 @@ from mercer.app.report.tables import (
     make_setting_table,
     make_strange_table,
 )
-from mercer.app.study.record import Notice, Record
+from mercer.app.study.record import Record
 
-__all__ = ["Figure", "Section", "make_sections"]
+__all__ = ["make_sections"]
 
-
-@dataclass(frozen=True)
-class Figure:
-    """A picture with a line below it."""
-
-    svg: str
-    caption: str
-    wide: bool = False
-
-
-@dataclass(frozen=True)
-class Section:
-    """One part of the page."""
-
-    name: str  # the anchor
-    short: str  # the title in the list of sections
-    title: str
-    text: list[str] = field(default_factory=list)
-    notices: list[Notice] = field(default_factory=list)
-    figures: list[Figure] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
-    facts: list[tuple[str, str]] = field(default_factory=list)
-
-    @property
-    def beside(self) -> bool:
-        """Whether a wide screen shows the figures beside the tables, which must be narrow."""
-        return bool(self.figures and self.tables) and max(len(table.columns) for table in self.tables) <= 4
-
-
-def make_lead(record: Record) -> Figure | None:
-    """Return the picture at the top: the score between guessing and the best possible one, or the groups of rows."""
-    if record.sureness is not None:
-        metric = record.question.metric
-        caption = f"{_capitalise(metric)} with its {format_percent(record.sureness.level)} interval."
-        return Figure(figures.draw_score(record.sureness, metric), caption, wide=True)
-    if record.map is not None and record.map.groups:
-        return Figure(row_figures.draw_map_by_group(record.map), "The rows in a plane, coloured by group.")
-    return None
+# From this number of classes on, the confusion matrix needs the width of the page.
+_MANY_CLASSES = 7
 
 
 def make_sections(record: Record) -> list[Section]:
@@ -95,10 +59,10 @@ def _show_score(record: Record) -> Iterator[Section]:
     if sureness.selection_bias is not None:
         flattered = sureness.selection_bias if record.question.greater_is_better else -sureness.selection_bias
         text.append(
-            f"On the rows that were used to choose the model, its score was {format_number(flattered)} better than on "
-            "rows that were not. The score above is that on rows that were not used for the choice."
+            "The best of several models looks better than it is on the rows by which it was chosen: there its score "
+            f"was {format_number(round(flattered, 4))} better. The score above comes from other rows."
             if flattered > 0
-            else "On rows that were not used to choose the model, it scored as well as on the rows that were used."
+            else "On rows that took no part in the choice, the model scored as well as on those by which it was chosen."
         )
     if sureness.floor_text:
         text.append(sureness.floor_text)
@@ -133,10 +97,15 @@ def _show_candidates(record: Record) -> Iterator[Section]:
     if not record.candidates:
         return
     judged = [candidate for candidate in record.candidates if candidate.score is not None]
+    structure = record.question.task == "structure"
     text = [
-        "The candidates are listed from simple to complex. Each is scored on rows that were used neither to fit it nor "
-        "to choose its settings, on the same folds for all candidates. The simplest is chosen whose score, fold by "
-        "fold, lags behind the best one by no more than the standard error of the lag."
+        "Each method groups all rows. The silhouette compares how near a row is to its own group and to the next one: "
+        "1 means separate groups, 0 means groups that touch."
+        if structure
+        else "The candidates are listed from simple to complex. Each is scored on rows that were used neither to fit "
+        "it nor to choose its settings, and all are scored on the same folds. The simplest candidate is chosen whose "
+        "score is as good as the best one, or so little worse that it may be chance: by at most one standard error of "
+        "the difference between the two."
     ]
     if record.question.splits:
         text.append(f"Rows were split into {record.question.splits}.")
@@ -145,16 +114,16 @@ def _show_candidates(record: Record) -> Iterator[Section]:
         [
             Figure(
                 figures.draw_candidates(judged, metric),
-                f"{_capitalise(metric)} on unseen rows, with intervals.",
+                f"{capitalise(metric)}." if structure else f"{capitalise(metric)} on unseen rows, with intervals.",
                 wide=True,
             )
         ]
         if judged
         else []
     )
-    yield Section(
-        "candidates", "Candidates", "The candidates", text, figures=pictures, tables=[make_candidate_table(record)]
-    )
+    noun = "Methods" if structure else "Candidates"
+    tables = [make_candidate_table(record)]
+    yield Section("candidates", noun, f"The {noun.lower()}", text, figures=pictures, tables=tables)
 
 
 def _show_curves(record: Record) -> Iterator[Section]:
@@ -174,7 +143,11 @@ def _show_errors(record: Record) -> Iterator[Section]:
     positive = question.positive or "the class"
     if record.confusion is not None:
         pictures.append(
-            Figure(row_figures.draw_confusion(record.confusion), "Unseen rows by true and predicted class.")
+            Figure(
+                row_figures.draw_confusion(record.confusion),
+                "Unseen rows by true and predicted class.",
+                wide=len(record.confusion.classes) >= _MANY_CLASSES,
+            )
         )
     if record.calibration is not None:
         pictures.append(Figure(row_figures.draw_calibration(record.calibration, positive), record.calibration.text))
@@ -264,7 +237,8 @@ def _show_structure(record: Record) -> Iterator[Section]:
     if structure is None:
         return
     text = [structure.text] if structure.text else []
-    if structure.stability is not None:
+    if structure.stability is not None and structure.text != record.answer:
+        # The answer says this already where it is the text of this section.
         agreement = format_percent(structure.stability)
         text.append(f"The groups of random halves of the rows agree to {agreement}, where 0 % is chance.")
     rows = [[cluster.name, str(cluster.size), "; ".join(cluster.traits)] for cluster in structure.clusters]
@@ -274,7 +248,10 @@ def _show_structure(record: Record) -> Iterator[Section]:
     pictures = []
     if structure.number is not None:
         pictures.append(
-            Figure(figures.draw_curve(structure.number, structure.number.text or "criterion"), "How many groups?")
+            Figure(
+                figures.draw_curve(structure.number, "criterion (lower is better)"),
+                f"How many groups? {structure.number.text}",
+            )
         )
     if structure.shares:
         pictures.append(Figure(figures.draw_shares(structure.shares), "How many dimensions?"))
@@ -315,9 +292,9 @@ def _show_hardest(record: Record) -> Iterator[Section]:
 def _show_strange(record: Record) -> Iterator[Section]:
     if record.strange:
         text = [
-            "These rows have a number far outside the range of nine rows in ten, or an isolation forest separates them "
-            "from the others by few random splits of the numeric columns; the strangeness of an average row is about "
-            "0.5 there. Check whether these values are mistakes: a model that is fitted to them can be misled."
+            "Each of these rows has a number far outside the range of nine rows in ten, or needs few random splits of "
+            "the numeric columns to be separated from all others (isolation forest; an average row has a strangeness "
+            "of about 0.5). Check whether these values are mistakes: mistakes can mislead a model."
         ]
         yield Section(
             "strange",
@@ -371,8 +348,3 @@ def _show_origin(record: Record) -> Iterator[Section]:
     if origin.interrupted:
         text.insert(0, "The study was interrupted. Candidates that had not been tried by then have no score.")
     yield Section("repeat", "Repeat", "How to repeat this study", text, facts=facts)
-
-
-def _capitalise(words: str) -> str:
-    """Return the words with a capital letter at the beginning."""
-    return f"{words[:1].upper()}{words[1:]}"

@@ -101,7 +101,14 @@ def make_candidate_table(record: Record) -> Table:
             ]
         )
     names = ["candidate", "verdict", "score", "interval", "score on training rows", "complexity", "seconds", "remark"]
-    return Table("Candidates", names, rows, [False, False, True, False, True, True, True, False], marked)
+    numeric = [False, False, True, False, True, False, True, False]
+    if record.question.task == "structure":
+        # Methods that group rows are not tested on unseen rows: they have one score and no interval.
+        kept = [names.index(name) for name in ("candidate", "verdict", "score", "complexity", "remark")]
+        names, numeric = [names[place] for place in kept], [numeric[place] for place in kept]
+        rows = [[row[place] for place in kept] for row in rows]
+        return Table("Methods", ["method", *names[1:]], rows, numeric, marked)
+    return Table("Candidates", names, rows, numeric, marked)
 
 
 def make_row_table(hard_rows: Sequence[HardRow], title: str, structure: bool = False) -> Table:

@@ -7,7 +7,7 @@ __all__ = ["spell_value", "write_answer", "write_findings"]
 
 # How names of candidates end that take an article, and those in the plural.
 _COUNTABLE = ("discriminant", "centroid", "tree", "forest", "machine", "process", "network", "perceptron")
-_PLURAL = ("densities", "trees", "neighbours")
+_PLURAL = ("densities", "trees", "neighbours", "models")
 
 
 def spell_value(value: float, metric: Metric) -> str:
@@ -15,6 +15,9 @@ def spell_value(value: float, metric: Metric) -> str:
     if metric.most == 1.0 and metric.least == 0.0:
         # Whole per cent are as much as an interval of a few per cent supports; near 0 and 100 digits matter.
         return f"{100 * value:.0f} %" if 0.01 <= value <= 0.99 else f"{100 * value:.3g} %"
+    if metric.most == 1.0 and abs(value) < 10:
+        # R²: two decimals, but for those near 1. Adding zero turns -0.00 into 0.00.
+        return f"{round(value, 2) + 0.0:.2f}" if value < 0.99 else f"{value:.3g}"
     return f"{value:.3g}"
 
 
@@ -26,8 +29,9 @@ def write_answer(
     `n_tried` is the number of candidates with a score, the constant guess among them.
     """
     low, high, guess = (spell_value(value, metric).removesuffix(" %") for value in (sure.low, sure.high, sure.baseline))
-    score = f"{spell_value(sure.score, metric)} {metric.words}"
+    score = _spell_score(sure.score, metric)
     interval = f"{100 * sure.level:.3g} % interval {low} to {high}; guessing: {guess}"
+    # A model is better than guessing only if its whole interval is; the side depends on the sign of the metric.
     better = sure.low > sure.baseline if metric.greater_is_better else sure.high < sure.baseline
     if n_tried == 1 and chosen.family == "baseline":
         sentence = (
@@ -48,6 +52,15 @@ def write_answer(
             f"; {' and '.join(leaks)} {'was' if len(leaks) == 1 else 'were'} not used because {why} the answer away"
         )
     return f"{sentence}."
+
+
+def _spell_score(value: float, metric: Metric) -> str:
+    """Return a score with its metric: "74 % balanced accuracy", or "an R² of 0.826"."""
+    text = spell_value(value, metric)
+    if text.endswith("%"):
+        return f"{text} {metric.words}"
+    # R is spoken with a vowel at its beginning.
+    return f"{'an' if metric.words[0] in 'aeiouR' else 'a'} {metric.words} of {text}"
 
 
 def _name_model(name: str) -> str:
@@ -82,7 +95,7 @@ def _say_how_good(record: Record) -> list[str]:
     if "mean absolute error" in measured:
         return [f"A prediction is off by {measured['mean absolute error'][0]:.3g} on average."]
     if "accuracy" in measured:
-        return [f"It predicts the right class for {100 * measured['accuracy'][0]:.0f} of 100 new rows."]
+        return [f"It predicts the right class for about {100 * measured['accuracy'][0]:.0f} of 100 new rows."]
     return []
 
 
@@ -97,14 +110,20 @@ def _say_why_chosen(record: Record) -> list[str]:
             f"{_capitalise(best.name)} has the best score, {best.score:.3g}, but its probabilities are worse than "
             f"those of the constant guess. {_capitalise(chosen.name)} was chosen."
         ]
+    if "not clearly better" in best.text:
+        return [
+            f"{_capitalise(best.name)} have the best score, {best.score:.3g}, but row by row they are not clearly "
+            f"better than one model. {_capitalise(chosen.name)} was chosen: its score is {chosen.lag:.2g} worse."
+        ]
     return [
-        f"A simpler model was chosen: its score is {chosen.lag:.2g} worse than that of {best.name}, the best one. Fold "
-        f"by fold, the difference is not larger than its standard error ({chosen.lag_error:.2g})."
+        f"A simpler model was chosen: its score is only {chosen.lag:.2g} worse than that of {best.name}, the best one. "
+        f"This difference may be chance: its standard error over the folds is {chosen.lag_error:.2g}."
     ]
 
 
 def _say_drivers(record: Record) -> list[str]:
     """Return which columns matter most."""
+    # A positive lower end means that shuffling the column costs score in a way that chance does not explain.
     moved = [driver for driver in record.drivers if driver.low > 0][:3]
     if not moved and record.drivers:
         return ["No single column is shown to matter: shuffling any one of them hardly changes the score."]
@@ -119,15 +138,17 @@ def _say_drivers(record: Record) -> list[str]:
 def _say_worries(record: Record) -> list[str]:
     """Return what to read before the model is used."""
     sentences = []
+    # Probabilities that are off by up to 5 % on average are not worth a sentence of their own.
     if record.calibration is not None and record.calibration.error > 0.05:
         sentences.append(record.calibration.text)
     grave = [notice for notice in record.data.notices if notice.level != "note"]
     subjects = list(dict.fromkeys(notice.subject for notice in grave))
     if grave:
-        words = ", ".join(f"`{subject}`" if not subject.startswith("the ") else subject for subject in subjects[:4])
-        more = " and others" if len(subjects) > 4 else ""
-        count = "1 warning" if len(grave) == 1 else f"{len(grave)} warnings"
-        sentences.append(f"Before you use the model, read {count} about {words}{more} in the section on the data.")
+        shown = [f"`{subject}`" if not subject.startswith("the ") else subject for subject in subjects[:4]]
+        shown += ["others"] if len(subjects) > 4 else []
+        words = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+        count = "the warning" if len(grave) == 1 else f"the {len(grave)} warnings"
+        sentences.append(f"Before you use the model, read {count} about {words} in the report.")
     return sentences
 
 

@@ -12,6 +12,8 @@ __all__ = ["Clock", "ProgressEvent"]
 Result = TypeVar("Result")
 # Share of the budget that is kept for writing the report.
 _SPARE = 0.04
+# Share of the work from which on the time spent tells how long the rest takes.
+_KNOWN = 0.3
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class ProgressEvent:
     share: float
     seconds_left: float | None = None
     result: tuple[str, float, bool] | None = None  # a candidate that was tried, its score, and whether it leads
+    forecast: str = ""  # once, before models are fitted: the size of the table, and what the study will take
 
 
 class Clock:
@@ -39,6 +42,7 @@ class Clock:
         self.budget = budget
         self.watch = watch
         self.debug = debug
+        self.expected: float | None = None  # seconds of the whole study, once they were forecast
         self.interrupted = False
         self.notices: list[Notice] = []
         self.left_out: list[str] = []
@@ -58,15 +62,26 @@ class Clock:
         if self.watch is None:
             return
         spent = self.measure_spent()
-        left = spent * (1 - share) / share if share > 0.02 else None
+        left = None
+        if share > _KNOWN or self.budget is not None:
+            left = spent * (1 - share) / max(share, 0.02)
+        elif self.expected is not None:
+            left = max(self.expected - spent, 1.0)
         if self.budget is not None:
             left = max(0.0, min(self.budget - spent, left if left is not None else self.budget))
         self.watch(ProgressEvent(text, share, left, result))
+
+    def announce(self, text: str, seconds: float) -> None:
+        """Tell the watcher a forecast: the rest of the study will take `seconds`."""
+        self.expected = self.measure_spent() + seconds
+        if self.watch is not None:
+            self.watch(ProgressEvent("", 0.04, forecast=text))
 
     def attempt(
         self, what: str, find: Callable[[], Result], share: float, otherwise: Any = None, needs: float = 0.0
     ) -> Any:
         """Return `find()`, or `otherwise` if it fails or its `needs`, in seconds, are more than the time left."""
+        # A part that cannot be finished is not begun, so that the time goes to the parts after it.
         if self.interrupted or self.measure_left() <= needs:
             self.left_out.append(what)
             return otherwise

@@ -85,11 +85,14 @@ def _describe_curve(test: np.ndarray, sizes: np.ndarray, selection: Selection, l
         return f"More rows would help: twice as many would improve the {words} by about {gain.mean:.2g} ({ends})."
     if gain.high < little:
         most = max(gain.high, 0.0)
+        if most < 0.0005 and metric.most is not None:
+            return f"More rows of this kind would not help: with twice as many, the {words} would stay about the same."
         return (
             f"More rows of this kind would help little: twice as many would improve the {words} by at most {most:.1g}."
         )
-    ends = f"{gain.low:.2g} to {gain.high:.2g} ({interval})"
-    return f"It is not clear whether more rows would help: twice as many would improve the {words} by {ends}."
+    # A true minus, and a plus, so that a reader sees at once that the score may get worse or better.
+    ends = f"{gain.low:+.2g} to {gain.high:+.2g} ({interval})".replace("-", "\u2212")
+    return f"It is not clear whether more rows would help: with twice as many, the {words} may change by {ends}."
 
 
 def split_error(
@@ -113,9 +116,11 @@ def split_error(
                 random_state=options.seed,
             )
         )
+    # Errors of numbers are divided by the variance of the target; a Brier score is without unit already.
     unit = float(np.var(sample.y)) if material.task == "regression" else 1.0
     bias, variance = [float(part.bias / unit) for part in parts], [float(part.variance / unit) for part in parts]
     chosen = names.index(selection.result.winner)
+    # The tiny number keeps an error of zero from being divided by zero.
     share = variance[chosen] / max(bias[chosen] + variance[chosen], 1e-300)
     error = "Brier score" if material.task == "classification" else "mean squared error over the variance of the target"
     text = (
@@ -133,6 +138,7 @@ def _choose_names(names: list[str], winner: str, most: int = 5) -> list[str]:
     chosen = names.index(winner)
     if chosen not in places:
         inner = sorted(places)[1:-1]
+        # The winner takes the place of its nearest neighbour, so both ends stay.
         places.remove(min(inner, key=lambda place: abs(place - chosen)))
         places.add(chosen)
     return [names[place] for place in sorted(places)]

@@ -44,6 +44,7 @@ def read_stakes(material: Material, options: Options) -> Stakes | None:
     if material.cost is not None:
         costs = _make_row_costs(material, options)
     elif options.costs is None:
+        # Without costs each mistake costs 1, and a reject option is measured against that.
         costs = 1.0 - np.eye(len(classes))
     else:
         costs = np.asarray(options.costs, dtype=float)
@@ -53,6 +54,7 @@ def read_stakes(material: Material, options: Options) -> Stakes | None:
             f"{len(classes)} classes."
         )
         raise ParameterError(message)
+    # As many actions as classes are named after the classes: action k is to treat the row as class k.
     actions = options.actions or (classes if costs.shape[-2] == len(classes) else None)
     actions = list(actions or (f"action {place + 1}" for place in range(costs.shape[-2])))
     if len(actions) != costs.shape[-2]:
@@ -70,6 +72,7 @@ def _make_row_costs(material: Material, options: Options) -> np.ndarray:
         raise ParameterError(message)
     positive = material.classes.index(material.positive)
     costs = np.zeros((len(material), 2, 2))
+    # Axis 1 is the action and axis 2 the true class: the miss is action "negative" on a positive row.
     costs[:, 1 - positive, positive] = material.cost
     costs[:, positive, 1 - positive] = options.false_alarm
     return costs
@@ -82,6 +85,7 @@ def decide(selection: Selection, material: Material, options: Options, stakes: S
     costs = stakes.of(np.arange(len(material)))
     action = np.full(len(material), -1)
     action[seen] = optimal_action(predictions[seen], costs[seen]).action
+    # `paid` is (rows, actions): what each action would have cost, given the true class.
     paid = costs[np.arange(len(material)), :, true]
     spent = paid[np.arange(len(material)), action]
     folds = [spent[test].mean() for _, test in selection.plan.outer[: selection.plan.folds]]
@@ -91,14 +95,15 @@ def decide(selection: Selection, material: Material, options: Options, stakes: S
     cheapest = min(always, key=lambda name: always[name])
     saved = always[cheapest] - cost
     text = (
-        f"Decisions by expected cost would have cost {cost:.3g} per row on unseen rows. The best single action, "
-        f"{cheapest}, would have cost {always[cheapest]:.3g}: "
+        f"If the action of least expected cost is taken for each row, an unseen row costs {cost:.3g} on average. The "
+        f"best fixed action, {cheapest}, costs {always[cheapest]:.3g}: "
         + (f"the model saves {saved:.3g} per row." if saved > 0 else "the model saves nothing.")
     )
     return Decision(
         stakes.actions,
         stakes.costs.tolist() if stakes.costs.ndim == 2 else [],
         cost,
+        # The interval is of the mean over folds, which differs a little from the mean over rows that is told.
         min(interval.low, cost),
         max(interval.high, cost),
         always,

@@ -1,6 +1,7 @@
 """Describe a study: the question, the splits, what is needed to repeat it, and notices about the rows."""
 
 import datetime
+import math
 import sys
 from typing import Any
 
@@ -15,8 +16,10 @@ from mercer.app.study.record import Notice, Origin, Question
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
 
-__all__ = ["count_duplicates", "describe_origin", "describe_question", "list_left_out", "list_notices"]
+__all__ = ["count_duplicates", "describe_origin", "describe_question", "list_lacking", "list_left_out", "list_notices"]
 
+# Candidates that a notice names.
+_MOST_NAMED = 3
 # Duplicate rows are counted in tables up to this size.
 _MOST_COUNTED = 200_000
 
@@ -29,6 +32,7 @@ def list_notices(material: Material, sample: Material, clock: Clock) -> list[Not
         notices.append(
             Notice("note", "the table", text, "Give a larger --budget or --max-rows to compare them on more rows.")
         )
+    # A failure here must not end a study that has its answer, hence the attempt.
     opposed = clock.attempt("contradictions", lambda: count_contradictions(sample), 0.99, 0)
     if opposed:
         text = (
@@ -56,6 +60,29 @@ def list_left_out(clock: Clock) -> list[Notice]:
             "Give a larger --budget.",
         )
     ]
+
+
+def list_lacking(lacking: dict[str, float], budget: float | None) -> list[Notice]:
+    """Return a notice of the candidates for which there was no time, with the budget that would be enough."""
+    if not lacking or budget is None:
+        return []
+    names = list(lacking)
+    shown = names[:_MOST_NAMED]
+    if len(names) > len(shown):
+        shown.append(f"{len(names) - len(shown)} more")
+    # Names of candidates may have commas in them.
+    text = f"There was no time to try {shown[0]}."
+    if len(shown) > 1:
+        text = f"There was no time to try {len(names)} candidates: {'; '.join(shown)}."
+    known = [seconds for seconds in lacking.values() if math.isfinite(seconds)]
+    if not known:
+        return [Notice("note", "the budget", text, "Give a larger --budget.", told=True)]
+    # Candidates whose time is not known are taken to need the mean of the others. A third more than the trials take is
+    # for the part of the budget that is kept for describing the model.
+    enough = budget + 1.33 * len(names) * sum(known) / len(known)
+    typed = f"{5 * math.ceil(enough / 5)}s" if enough < 100 else f"{math.ceil(enough / 30) / 2:g}m"
+    cure = f"To try {'it' if len(names) == 1 else 'them'} too, give --budget {typed}, or more."
+    return [Notice("note", "the budget", text, cure, told=True)]
 
 
 def describe_question(table: Table, roles: Roles, material: Material, options: Options) -> Question:

@@ -52,16 +52,21 @@ def measure_calibration(true: np.ndarray, chances: np.ndarray, level: float, n_b
     `true` says whether a row is of the class, `chances` is the predicted probability. Intervals are Jeffreys intervals.
     """
     order = np.argsort(chances, kind="stable")
+    # At least ten rows a bin, or the intervals say nothing.
     bins = [rows for rows in np.array_split(order, min(n_bins, max(1, len(chances) // 10))) if len(rows)]
     predicted = np.array([chances[rows].mean() for rows in bins])
     hits = np.array([true[rows].sum() for rows in bins])
     counts = np.array([len(rows) for rows in bins])
     low, high = beta.ppf([[(1 - level) / 2], [(1 + level) / 2]], hits + 0.5, counts - hits + 0.5)
     observed = hits / counts
+    # The mean distance between prediction and share, weighted by the bins' rows: the expected calibration error.
     error = float(np.abs(observed - predicted) @ counts / counts.sum())
     outside = int(((predicted < low) | (predicted > high)).sum())
+    # If the model is right, 30 of 100 rows with a predicted probability of 30 % are of the class.
     text = f"Predicted probabilities differ from observed shares by {100 * error:.1f} % on average" + (
-        f"; {outside} of {len(bins)} bins lie outside their interval." if outside else ", which chance can explain."
+        f"; in {outside} of {len(bins)} groups of rows by more than chance explains."
+        if outside
+        else ", which chance can explain."
     )
     return Calibration(predicted.tolist(), observed.tolist(), low.tolist(), high.tolist(), counts.tolist(), error, text)
 
@@ -73,6 +78,7 @@ def measure_rates(true: np.ndarray, predictions: np.ndarray, material: Material)
     for name in names:
         place = material.classes.index(name)
         here, chance = true == place, predictions[:, place]
+        # A curve against the rest needs rows of both sides.
         if here.all() or not here.any():
             continue
         false_positive, true_positive, _ = roc_curve(here, chance)
@@ -81,6 +87,7 @@ def measure_rates(true: np.ndarray, predictions: np.ndarray, material: Material)
             Rates(
                 name,
                 *_thin(false_positive, true_positive),
+                # scikit-learn returns recall falling from one; the picture has it rising.
                 *_thin(recall[::-1], precision[::-1]),
                 float(roc_auc_score(here, chance)),
                 float(average_precision_score(here, chance)),
@@ -136,6 +143,7 @@ def list_hard_rows(
     worst = np.argsort(-sizes, kind="stable")[:n_rows]
     return [
         HardRow(
+            # Rows are counted from 1 for people.
             int(material.rows[row]) + 1,
             material.classes[true[row]] if material.classes else f"{true[row]:.6g}",
             _describe_prediction(predictions[row], material),

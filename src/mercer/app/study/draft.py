@@ -47,6 +47,7 @@ class Draft:
 
     def make_record(self) -> Record:
         """Return the record of everything that was found."""
+        # Parts that were left out are known only when the record is made.
         notices = [*self.notices, *list_left_out(self.clock), *self.clock.notices]
         data = Data(self.roles.columns, notices, count_duplicates(self.table.frame))
         origin = describe_origin(self.table, self.options, self.clock)

@@ -40,6 +40,7 @@ def find_drivers(
     falls: list[list[float]] = []
 
     def shuffle(fold: int) -> list[float]:
+        # A generator for each fold makes the shuffles independent of the number of threads.
         random = np.random.default_rng([options.seed, fold])
         rows = _sample_rows(plan.outer[fold][1], random)
         frame = plan.rows.X.iloc[rows]
@@ -72,7 +73,9 @@ def _afford(plan: Any, model: Any, names: list[str], seconds: float, seed: int) 
     rows = _sample_rows(plan.outer[0][1], random)
     began = time.perf_counter()
     _score_shuffled(plan, model, plan.rows.X.iloc[rows], rows, names[0], random)
+    # One shuffle is timed, and the seconds left are divided by its time.
     n_shuffles = int(seconds / max(time.perf_counter() - began, 1e-6))
+    # Fewer repetitions come first; columns are dropped only when even one shuffle of each is too much.
     repeats = int(np.clip(n_shuffles // len(names), 1, _REPEATS))
     return names[: max(1, n_shuffles // repeats)], repeats
 
@@ -110,12 +113,14 @@ def _measure_dependence(model: Any, material: Material, name: str, background: A
         shown: list[Any] = [str(value) for value in values]
     else:
         known = column.dropna()
+        # The range ends at 2 % and 98 %: beyond it the model extrapolates from a few rows.
         values = list(dict.fromkeys(known.quantile(np.linspace(0.02, 0.98, _GRID), interpolation="nearest").tolist()))
         shown = [value.isoformat() if hasattr(value, "isoformat") else float(value) for value in values]
     if len(values) < 2:
         return None
     means, lows, highs = [], [], []
     for value in values:
+        # A shallow copy shares all other columns.
         other = background.copy(deep=False)
         other[name] = value
         predictions = _respond(model, other.astype({name: column.dtype}), material)

@@ -17,12 +17,14 @@ from mercer.app.options import Options
 from mercer.app.study import diagnosis
 from mercer.app.study.choice import comparison
 from mercer.app.study.choice.calibrating import calibrate
+from mercer.app.study.choice.constraints import list_dropped_texts, read_directions
 from mercer.app.study.choice.dependence import Finding, find_dependence
-from mercer.app.study.choice.selection import Selection, keep_winner, open_selection, try_candidates
+from mercer.app.study.choice.selection import Selection, keep_winner, open_selection
+from mercer.app.study.choice.trying import try_candidates
 from mercer.app.study.clock import Clock, ProgressEvent
 from mercer.app.study.curves import make_learning_curve, split_error
 from mercer.app.study.decisions import Stakes, decide, read_stakes
-from mercer.app.study.description import list_notices
+from mercer.app.study.description import list_lacking, list_notices
 from mercer.app.study.draft import Draft
 from mercer.app.study.drivers import find_drivers, measure_dependences
 from mercer.app.study.final import describe_fit, fit_final
@@ -178,6 +180,8 @@ def _study_target(draft: Draft) -> None:
     material, draft.roles = finding.material, finding.roles
     draft.material, draft.parts["splits"] = material, finding.scores
     draft.notices += finding.notices
+    material = draft.material = replace(material, directions=read_directions(material, options))
+    draft.notices += list_dropped_texts(material)
     stakes = read_stakes(material, options)
     sample = draw_rows(material, _choose_sample_size(material, options), options.seed)
     selection = open_selection(sample, options)
@@ -198,7 +202,7 @@ def _study_target(draft: Draft) -> None:
     draft.model, draft.parts["fit"] = _fit_all_rows(selection, material, sample, options, clock, stakes)
     threshold = find_threshold(draft.model, material.positive)
     draft.parts["fit"] = replace(draft.parts["fit"], threshold=threshold)
-    draft.notices += list_notices(material, sample, clock)
+    draft.notices += [*list_notices(material, sample, clock), *list_lacking(selection.lacking, options.budget)]
     _collect_parts(draft, selection, sample)
 
 
@@ -216,6 +220,7 @@ def _drop_costs(options: Options, kept: list[bool]) -> Options:
     """Return the options with the costs of the classes that are kept, and of the actions named after them."""
     if options.costs is None or isinstance(options.costs, Mapping) or len(options.costs[0]) != len(kept):
         return options
+    # If each class has its action, the action of a dropped class goes too.
     square = len(options.costs) == len(kept) and options.reject is None
     rows = [row for row, keep in zip(options.costs, kept if square else [True] * len(options.costs)) if keep]
     costs = [[cost for cost, keep in zip(row, kept) if keep] for row in rows]
@@ -260,6 +265,7 @@ def _fit_all_rows(
 ) -> tuple[Any, Fit]:
     """Fit the chosen model to all rows if there is time, else to those on which candidates were compared."""
     if not clock.interrupted:
+        # The time of a fit is taken to grow in proportion to its rows; 1.5 is a margin.
         growth = len(material) / max(len(selection.plan.outer[0][0]), 1)
         needs = 1.5 * selection.seconds[selection.result.winner] * n_threads(options.n_jobs) * growth
         rows = material if needs < max(clock.measure_left(), 1.0) or len(sample) == len(material) else sample
@@ -278,6 +284,7 @@ def _fit_all_rows(
     why = "The study was interrupted. " if clock.interrupted else ""
     text = f"{why}The model is that of the first fold, fitted to its training rows only."
     clock.notices.append(Notice("warning", "the model", text, "Run the study again to fit it to all rows."))
+    # The model of the first fold exists already, so there is always something to return.
     model = selection.winner.models[0]
     return model, describe_fit(find_model(model), selection.winner.chosen_settings[0], None)
 
@@ -300,9 +307,10 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     parts |= clock.attempt(
         "errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
     )
-    parts["reference"] = clock.attempt(
-        "reference rows", lambda: store_reference(sample.X, sample.kinds, options.seed), 0.685
-    )
+    if not options.no_rows:
+        parts["reference"] = clock.attempt(
+            "reference rows", lambda: store_reference(sample.X, sample.kinds, options.seed), 0.685
+        )
     if predictions.ndim == 2 or not sample.classes:
         parts["conformal"] = clock.attempt(
             "conformal scores", lambda: _store_scores(sample.take(kept), predictions[kept]), 0.69

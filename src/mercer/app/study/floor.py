@@ -80,11 +80,14 @@ def _bound_regression(material: Material, metric: Metric, score: float, seed: in
     sample = draw_rows(material, _MOST_ROWS, seed)
     numbers = encode_rows(sample)
     n_rows, n_columns = numbers.shape
+    # Neighbours in many columns are far apart, and their differences are then signal and not noise.
     if n_columns > _MOST_COLUMNS or n_rows < _FEWEST_ROWS:
         text = f"With {n_rows} rows and {n_columns} encoded columns the rows are too far apart to estimate the noise."
         return None, text
     noise = _estimate_noise(numbers, sample.y)
+    # R^2 of a perfect model: 1 - noise / variance of the target.
     best = 1 - noise / float(np.var(sample.y))
+    # An estimate that the model has reached already bounds nothing.
     if best <= score:
         return (
             None,

@@ -45,6 +45,7 @@ def group_rows(offer: Candidate, numbers: np.ndarray, seed: int) -> tuple[Groupi
         labels = np.asarray(model.fit_predict(numbers))
         models.append(model)
         groupings.append(Grouping(offer, model, dict(setting), labels, _measure_separation(numbers, labels, seed)))
+    # Mixtures have a likelihood, and BIC charges for each parameter; other methods are compared by separation.
     if hasattr(models[0], "bic"):
         return groupings[int(np.argmin([model.bic(numbers) for model in models]))], models
     return max(groupings, key=lambda grouping: grouping.score), models
@@ -75,6 +76,7 @@ def measure_stability(model: Any, numbers: np.ndarray, seed: int) -> float:
     random = np.random.default_rng(seed)
     agreed = []
     for _ in range(_PAIRS):
+        # Two halves of n / 2 rows have about n / 4 rows in common, on which their groups are compared.
         halves = [np.sort(random.choice(len(numbers), len(numbers) // 2, replace=False)) for _ in range(2)]
         labels = [np.asarray(clone(model).fit_predict(numbers[half])) for half in halves]
         _, first, second = np.intersect1d(halves[0], halves[1], return_indices=True)

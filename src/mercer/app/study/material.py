@@ -34,6 +34,7 @@ class Material:
     time: np.ndarray | None = None
     cost: np.ndarray | None = None
     forms: dict[str, str] = field(default_factory=dict)  # how dates are written, by column
+    directions: dict[str, int] = field(default_factory=dict)  # 1 where predictions may only rise with a column, else -1
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -67,6 +68,7 @@ def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
         roles.task,
         frame[roles.features],
         y,
+        # The index keeps the place of a row in the table, for messages about single rows.
         frame.index.to_numpy(),
         dict(roles.kinds),
         classes,

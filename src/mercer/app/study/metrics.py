@@ -1,5 +1,6 @@
 """The metrics by which models can be compared."""
 
+import difflib
 from dataclasses import dataclass
 
 from mercer.errors import ParameterError
@@ -38,6 +39,8 @@ def find_metric(name: str | None, task: str) -> Metric:
     """Return the metric of that name for `task`; None means the first one in ``METRICS``."""
     known = METRICS[task]
     if name is not None and name not in known:
-        message = f"metric: must be one of {', '.join(known)} for {task}; got {name!r}."
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        cure = f" Did you mean {near[0]}?" if near else ""
+        message = f"metric: must be one of {', '.join(known)} for {task}; got {name!r}.{cure}"
         raise ParameterError(message)
     return next(iter(known.values())) if name is None else known[name]

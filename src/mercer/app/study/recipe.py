@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from mercer._base.candidate import Candidate, Shape
+from mercer.app.study.choice.constraints import list_directions
 from mercer.app.study.material import Material
 from mercer.app.study.positive import find_threshold
 from mercer.decision import DecisionClassifier
@@ -29,6 +30,8 @@ __all__ = [
 
 # Up to this many columns rows are dense, even if most entries are zero: centred columns fit better.
 _MOST_DENSE = 500
+# Words of a text column, the most frequent ones; rows with that many columns can still be dense.
+_MOST_WORDS = 300
 # Skewness of a target from which on its logarithm is tried; an exponential distribution has 2.
 _LEAST_SKEWNESS = 1.5
 # Rows from which on the skewness says something.
@@ -47,10 +50,15 @@ def make_encoder(material: Material, needs: tuple[str, ...] = (), n_columns: int
         for name, form in material.forms.items()
         if material.kinds.get(name) in ("date", "number")
     }
+    # A model with constraints takes one direction for each encoded column, so that each column must give one number.
+    constrained = bool(material.directions) and "codes" in needs
     return TableEncoder(
         material.kinds | written,
         categories="code" if "codes" in needs else "indicator",
         missing="keep" if "missing" in needs else "indicator" if marked else "fill",
+        dates=not constrained,
+        texts=0 if constrained else _MOST_WORDS,
+        text_values="tfidf",
         sparse_output="auto" if n_columns > _MOST_DENSE and "dense" not in needs else False,
     )
 
@@ -91,6 +99,8 @@ def make_contender(candidate: Candidate, material: Material, n_columns: int, see
     """
     shape = describe_shape(material, n_columns, seed)
     model, prefix = candidate.make(shape), "model__"
+    if candidate.rank > 0 and material.directions:
+        model = model.set_params(monotonic_cst=list_directions(material))
     transforms: dict[str, Any] = {}
     if candidate.rank > 0 and is_skewed(material):
         # Inner folds choose between the target and its logarithm, as they choose other settings.
@@ -104,7 +114,8 @@ def make_contender(candidate: Candidate, material: Material, n_columns: int, see
     if "scaled" in candidate.needs:
         steps.append(("scale", StandardScaler(with_mean=encoder.sparse_output is False)))
     pipeline = Pipeline([*steps, ("model", model)])
-    space = {prefix + name: values for name, values in candidate.settings(shape).items()} | transforms
+    grids = candidate.list_grids(shape)
+    space = [{prefix + name: values for name, values in grid.items()} | transforms for grid in grids]
     return Contender(candidate.name, pipeline, space, candidate.rank)
 
 

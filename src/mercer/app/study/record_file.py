@@ -8,6 +8,7 @@ from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Union
 
+from mercer._written_file import write_whole
 from mercer.app.study.record import Record
 from mercer.errors import DataError
 
@@ -19,11 +20,7 @@ NAME = "run.json"
 def write_record(record: Record, folder: Path) -> Path:
     """Write the record into `folder`, whole or not at all."""
     path = folder / NAME
-    half = path.with_suffix(".part")
-    half.write_text(
-        json.dumps(_replace_infinite(asdict(record)), allow_nan=False, ensure_ascii=False), encoding="utf-8"
-    )
-    half.replace(path)
+    write_whole(path, json.dumps(_replace_infinite(asdict(record)), allow_nan=False, ensure_ascii=False))
     return path
 
 

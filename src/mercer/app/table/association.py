@@ -9,8 +9,6 @@ outliers.
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from mercer.app.table.column_type import spell_categories
 
@@ -29,6 +27,9 @@ LEAK = {"classification": 0.98, "regression": 0.995}
 
 def measure_associations(frame: Any, target: Any, task: str, kinds: dict[str, str]) -> dict[str, float]:
     """Return for each column with a kind how well it alone predicts the target, from 0 to 1."""
+    # Loaded here: commands that only predict do not need it, and it takes a tenth of a second or more to load.
+    from sklearn.model_selection import KFold, StratifiedKFold
+
     known = target.notna()
     if task == "classification":
         # A class with fewer rows than there are folds cannot be tested.
@@ -77,12 +78,16 @@ def _encode(column: Any, kind: str) -> np.ndarray:
 
 def _measure_association(x: np.ndarray, kind: str, y: np.ndarray, task: str, folds: list[Any]) -> float:
     """Return the skill of the better of tree and curve, between 0 and 1."""
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
     guessed, interpolated = np.empty(len(y)), np.zeros(len(y))
+    # Each row is predicted while it is unseen, so a column with many values gains nothing by memory.
     for train, test in folds:
         inputs = x
         if task == "regression" and kind != "category":
             interpolated[test] = _interpolate(x, y, train, test)
         if kind == "category":
+            # Categories are ordered by the target of the training rows only.
             inputs = _order_categories(x, y, train, task)
         tree = (
             DecisionTreeClassifier(**_LEAVES[task], class_weight="balanced", random_state=0)
@@ -93,6 +98,7 @@ def _measure_association(x: np.ndarray, kind: str, y: np.ndarray, task: str, fol
         guessed[test] = tree.predict(inputs[test, None])
     best = _measure_skill(y, guessed, task)
     if task == "regression" and kind != "category":
+        # A step function fits a smooth relation badly, and an interpolation a noisy one; the better counts.
         best = max(best, _measure_skill(y, interpolated, task))
     return float(np.clip(best, 0.0, 1.0))
 

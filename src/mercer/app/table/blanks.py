@@ -36,6 +36,7 @@ def looks_blank_separated(records: list[list[str]]) -> bool:
     header = find_header(records)
     width = len(header.names)
     rows = [record for record in records[header.place + 1 :] if len(record) == width]
+    # Most lines must have the width of the header; a few may be broken.
     if width < 2 or len(rows) < max(2, _REGULAR * len(records[header.place + 1 :])):
         return False
     return any(

@@ -42,6 +42,7 @@ def _summarise(column: Any, role: str, distinct: int) -> tuple[str, list[int], l
         return "no values", [], [], []
     if known.dtype.kind == "M":
         first, last = known.min(), known.max()
+        # Dates are counted in seconds since 1970, so that the bins are even in time.
         counts, edges = np.histogram(known.to_numpy().astype("datetime64[s]").astype(np.int64), _BINS)
         return f"from {_spell_day(first)} to {_spell_day(last)}", counts.tolist(), edges.tolist(), []
     classes = role == "target" and distinct <= _LABELS

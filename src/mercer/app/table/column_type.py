@@ -44,6 +44,7 @@ class Typing:
         plain = self._convert(name, column)
         if plain.dtype.kind not in "if":
             return plain
+        # Marks such as -999 arrive as numbers, after the texts were converted.
         marks = [number for text in self.missing if not np.isnan(number := _read_float(text))]
         if marks and plain.isin(marks).any():
             plain = plain.astype("float64").mask(plain.isin(marks))
@@ -70,10 +71,12 @@ class Typing:
         if isinstance(kind, pandas.CategoricalDtype):
             return self._convert(name, column.astype(kind.categories.dtype if len(kind.categories) else "float64"))
         if isinstance(kind, pandas.DatetimeTZDtype):
+            # Times are compared in UTC; pandas then drops the zone, which files and models do not take.
             column = column.dt.tz_convert("UTC").dt.tz_localize(None)
         if column.dtype.kind == "M":
             return self._drop_far_dates(name, column)
         if column.dtype.kind == "m":
+            # A duration is a number of seconds.
             return column.dt.total_seconds()
         if column.dtype.kind == "c":
             return self._convert(name, column.map(str))
@@ -84,6 +87,7 @@ class Typing:
                 return self._drop_far_dates(name, pandas.to_datetime(texts, format="%Y%m%d", errors="coerce"))
             return _convert_numbers(column)
         if column.dtype.kind == "b":
+            # Booleans with gaps cannot stay booleans, and become texts.
             return column.astype(bool) if not column.isna().any() else _convert_texts(column.astype(object))
         return self._convert_objects(name, column, given)
 
@@ -94,6 +98,7 @@ class Typing:
         known = column.dropna()
         if len(known) == 0:
             return pandas.Series(np.full(len(column), np.nan), index=column.index)
+        # Objects may be numbers with None between them, or dates of Python.
         if column.dtype == object and not isinstance(known.iloc[0], str):
             kinds = {type(value) for value in known}
             if kinds <= {int, float, np.float64, np.int64} or {kind.__name__ for kind in kinds} == {"Decimal"}:
@@ -171,12 +176,14 @@ class Typing:
             parsed = pandas.to_datetime(texts, format=pattern, errors="coerce", utc="%z" in pattern)
             parsed = parsed.dt.tz_localize(None) if "%z" in pattern else parsed
             share = counts[parsed.notna().to_numpy()].sum() / counts.sum()
+            # Day-first and month-first formats read the same share where no day is above 12; such a tie is told.
             ties += int(share == best_share and share > 0)
             if share > best_share:
                 best, best_share, ties = parsed, share, 0
                 self.forms[name] = pattern
         if form and best is None:
             best = pandas.to_datetime(texts, format=form, errors="coerce")
+        # A column that the user calls a date may hold more broken values than one that is only guessed.
         elif not form and (best is None or best_share < (_SOME if given else _MOSTLY)):
             self.forms.pop(name, None)
             return None

@@ -37,10 +37,12 @@ def find_forms(values: np.ndarray, day_first: bool) -> list[str]:
 
     head = pandas.Series(values[:_SAMPLE], dtype=object)
     example = str(values[0])
+    # The first mark between the parts is the second to the fifth character: after a day, a month or a year.
     mark = next((mark for mark in _FORMATS if mark in example[1:5]), " ")
     clocks = [f"{between}{clock}" for clock in _CLOCKS for between in (" ", "T")] if ":" in example else [""]
     forms = _FORMATS[mark]
     if day_first:
+        # The sort is stable and False comes before True: formats that begin with the month move to the end.
         forms = tuple(sorted(forms, key=lambda form: form.startswith("%m")))
     shares = {}
     for form in forms:

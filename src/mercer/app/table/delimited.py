@@ -147,6 +147,7 @@ def _find_encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[s
     """Return the encoding, checked or guessed, and notices about it."""
     if encoding is not None:
         try:
+            # The incremental decoder accepts a sample that ends inside of a character.
             codecs.getincrementaldecoder(encoding)().decode(sample)
             return codecs.lookup(encoding).name, []
         except LookupError:
@@ -155,8 +156,10 @@ def _find_encoding(place: Place, sample: bytes, encoding: str | None) -> tuple[s
         except UnicodeDecodeError:
             message = f"{place.name}: the file is not encoded in {encoding}. Leave out --encoding to have it guessed."
             raise DataError(message) from None
+    # A byte order mark: FF FE or FE FF begins a file in UTF-16.
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16", [Notice("note", "the table", "The file is encoded in UTF-16.")]
+    # Text in another encoding is rarely valid UTF-8, so the attempt is a test.
     try:
         codecs.getincrementaldecoder("utf-8")().decode(sample)
     except UnicodeDecodeError:
@@ -249,6 +252,7 @@ def _make_options(dialect: Dialect, kinds: dict[str, Any] | None, threads: bool 
         column_names=dialect.names,
         skip_rows_after_names=0,
         skip_rows=dialect.skipped,
+        # Columns separated by blanks are rewritten in memory, and that copy is UTF-8.
         encoding="utf-8" if dialect.blanks else dialect.encoding,
         block_size=_BLOCK,
         use_threads=threads,
@@ -312,6 +316,7 @@ def _describe_ragged(place: Place, n_rows: int, skipped: list[Any]) -> Notice:
     """Return a notice about skipped lines; DataError if there are too many of them."""
     expected = skipped[0].expected_columns
     widths = Counter(row.actual_columns for row in skipped).most_common(1)[0][0]
+    # A few broken lines are passed over; many mean that the delimiter was guessed wrong.
     if len(skipped) > max(10, _MOST_RAGGED * (n_rows + len(skipped))):
         message = (
             f"{place.name}: {len(skipped)} of {n_rows + len(skipped)} lines do not have as many fields as the "

@@ -77,6 +77,7 @@ def report_damage(place: Place) -> Iterator[None]:
     """Turn any exception of a reader into the error that the file is damaged: each format has its own exceptions."""
     try:
         yield
+    # These are no damage: a rule of ours, too little memory, or a package that is not installed.
     except (MercerError, MemoryError, ModuleNotFoundError):
         raise
     except Exception as error:
@@ -133,6 +134,7 @@ def find_format(place: Place) -> str:
     for magic, kind in _STRANGERS.items():
         if head.lstrip()[: len(magic)].lower() == magic.lower():
             raise _refuse(place, kind)
+    # UTF-16 has zero bytes in plain text, so its mark is looked for before zeros count as binary.
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "delimited"
     if b"\x00" in head:

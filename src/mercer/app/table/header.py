@@ -36,6 +36,7 @@ def find_header(records: Sequence[Sequence[str]]) -> Header:
     """
     head = records[: _MOST_TITLES + 200]
     kept = [record for record in head if not _is_comment(record)]
+    # The most frequent number of fields is the width of the table; titles have fewer.
     width = Counter(len(record) for record in kept).most_common(1)[0][0] if kept else 0
     rest = enumerate(head[: _MOST_TITLES + 1])
     place = next((k for k, record in rest if not _is_comment(record) and not _is_title(record, width)), 0)
@@ -44,6 +45,7 @@ def find_header(records: Sequence[Sequence[str]]) -> Header:
         names[0] = names[0].lstrip("#% ")
         if len(names) == width:
             return Header(place - 1, names)
+        # The field without a name is the first one, or the last one if the rows end with a delimiter.
         return Header(place - 1, ["", *names] if str(head[place][-1]).strip() else [*names, ""], narrow=True)
     return Header(place, [str(name).strip() for name in head[place]])
 
@@ -126,6 +128,7 @@ def name_columns(table: str, given: Iterable[str]) -> list[str]:
     used: set[str] = set()
     for place, name in enumerate(written, start=1):
         unique = name or f"column_{place}"
+        # A made-up name must not be that of a later column.
         if unique in used or (not name and unique in taken):
             number = 2
             while f"{unique}_{number}" in taken or f"{unique}_{number}" in used:

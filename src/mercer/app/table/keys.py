@@ -59,16 +59,19 @@ def find_keys(table: Table, roles: Roles) -> list[str]:
         if column.role not in ("id", "category", "number", "leak") or values.dtype.kind in "Mb":
             continue
         distinct = column.distinct
+        # A key has several rows for each value, but not most of them; a missing key names nothing.
         if distinct < _FEWEST_KEYS or not _FEWEST_ROWS <= n_rows / distinct <= _MOST_ROWS or column.missing:
             continue
         if values.dtype.kind == "f" and not np.array_equal(values.dropna(), np.floor(values.dropna())):
             continue
         named = _KEY_NAME.fullmatch(column.name) is not None or column.role == "id"
+        # If each value fills one block, there is one change fewer than values.
         blocks = 1 + int((values.to_numpy()[1:] != values.to_numpy()[:-1]).sum()) == distinct
         if not named and values.dtype.kind in "if" and not blocks:
             continue
         determined = _count_determined(frame, column.name, roles)
         if named or determined:
+            # A telling name counts as much as two columns that the key determines.
             scores[column.name] = determined + 2 * int(named)
     return sorted(scores, key=lambda name: -scores[name])
 

@@ -92,6 +92,7 @@ def _read_folder(place: Place) -> Any:
     from pyarrow import parquet
 
     tables = [parquet.ParquetFile(file).read() for file in list_parquet_files(place)]
+    # The order of the columns must agree too, as the names are compared as lists.
     other = next((index for index, part in enumerate(tables) if part.column_names != tables[0].column_names), None)
     if other is not None:
         names = quote(*(list_parquet_files(place)[index].name for index in (0, other)))
@@ -105,6 +106,7 @@ def _read_json(place: Place) -> Any:
     import pyarrow
 
     with place.open() as file:
+        # Deep nesting would exhaust the stack of the parser, so the depth is measured first.
         _check_depth(place, file)
         file.seek(0)
         if not is_json_list(place):
@@ -151,6 +153,7 @@ def read_json_blocks(place: Place, columns: list[str] | None, size: int = 2**22)
     import pyarrow
 
     with place.open() as file:
+        # readlines ends at the end of a line after `size` bytes, so no object is cut.
         while lines := file.readlines(size):
             content = io.BytesIO(b"".join(lines))
             _check_depth(place, content)
@@ -177,6 +180,7 @@ def _read_excel(place: Place, sheet: str | None) -> tuple[Any, list[Notice]]:
                 f"{place.name}: there is no sheet {quote(sheet)}; the sheets are {quote(*names)}. Give --sheet NAME."
             )
             raise DataError(message)
+        # The header is found by our own rule, as for delimited text, hence none is left to pandas.
         frame = pandas.read_excel(book, sheet_name=sheet or names[0], header=None)
     notices = []
     if sheet is None and len(names) > 1:
@@ -192,6 +196,7 @@ def _set_header(place: Place, frame: Any) -> tuple[Any, list[Notice]]:
         message = f"{place.name}: the sheet is empty. Give --sheet NAME for another."
         raise DataError(message)
     cells = frame.iloc[:_HEAD].astype(object).where(frame.iloc[:_HEAD].notna(), "")
+    # Columns without any cell are margins of the sheet.
     used = frame.notna().any().to_numpy()
     records = [[str(cell).strip() for cell in row[used]] for row in cells.to_numpy()]
     header = find_header(records)
@@ -242,10 +247,12 @@ def read_sqlite_blocks(place: Place, query: str | None, rows: int) -> Iterator[A
 
     with _connect(place) as connection:
         name = _choose_table(place, connection, query)
+        # SQL doubles a quote inside of a quoted name.
         quoted = name.replace('"', '""')
         cursor = connection.execute(f'SELECT * FROM "{quoted}"')
         names = [field[0] for field in cursor.description]
         first = True
+        # An empty table yields one frame without rows, so that its columns are known.
         while (fetched := cursor.fetchmany(rows)) or first:
             first = False
             yield pandas.DataFrame(fetched, columns=names)

@@ -73,6 +73,7 @@ def read_table(
         return _read_frame(source, columns, kinds, typing)
     place = find_place(source, max_unpacked)
     kind = find_format(place)
+    # The digest reads the file once more, on a thread beside the parser.
     with ThreadPoolExecutor(1) as pool:
         digest = pool.submit(_digest_file, place)
         if kind in ("delimited", "gzip"):
@@ -98,6 +99,7 @@ def _read_frame(
     digest = hashlib.sha256(" ".join(frame.columns).encode())
     for name in frame.columns:
         digest.update(
+            # Values are hashed as texts, which do not depend on how a library stores them.
             pandas.util.hash_pandas_object(frame[name].astype(object).map(str), index=False).to_numpy().tobytes()
         )
     return _make_table("frame", frame, kinds, notices, digest.hexdigest(), typing)
@@ -146,6 +148,7 @@ def _simplify_arrow(table: Any) -> Any:
         kind = field.type
         if types.is_dictionary(kind):
             changed = compute.cast(table.column(place), kind.value_type)
+        # Seconds reach any date of the calendar; nanoseconds end in the year 2262.
         elif types.is_date(kind) or (types.is_timestamp(kind) and kind.tz is None and kind.unit != "s"):
             changed = compute.cast(table.column(place), pyarrow.timestamp("s"), safe=False)
         elif types.is_decimal(kind):

@@ -108,6 +108,7 @@ def guess_roles(
     _check_roles(table, special)
     strength = {}
     if target is not None:
+        # Only columns that models would use are measured.
         kinds = {name: guess.role for name, guess in guesses.items() if guess.role in KINDS}
         strength = measure_associations(table.frame, table.frame[target], task, kinds)
         _mark_leaks(guesses, strength, target, LEAK[task], given, keep_leaks)
@@ -214,6 +215,7 @@ def _guess(name: str, column: Any, given: str | None) -> _Guess:
     n_rows = len(column)
     if distinct == 0:
         return _Guess("constant", "missing in every row", distinct)
+    # One value beside missing ones is information: whether it is there.
     if distinct == 1 and len(known) == n_rows:
         return _Guess("constant", "the same value in every row", distinct)
     share = 1.0 - len(known) / n_rows
@@ -222,7 +224,12 @@ def _guess(name: str, column: Any, given: str | None) -> _Guess:
             "note", name, f"{share:.1%} of the values are missing. The column is not used.", f"give --keep {name}"
         )
         return _Guess("ignored", f"{share:.1%} missing", distinct, [notice])
-    return _guess_id(name, known, distinct) or _Guess(kind, reason, distinct)
+    guess = _guess_id(name, known, distinct) or _Guess(kind, reason, distinct)
+    if guess.role == "text":
+        text = f"The column holds {reason} on average. Models use its most frequent words, weighted by TF-IDF."
+        cure = f"give --category {name} to use each text as one value, or --ignore {name}"
+        guess.notices.append(Notice("note", name, text, cure, told=True))
+    return guess
 
 
 def _find_kind(column: Any, distinct: int) -> tuple[str, str]:
@@ -234,6 +241,7 @@ def _find_kind(column: Any, distinct: int) -> tuple[str, str]:
     if column.dtype.kind == "b":
         return "category", "true or false"
     known = column.dropna()
+    # Some 500 texts, spread over the column, tell how many words are usual.
     sample = known.iloc[:: max(1, len(known) // 500)]
     words = sample.str.count(r"\S+").mean() if len(sample) else 0.0
     if words >= _WORDS and distinct > 0.2 * len(known):
@@ -249,6 +257,7 @@ def _guess_id(name: str, known: Any, distinct: int) -> _Guess | None:
         whole = known.dtype.kind == "i" or np.array_equal(known, np.floor(known))
         if not whole or not (called or own == 1.0) or _TIME_NAME.fullmatch(name):
             return None
+        # Numbers that fill their range with few gaps count the rows.
         counting = own == 1.0 and float(known.max()) - float(known.min()) < 1.1 * len(known)
         if own == 1.0 and (called or counting) and len(known) >= FEWEST_ROWS:
             return _Guess("id", "a different whole number in every row", distinct)
@@ -256,6 +265,7 @@ def _guess_id(name: str, known: Any, distinct: int) -> _Guess | None:
     if known.dtype.kind in "Mb":
         return None
     text = _find_kind(known, distinct)[0] == "text"
+    # Texts that differ in almost every row are names, unless they are sentences.
     if own >= _OWN_VALUE and not text and distinct > 10:
         return _Guess("id", "a different text in almost every row", distinct)
     return _guess_repeated_id(name, known, distinct) if called and distinct > 20 else None

@@ -184,6 +184,7 @@ class Stream:
             try:
                 for batch in open_batches(self.place, dialect, types, self.columns):
                     table = pyarrow.table(batch)
+                    # After a restart the first `given` rows are passed over, as they were handed on already.
                     fresh = table.slice(max(0, given - seen))
                     seen += len(table)
                     if len(fresh):
@@ -197,12 +198,14 @@ class Stream:
         """Return the dialect and the types to read on with, after an error of pyarrow."""
         import pyarrow
 
+        # A later block may hold the first byte that is no UTF-8.
         if "UTF8" in reason and dialect.encoding == "utf-8":
             return replace(dialect, encoding=guess_old_encoding(b"")[0]), types
         match = _COLUMN.search(reason)
         name = dialect.names[int(match.group(1))] if match else None
         if name is not None and types.get(name) != pyarrow.string():
             return dialect, types | {name: pyarrow.string()}
+        # An error that names no column may be a line break inside of quotes.
         if not dialect.long_values:
             return replace(dialect, long_values=True), types
         first = reason.splitlines()[0][:160]

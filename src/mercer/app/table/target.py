@@ -34,6 +34,7 @@ def check_column(table: Table, name: str | None, flag: str) -> None:
     if name is None or name in table.frame.columns:
         return
     names = [str(column) for column in table.frame.columns]
+    # Names that differ in letters come first, then the name in another case.
     close = difflib.get_close_matches(name, names, 1, 0.6) or [
         column for column in names if column.lower() == name.lower()
     ]
@@ -76,6 +77,7 @@ def _guess_task(column: Any, target: str) -> tuple[str, list[Notice]]:
         return "classification", []
     distinct = count_distinct(column)
     known = column.dropna().to_numpy(dtype=float)
+    # Few whole numbers are codes of classes more often than measurements.
     if distinct > _FEW_VALUES or not np.array_equal(known, np.floor(known)):
         return "regression", []
     if distinct == 2:
@@ -99,6 +101,7 @@ def check_target(table: Table, target: str, task: str) -> list[Notice]:
             f"{quote(spell_categories(known).iloc[0])}. Choose another column."
         )
         raise DataError(message)
+    # A target that differs in each row is an id, or has classes of one row.
     _check_unique(table, target, known, distinct, task)
     if len(known) < FEWEST_ROWS:
         have = f"got {len(known)}" if n_missing == 0 else f"got {len(known)} where the target is known"

@@ -106,11 +106,14 @@ def front_door_sets(
 
 def _keeps_front_door(parents: Mapping[Any, Sequence[Any]], cause: Any, effect: Any, chosen: Sequence[Any]) -> bool:
     middle = set(chosen)
+    # Without the chosen variables no directed path may be left.
     cut = {name: tuple(p for p in above if p not in middle) for name, above in parents.items() if name not in middle}
     if effect in _find_descendants(cut, cause):
         return False
+    # First condition on back doors: none from the cause to the chosen set.
     if middle & find_connected(_block_back_doors(parents, cause), [cause], ()):
         return False
+    # Second: given the cause, none from the chosen set to the effect.
     return all(
         effect not in find_connected(_block_back_doors(parents, name), [name], {cause, *middle} - {name})
         for name in chosen
@@ -156,6 +159,7 @@ def _list_minimal(subject: str, usable: list[Any], max_size: int | None, keeps: 
     n_tested = 0
     for size in range(len(usable) + 1 if max_size is None else min(max_size, len(usable)) + 1):
         for chosen in combinations(usable, size):
+            # A set that contains a smaller valid one is not minimal.
             if any(set(smaller) <= set(chosen) for smaller in minimal):
                 continue
             n_tested += 1

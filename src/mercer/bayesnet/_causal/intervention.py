@@ -134,11 +134,13 @@ def causal_effect(network: BayesianNetwork, cause: Any, effect: Any, *, adjust: 
         raise DataError(message)
     if not names:
         return np.array([_condition(network, effect, {cause: state}) for state in states])
+    # P(z) of all combinations of the adjustment set.
     weights = network.query(tuple(names)).array
     rows = np.zeros((len(states), len(network.variables[effect])))
     for place in np.argwhere(weights > 0):
         stratum = {name: network.variables[name][code] for name, code in zip(names, place, strict=True)}
         for number, state in enumerate(states):
+            # sum over z of P(effect | cause, z) P(z).
             rows[number] += weights[tuple(place)] * _condition(network, effect, {cause: state, **stratum})
     return rows
 

@@ -112,11 +112,14 @@ def find_edges(subject: str, name: str, values: Array, weight: Array, n_bins: in
         place = np.argsort(values, kind="stable")
         order, heavy = values[place], np.cumsum(weight[place])
     steps = np.flatnonzero(order[1:] > order[:-1])
+    # Few distinct values: edges midway between neighbours.
     if len(steps) < n_bins:
         low, high = order[steps].astype(np.float64), order[steps + 1].astype(np.float64)
+        # Halves first: the sum of two large values could overflow.
         return low / 2 + high / 2
     shares = np.arange(1, n_bins) / n_bins
     if weight is None:
+        # The smallest value below or at which that share of the rows lies.
         chosen = np.ceil(shares * len(order) - 1e-9).astype(int) - 1
     else:
         chosen = np.searchsorted(heavy, shares * heavy[-1] * (1 - 1e-12))

@@ -59,10 +59,12 @@ class BlanketScores:
         starts, offsets, tables, n_entries = [0], [], [], 0
         own = np.zeros(self.n_classes)
         for name in names:
+            # Only families that contain the class change its posterior.
             family = [*self.network.parents[name], name]
             if label not in family:
                 continue
             with np.errstate(divide="ignore"):
+                # The class comes last, so that the scores of all classes lie side by side.
                 table = np.moveaxis(np.log(self.network.tables[name]), family.index(label), -1)
             others = [member for member in family if member != label]
             if not others:
@@ -104,6 +106,7 @@ class BlanketScores:
 
     def score(self, codes: Array) -> Array:
         """Return the scores (n, k) of rows of codes (n, d); a missing value has the code after the last state."""
+        # The code after the last state marks a gap.
         gaps = codes >= self.sizes[:-1].astype(np.uint8)
         if not gaps.any():
             return self._score_complete(codes)

@@ -213,6 +213,7 @@ class BayesNetClassifier(JointScores, Estimator):
         known = [ColumnStates(column.states, None, True) for column in coding.columns]
         known.append(ColumnStates(classes.tolist(), None, True))
         label = "class"
+        # A column may be called "class" itself.
         while label in table:
             label += "_"
         source = CodedSource(codes, weight, self._threads(), X, y)
@@ -254,6 +255,7 @@ class BayesNetClassifier(JointScores, Estimator):
     def _make_learning(self, names: tuple[str, ...]) -> NetworkLearning:
         """Return the settings as the solver takes them."""
         climbs = self.structure in ("augmented", "hill_climb")
+        # Augmented naive Bayes: the arrows from the class to all columns are given.
         given = [(names[-1], name) for name in names[:-1]] if self.structure == "augmented" else None
         search = StructureSearch(
             type(self).__name__,

@@ -78,10 +78,12 @@ def _choose_layers(n: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     while ready:
         node = ready.pop()
         for child in children[node]:
+            # The longest path from a source.
             layer[child] = max(layer[child], layer[node] + 1)
             left[child] -= 1
             if left[child] == 0:
                 ready.append(child)
+    # Sources move down to just above their first child, which shortens edges.
     for node in sources:
         if children[node]:
             layer[node] = min(layer[child] for child in children[node]) - 1
@@ -95,6 +97,7 @@ def _add_bends(
     chains: list[list[int]] = []
     layers, pieces = list(layer), []
     for parent, child in edges:
+        # A bend for each layer that the edge passes.
         chain = list(range(len(layers), len(layers) + layer[child] - layer[parent] - 1))
         layers += range(layer[parent] + 1, layer[child])
         path = [parent, *chain, child]
@@ -115,6 +118,7 @@ def _order_layers(layers: list[int], pieces: list[tuple[int, int]]) -> tuple[lis
         below[parent].append(child)
     best, fewest = [list(level) for level in order], _count_crossings(order, below)
     for sweep in range(_SWEEPS):
+        # Sweeps down and up take turns: each orders a layer by the one before it.
         down = sweep % 2 == 0
         levels = range(1, len(order)) if down else range(len(order) - 2, -1, -1)
         for level in levels:
@@ -122,7 +126,9 @@ def _order_layers(layers: list[int], pieces: list[tuple[int, int]]) -> tuple[lis
             place = {node: index for index, node in enumerate(fixed)}
             mean = {}
             for index, node in enumerate(order[level]):
+                # The barycentre of a node: the mean place of its neighbours in the fixed layer.
                 around = [place[other] for other in (above if down else below)[node] if other in place]
+                # The old place breaks ties, so that a sweep does not shuffle what is equal.
                 mean[node] = (sum(around) / len(around) if around else index, index)
             order[level].sort(key=mean.__getitem__)
         n_crossings = _count_crossings(order, below)
@@ -173,6 +179,7 @@ def _rise(values: Array) -> Array:
     for value in values:
         sums.append(float(value))
         counts.append(1)
+        # Pool adjacent violators.
         while len(sums) > 1 and sums[-2] / counts[-2] > sums[-1] / counts[-1]:
             total, count = sums.pop(), counts.pop()
             sums[-1] += total

@@ -115,11 +115,13 @@ def lay_out_graph(graph: Any, kind: str = "dag") -> GraphLayout:
         loose = {frozenset(edge) for edge in graph.undirected} if isinstance(graph, PartialGraph) else set()
         edges = []
         for first, second in pairs:
+            # Edges run from centre to centre through their bends; they are cut at the boxes later.
             points = np.concatenate([[centres[first]], bends[first, second] + shift[0], [centres[second]]])
             drawn = "line" if frozenset((names[first], names[second])) in loose else "arrow"
             edges.append(DrawnEdge(names[first], names[second], drawn, points))
         return _finish(kind, nodes, edges)
     moral = moral_graph(parents)
+    # An edge is drawn by where it comes from: a family, the marriage of two parents, or a fill edge.
     family = {frozenset((names[first], names[second])) for first, second in pairs}
     married = {frozenset(edge) for edge in list_edges(moral)}
     listed = list_edges(triangulate(moral).graph if kind == "chordal" else moral)
@@ -129,6 +131,7 @@ def lay_out_graph(graph: Any, kind: str = "dag") -> GraphLayout:
         first, second = place[start], place[end]
         drawn = "line" if key in family else "moral" if key in married else "fill"
         inner = bends.get((first, second), bends.get((second, first), np.zeros((0, 2)))) + shift[0]
+        # Bends are listed from parent to child; an edge that is read the other way has them reversed.
         inner = inner if (first, second) in bends else inner[::-1]
         if key not in family:
             inner = _bow(first, second, nodes)
@@ -149,6 +152,7 @@ def _bow(first: int, second: int, nodes: list[DrawnNode]) -> Array:
     bend = (start + end) / 2
     for lift in (0.12, -0.12, 0.3, -0.3, 0.5, -0.5, 0.75, -0.75):
         bend = (start + end) / 2 + lift * length * normal
+        # A quadratic Bezier curve, tested at 19 points.
         curve = (1 - shares) ** 2 * start + 2 * shares * (1 - shares) * bend + shares**2 * end
         if not any(
             (np.abs(curve - [node.x, node.y]) < [node.width / 2 + 4, HEIGHT / 2 + 4]).all(axis=1).any()
@@ -156,12 +160,6 @@ def _bow(first: int, second: int, nodes: list[DrawnNode]) -> Array:
         ):
             break
     return bend[None, :]
-
-
-def _touches(curve: Array, node: DrawnNode) -> bool:
-    """Return whether a point of a curve is in or close to the box of a node."""
-    gaps = np.abs(curve - [node.x, node.y])
-    return bool((gaps < [node.width / 2 + 4, HEIGHT / 2 + 4]).all(axis=1).any())
 
 
 def _lay_out_tree(parents: dict[Any, Any]) -> GraphLayout:

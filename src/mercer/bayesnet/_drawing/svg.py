@@ -82,6 +82,7 @@ def _format_edge(edge: DrawnEdge, boxes: dict[Any, DrawnNode]) -> str:
     if edge.kind != "separator":
         return drawn
     x, y = points.mean(axis=0)
+    # A letter is about 0.6 of the font's size wide; 12 is the room at the sides.
     width = 0.6 * FONT * len(edge.text) + 12
     return drawn + (
         f'\n<g class="separator"><rect x="{x - width / 2:.1f}" y="{y - 11:.1f}" width="{width:.1f}" height="22" '

@@ -58,6 +58,7 @@ def read_bif(text: str) -> BayesianNetwork:
             # Tables are read after all variables: files may declare these in any order.
             blocks.append(reader.place)
             reader.skip_to("{")
+            # Back onto the brace, where a block begins.
             reader.place -= 1
             reader.skip_block()
         else:
@@ -110,6 +111,7 @@ def _read_probability(reader: TokenReader, draft: NetworkDraft) -> None:
     members: list[str] = []
     while reader.peek() != ")":
         token = reader.take()
+        # A quoted mark is a name: only bare ones separate.
         if token.quoted or token.text not in ("|", ","):
             members.append(token.text)
     reader.take(")")
@@ -117,6 +119,7 @@ def _read_probability(reader: TokenReader, draft: NetworkDraft) -> None:
         raise refuse(_FORM, opening.line, "a probability must name its variable", "Name it in the parentheses.")
     name, parents = members[0], members[1:]
     shape = draft.add_family(name, parents, opening.line)
+    # NaN marks entries that are not set yet; lines say where each row of the table stands.
     table, lines = np.full(shape, np.nan), np.full(shape[:-1], opening.line)
     reader.take("{")
     while reader.peek() != "}":
@@ -145,6 +148,7 @@ def _read_entry(reader: TokenReader, draft: NetworkDraft, name: str, table: Arra
         lines[tuple(place)] = word.line
     elif word.text == "default":
         row = _read_numbers(reader, name, table.shape[-1])
+        # Rows that no entry has set.
         table[np.isnan(table[..., 0])] = row
     elif word.text == "table":
         numbers = np.array(_read_numbers(reader, name, table.size))

@@ -51,6 +51,7 @@ class NetworkDraft:
         if len(set(parents)) < len(parents) or name in parents:
             rule = f"the parents of {name!r} must be other variables, each once; got {', '.join(parents)}"
             raise refuse(self.form, line, rule, "Correct the list of parents.")
+        # The axes of a table: parents in their order, then the variable itself.
         shape = tuple(len(self.states[member]) for member in (*parents, name))
         if prod(shape) > MOST_ENTRIES:
             rule = f"a table may have at most {MOST_ENTRIES} entries; that of {name!r} would have {prod(shape)}"
@@ -71,6 +72,7 @@ class NetworkDraft:
         """Add the table of a variable, whose last axis is its own states; `lines` tells where each row stands."""
         self.check_entries(name, table, line)
         sums = table.sum(axis=-1)
+        # Written in this way, NaN is wrong too.
         wrong = ~(np.abs(sums - 1.0) <= _SUM_TOLERANCE)
         if wrong.any():
             place = np.unravel_index(int(np.argmax(wrong)), sums.shape)
@@ -100,10 +102,12 @@ class NetworkDraft:
                 raise refuse(self.form, self.lines[name], f"variable {name!r} has no table", "Add its probabilities.")
         names = list(self.states)
         place = {name: index for index, name in enumerate(names)}
+        # A matrix of more than 4096 nodes takes 16 MiB; the network itself then looks for cycles.
         edges = np.zeros((len(names), len(names)), bool) if len(names) <= 4096 else None
         if edges is not None:
             for name, parents in self.parents.items():
                 edges[[place[parent] for parent in parents], place[name]] = True
+            # The library would refuse a cycle too; here the error can name its line.
             if (cycle := find_cycle(edges)) is not None:
                 path = " -> ".join(names[node] for node in cycle)
                 line = self.lines[names[cycle[0]]]

@@ -46,6 +46,7 @@ def read_net(text: str) -> BayesianNetwork:
         elif word.text == "node":
             _read_node(reader, draft)
         elif word.text == "potential":
+            # Potentials are read after all nodes: files may declare these in any order.
             potentials.append(reader.place)
             reader.skip_to("{")
             reader.place -= 1

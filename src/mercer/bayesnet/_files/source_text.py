@@ -49,6 +49,7 @@ def split_tokens(form: str, text: str, comments: tuple[str, ...]) -> list[Token]
             end = text.find("*/", place + 2)
             if end < 0:
                 raise refuse(form, line, "a comment that begins with /* must end with */", "Close the comment.")
+            # Lines inside the comment count for later errors.
             line += text.count("\n", place, end)
             place = end + 2
         elif mark == '"':
@@ -60,6 +61,7 @@ def split_tokens(form: str, text: str, comments: tuple[str, ...]) -> list[Token]
             tokens.append(Token(mark, line))
             place += 1
         else:
+            # A word runs up to the next space, mark or quote.
             end = place
             while end < n and not text[end].isspace() and text[end] not in _PUNCTUATION and text[end] != '"':
                 end += 1

@@ -64,6 +64,7 @@ class _Reader:
             names = self.fields.get("NAME", [])
             if len(names) != 1:
                 raise refuse(_FORM, self.line, f"a variable must have one NAME; got {len(names)}", "Name it.")
+            # Older files say VALUE for OUTCOME.
             states = self.fields.get("OUTCOME", self.fields.get("VALUE", []))
             self.draft.add_variable(names[0], states, self.line)
         elif closed in ("DEFINITION", "PROBABILITY"):

@@ -41,6 +41,7 @@ def maximal_cliques(graph: Mapping[Any, Iterable[Any]]) -> tuple[tuple[Any, ...]
         raise DataError(message)
     masks: list[int] = []
     for node, earlier in order:
+        # A node with its earlier neighbours is a clique; maximal ones are those in no other.
         clique = earlier | 1 << node
         masks = [mask for mask in masks if mask & ~clique]
         masks.append(clique)
@@ -87,11 +88,13 @@ def _find_minimal_separators(graph: dict[Any, set[Any]]) -> list[frozenset[Any]]
     """Return the minimal separators of a graph (Berry, Bordat and Cogis, 2000), starting next to each node."""
     known: dict[frozenset[Any], None] = {}
     for node in graph:
+        # The neighbours of a component that is left are a minimal separator.
         for part in find_components(graph, {node, *graph[node]}):
             known.setdefault(frozenset(set().union(*(graph[member] for member in part)) - set(part)))
     queue = list(known)
     while queue:
         separator = queue.pop()
+        # Removing the neighbours of a node of a known separator gives further ones.
         for node in separator:
             for part in find_components(graph, separator | graph[node]):
                 fresh = frozenset(set().union(*(graph[member] for member in part)) - set(part))
@@ -183,11 +186,13 @@ def junction_tree(cliques: Sequence[Sequence[Any]]) -> CliqueTree:
 
     def find(number: int) -> int:
         while part[number] != number:
+            # Path halving: each node on the way is tied to its grandparent, which keeps later walks short.
             part[number] = part[part[number]]
             number = part[number]
         return number
 
     edges = []
+    # Weights are negative, so that the heaviest come first; ties go by the numbers of the cliques.
     for _, first, second in sorted(pairs):
         if find(first) != find(second):
             part[find(second)] = find(first)

@@ -88,6 +88,7 @@ def eliminate_greedily(
     stale, hubs, least = left, 0, min(logs, default=0.0)
     while left:
         for node in list_bits(stale & left):
+            # The exact cost of a hub is dear: it is computed only if a bound says that the hub could be next.
             if graph[node].bit_count() > _HUB:
                 hubs |= 1 << node
                 costs.pop(node, None)
@@ -101,6 +102,7 @@ def eliminate_greedily(
                 hubs &= ~(1 << node)
         node = min(costs, key=costs.__getitem__)
         del costs[node]
+        # Eliminating a node joins all its neighbours.
         members = graph[node]
         order.append(node)
         around.append(members)

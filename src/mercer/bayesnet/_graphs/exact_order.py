@@ -44,6 +44,7 @@ def _reach(neighbours: Sequence[int], gone: int, node: int) -> int:
     reached = 0
     while front:
         seen |= front
+        # Nodes that are left are reached but not passed through.
         reached |= front & ~gone
         through = 0
         for other in list_bits(front & gone):

@@ -69,7 +69,7 @@ def topological_order(parents: Mapping[Any, Sequence[Any]]) -> tuple[Any, ...]:
 
 
 def sort_nodes(subject: str, parents: Parents) -> tuple[Any, ...]:
-    """Return the nodes with parents before children, by depth-first search in the order of the mapping."""
+    """Return the nodes with parents before children; of nodes that could come next, the first in the mapping."""
     cycle = find_cycle(parents)
     if cycle:
         path = " -> ".join(str(name) for name in (*cycle, cycle[0]))
@@ -80,6 +80,7 @@ def sort_nodes(subject: str, parents: Parents) -> tuple[Any, ...]:
     position = {name: number for number, name in enumerate(parents)}
     import heapq
 
+    # Of the nodes without waiting parents the first in the mapping comes next: the order is unique.
     ready = [position[name] for name, count in waiting.items() if count == 0]
     heapq.heapify(ready)
     names = list(parents)
@@ -103,6 +104,7 @@ def find_cycle(parents: Mapping[Any, Sequence[Any]]) -> tuple[Any, ...]:
         path.update({start: None} if stack else {})
         while stack:
             name, rest = stack[-1]
+            # Nodes that are finished lie on no cycle.
             parent = next((candidate for candidate in rest if candidate not in finished), None)
             if parent is None:
                 finished.add(name)

@@ -130,6 +130,7 @@ def eliminate_along(neighbours: Sequence[int], order: Sequence[int]) -> list[int
 
 def _describe(graph: Graph, names: list[Any], counts: list[int], order: list[int], around: list[int]) -> Triangulation:
     filled: Graph = {name: set(others) for name, others in graph.items()}
+    # Joining a node with all its neighbours at elimination gives the edges of the chordal graph.
     for node, members in zip(order, around, strict=True):
         for other in list_bits(members):
             filled[names[node]].add(names[other])
@@ -146,6 +147,7 @@ def _describe(graph: Graph, names: list[Any], counts: list[int], order: list[int
         fill,
         tuple(names[node] for node in order),
         tuple(tuple(names[node] for node in list_bits(clique)) for clique in cliques),
+        # The width of a triangulation is the size of its largest clique less one.
         max((clique.bit_count() for clique in cliques), default=1) - 1,
         sum_table_sizes(cliques, counts),
     )
@@ -178,6 +180,7 @@ def perfect_order(neighbours: Sequence[int]) -> list[tuple[int, int]] | None:
         node = max(weights, key=lambda candidate: (weights[candidate], -candidate))
         del weights[node]
         earlier = neighbours[node] & visited
+        # Two visited neighbours that are not joined leave a cycle without a chord.
         if any(earlier & ~neighbours[other] & ~(1 << other) for other in list_bits(earlier)):
             return None
         order.append((node, earlier))

@@ -104,6 +104,7 @@ def find_components(graph: Mapping[Any, set[Any]], removed: Iterable[Any] = ()) 
         seen.add(start)
         component, stack = [start], [start]
         while stack:
+            # Depth first; nodes are marked when they are put on the stack.
             fresh = graph[stack.pop()] - seen
             seen |= fresh
             component.extend(fresh)

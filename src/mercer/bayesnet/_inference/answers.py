@@ -45,6 +45,7 @@ def answer(tree: "JunctionTree", names: list[Any], codes: Codes, likelihoods: Li
     """Return the joint posterior of some variables: from one clique if it holds them all, else by elimination."""
     numbers = [tree.number_of(name) for name in names]
     holder = find_holder(tree, numbers)
+    # No clique holds all of them: a joint posterior needs elimination.
     if holder is None:
         if measure_evidence(tree, codes, likelihoods) == -np.inf:
             raise_contradiction(tree, codes, likelihoods)
@@ -52,6 +53,7 @@ def answer(tree: "JunctionTree", names: list[Any], codes: Codes, likelihoods: Li
         soft = {tree.name_of(v): values for v, values in likelihoods.items()}
         hidden = [name for name in names if name not in named]
         return add_observed(tree, names, codes, eliminate_query(tree.network, hidden, named, soft))
+    # Messages are sent only towards the clique that is read.
     space = _propagate(tree, codes, likelihoods, tree.find_path([holder]))
     if len(names) == 1:
         table = ProbabilityTable.trust({names[0]: tree.network.variables[names[0]]}, space.read_marginal(numbers[0]))

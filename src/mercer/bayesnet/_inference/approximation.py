@@ -70,6 +70,7 @@ def approximate(
         message = f"BayesianNetwork: approximate(method={method!r}) has no such option: {error}."
         raise ParameterError(message) from error
     values = answer.pop("marginals")
+    # Observed variables have the probability one in the state seen, without error.
     for name, code in codes.items():
         values[name] = np.eye(len(network.variables[name]))[code]
         if answer.get("standard_errors") is not None:

@@ -71,11 +71,13 @@ def build_tree(order: Sequence[int], around: Sequence[int], counts: Sequence[int
     roots = []
     for node, members in zip(order, around, strict=True):
         size = members.bit_count() + 1
+        # A child whose neighbours are this node and all of its neighbours stands for this clique too.
         heir = next((child for child in below[node] if around[position[child]].bit_count() == size), None)
         here = standing[node] = Node(members | 1 << node, members) if heir is None else standing[heir]
         here.separator = members
         here.children.extend(standing[child] for child in below[node] if child != heir)
         if members:
+            # The parent is the neighbour that is eliminated first.
             below[min(list_bits(members), key=position.__getitem__)].append(node)
         else:
             roots.append(here)
@@ -92,6 +94,7 @@ def _group_children(root: Node, counts: Sequence[int]) -> None:
         stack.extend(node.children)
         # Children with similar separators meet in one group.
         waiting = sorted(node.children, key=lambda child: child.separator)
+        # A clique with many children multiplies as many messages: groups of them meet in smaller cliques first.
         while len(waiting) > _MOST_CHILDREN:
             groups = []
             for start in range(0, len(waiting), _MOST_CHILDREN):

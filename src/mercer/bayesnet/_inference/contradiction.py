@@ -26,6 +26,7 @@ def find_contradiction(
     for finding in list(kept):
         rest = [v for v in kept if v != finding]
         space.enter({v: codes[v] for v in rest if v in codes}, {v: likelihoods[v] for v in rest if v in likelihoods})
+        # Still impossible without this finding: it is not needed.
         if space.collect(stale) == -np.inf:
             kept = rest
     tree.return_workspace(space)

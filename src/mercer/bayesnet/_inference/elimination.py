@@ -27,6 +27,7 @@ def collect_factors(
     With `targets`, tables of variables that are no ancestors of a target or of evidence are left out: they sum to one.
     """
     causes = list(network.variables) if targets is None else [*targets, *codes, *likelihoods]
+    # Tables outside of the ancestors of targets and evidence sum to one.
     needed = find_ancestors(network.parents, causes)
     factors = []
     for name in network.variables:
@@ -65,6 +66,7 @@ def eliminate(factors: Sequence[Factor], hidden: set[Any], fold: Callable[[Facto
     factors = list(factors)
     waiting = sorted(hidden, key=str)
     while waiting:
+        # Greedy: the variable whose product has the fewest entries.
         costs = {name: _count_product(factors, name) for name in waiting}
         name = min(waiting, key=lambda candidate: costs[candidate])
         waiting.remove(name)

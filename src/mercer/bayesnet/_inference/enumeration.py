@@ -34,6 +34,7 @@ def enumerate_query(
     scale = 1.0
     for name, likelihood in likelihoods.items():
         if name in codes:
+            # Soft evidence on an observed variable is one number, the likelihood of the state seen.
             scale *= float(likelihood[codes[name]])
         else:
             factors.append(Factor({name: network.variables[name]}, likelihood))

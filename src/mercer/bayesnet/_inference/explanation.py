@@ -67,6 +67,7 @@ def _maximise(factors: list[Factor], names: list[Any]) -> tuple[dict[Any, int], 
     steps: list[tuple[Any, list[Factor]]] = []
     waiting = list(names)
     while waiting:
+        # Greedy: the variable whose factors are smallest together comes first.
         sizes = {name: sum(factor.values.size for factor in factors if name in factor.variables) for name in waiting}
         name = min(waiting, key=sizes.__getitem__)
         waiting.remove(name)
@@ -75,8 +76,10 @@ def _maximise(factors: list[Factor], names: list[Any]) -> tuple[dict[Any, int], 
         rest = [factor for factor in factors if name not in factor.variables]
         variables = {key: states for factor in touched for key, states in factor.variables.items()}
         factors = [*rest, multiply_factors(variables, touched).maximise_out([name])] if touched else rest
+    # All variables are maximised out: each factor that is left is a single number.
     log_maximum = float(sum(np.log(factor.values[0]) for factor in factors))
     chosen: dict[Any, int] = {}
+    # Backwards: all variables that the factors of a step mention were chosen before.
     for name, touched in reversed(steps):
         scores = np.ones(1)
         for factor in touched:

@@ -225,6 +225,7 @@ class JunctionTree:
         worst = 0.0
         for c, above in enumerate(self.plan.parent):
             if above >= 0:
+                # Both cliques must give the separator the same marginal after calibration.
                 shared = [self._names[v] for v in self.plan.separator(c) if v not in self._codes]
                 beliefs = [read_factor(self, space, end, self._codes) for end in (c, above)]
                 tables = [belief.normalise().marginal(shared) for belief in beliefs]

@@ -48,6 +48,7 @@ def propagate_loopily(
         to_table = _send_to_tables(around, to_variable)
         fresh = _send_to_variables(tables, to_table)
         residual = max((float(np.abs(fresh[edge] - to_variable[edge]).max()) for edge in edges), default=0.0)
+        # A share of the old message is kept: it breaks oscillations.
         to_variable = {edge: damping * to_variable[edge] + (1 - damping) * fresh[edge] for edge in edges}
         n_iter += 1
     if residual > tol:
@@ -109,5 +110,6 @@ def _send_to_variables(
                     shape = [-1 if place == other_axis else 1 for place in range(len(names))]
                     product = product * to_table[number, other].reshape(shape)
             summed = product.sum(axis=tuple(place for place in range(len(names)) if place != axis))
+            # Scaled to a mean of one, so that messages neither vanish nor grow.
             messages[number, name] = _normalise(summed) * len(summed)
     return messages

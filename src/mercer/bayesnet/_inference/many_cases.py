@@ -63,6 +63,7 @@ def run_many(tree: "JunctionTree", cases: Any, n_jobs: int | None) -> Marginals:
     codes = read_cases(variables, cases)
     n_states = sum(len(states) for states in variables.values())
     threads = n_threads(n_jobs)
+    # Cases in a block, so that a native call lasts some 50 ms.
     unit = max(1, int(_BLOCK_OPERATIONS // max(1, tree.plan.operations)))
     # Enough blocks for every thread to have several, yet not so small that handing them out costs more than they do.
     unit = max(1, min(unit, len(codes) // 16))
@@ -79,6 +80,7 @@ def run_many(tree: "JunctionTree", cases: Any, n_jobs: int | None) -> Marginals:
         tree.return_workspace(space)
 
     run_numbered(run_block, n_blocks, threads)
+    # Impossible evidence has no posterior.
     values[np.isneginf(logs)] = np.nan
     return Marginals(variables, values, logs)
 
@@ -90,6 +92,7 @@ def read_cases(variables: dict[Any, tuple[Any, ...]], cases: Any) -> np.ndarray:
         number = {name: v for v, name in enumerate(variables)}
         position = {name: {state: code for code, state in enumerate(states)} for name, states in variables.items()}
         for row, case in enumerate(cases):
+            # Two dictionaries read a case fast; checks are made only where they fail.
             try:
                 for name, state in case.items():
                     codes[row, number[name]] = position[name][state]

@@ -174,6 +174,7 @@ def _number_nodes(roots: Sequence[Node]) -> tuple[list[Node], tuple[int, ...]]:
         node, above = stack.pop()
         visited.append((node, above))
         stack.extend((child, node) for child in node.children)
+    # Children before parents: reversed order of a walk from the roots.
     visited.reverse()
     number = {id(node): place for place, (node, _) in enumerate(visited)}
     return [node for node, _ in visited], tuple(-1 if above is None else number[id(above)] for _, above in visited)
@@ -250,6 +251,7 @@ def _make_arrays(
     for own, clique in enumerate(lists.table_clique):
         heads[clique] |= 1 << own
     barren = []
+    # A clique below which no table has its variable in the separator sends a message of ones when nothing is observed.
     for c, node in enumerate(nodes):
         barren.append(0 if heads[c] & node.separator else 1)
         if parent[c] >= 0:
@@ -257,6 +259,7 @@ def _make_arrays(
     members, strides = [], []
     for own, above in enumerate(parents):
         family = (*above, own)
+        # Strides of a table: the variable itself runs fastest.
         step = [math.prod(lists.counts[v] for v in family[place + 1 :]) for place in range(len(family))]
         members.append([where[lists.table_clique[own]][v] for v in family])
         strides.append(step)

@@ -35,10 +35,12 @@ def _draw_weighted(
         table = network.tables[name]
         rows = np.zeros(n, dtype=np.intp)
         for parent, length in zip(network.parents[name], table.shape, strict=False):
+            # The mixed-radix number of the parents' states is the row of the table.
             rows = rows * length + draws[parent]
         flat = table.reshape(-1, table.shape[-1])
         if name in codes:
             draws[name] = np.full(n, codes[name], dtype=np.intp)
+            # What is fixed is not drawn: its probability weighs the row.
             weight = weight * flat[rows, codes[name]]
         else:
             draws[name] = draw_states(random, flat, rows)
@@ -83,6 +85,7 @@ def weight_by_likelihood(
         "marginals": marginals,
         "standard_errors": errors,
         "n_iter": n_samples,
+        # Kish's effective size, (sum of w)^2 / sum of w^2.
         "effective_size": total**2 / total_square,
     }
 
@@ -112,6 +115,7 @@ def sample_gibbs(
     n_sweeps = max(1, n_samples // n_chains)
     for sweep in range(n_burn + n_sweeps):
         for name in hidden:
+            # P(x | blanket) is proportional to the product of the tables that hold x.
             chances = np.ones((n_chains, len(network.variables[name])))
             for table, members, lengths in blankets[name]:
                 rows = np.zeros(n_chains, dtype=np.intp)
@@ -121,6 +125,8 @@ def sample_gibbs(
             chances /= chances.sum(axis=1, keepdims=True)
             draws[name] = draw_states(random, chances, np.arange(n_chains))
             if sweep >= n_burn:
+                # The conditional distribution itself is averaged, which has less variance than the draws (Rao and
+                # Blackwell).
                 sums[name] += chances
     means = {name: sums[name] / n_sweeps for name in hidden}
     return {

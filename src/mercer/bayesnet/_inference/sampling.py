@@ -58,9 +58,11 @@ def draw_given(tree: "JunctionTree", n: int, random_state: Any, codes: dict[Any,
             continue
         rows = np.zeros(n, dtype=np.intp)
         for v in shared:
+            # The states of the separator number the rows of the clique's table.
             rows = rows * plan.counts[v] + draws[:, v]
         n_cells = int(np.prod([plan.counts[v] for v in rest]))
         cells = draw_states(random, space.read_belief(c).reshape(-1, n_cells), rows)
+        # The cell is taken apart into the states of the variables, the last running fastest.
         for v in reversed(rest):
             draws[:, v] = cells % plan.counts[v]
             cells //= plan.counts[v]

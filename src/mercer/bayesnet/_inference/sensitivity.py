@@ -54,6 +54,7 @@ def measure_sensitivity(
     """Return the posterior of `target` given `evidence` as a function of the entry that `parameter` names."""
     codes = read_evidence("BayesianNetwork", network.variables, parameter)
     read_evidence("BayesianNetwork", network.variables, target)
+    # The variable whose family is exactly what `parameter` names owns the entry.
     owner = [name for name in codes if {*network.parents[name], name} == set(codes)]
     if len(owner) != 1:
         message = (
@@ -72,6 +73,7 @@ def measure_sensitivity(
     place = tuple(codes[parent] for parent in network.parents[name])
     row = network.tables[name][place]
     entry = float(row[codes[name]])
+    # P(evidence, target) = a + b theta and P(evidence) = c + d theta.
     first = _split(network, {**evidence, **target}, name, place, row, codes[name])
     second = _split(network, evidence, name, place, row, codes[name])
     (a, b), (c, d) = first, second

@@ -97,6 +97,7 @@ class Workspace:
             passes.distribute(self.tree, self.case, chosen, 0, len(chosen))
             return
         end = len(chosen)
+        # Large cliques are shared by threads; runs of small ones between them are passed by one.
         for c in reversed(self.plan.large):
             passes.distribute(self.tree, self.case, chosen, c + 1, end)
             if chosen[c]:
@@ -109,6 +110,7 @@ class Workspace:
         begin = 0
         for c in (*self.plan.large, len(stale)):
             passes.collect(self.tree, self.case, stale, begin, c)
+            # A scale of zero: the evidence is impossible.
             if not self.scale[begin:c].all():
                 return
             if c < len(stale) and stale[c]:

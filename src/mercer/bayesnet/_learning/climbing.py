@@ -93,6 +93,7 @@ class HillClimbing:
             if board.total + gain <= state.peak + small:
                 # Only a move to a new best score of the run may change a pair in the tabu list.
                 gain, move = board.find_move(state.tabu)
+            # A run ends when it has not reached a new peak for as many moves as allowed.
             stalled = gain <= small and state.stall >= (self.max_stall if self.tabu_length else 0)
             if move is None or stalled:
                 if state.restart >= self.n_restarts:
@@ -117,6 +118,7 @@ class HillClimbing:
         value, small = board.total, _ROUNDING * (1.0 + abs(state.peak))
         # A list of more than a third of all pairs would leave few columns no move at all.
         length = min(self.tabu_length, max(1, len(self.start) * (len(self.start) - 1) // 6))
+        # The pair of the move joins the list, whichever way its edge points; the oldest pairs fall out.
         tabu = np.concatenate([state.tabu, [sorted(move[1:])]])[max(0, len(state.tabu) + 1 - length) :]
         rises = value > state.peak + small
         state = replace(
@@ -175,8 +177,10 @@ class _Board:
         self.local[child] = self.families.score_family(child, parents)
         self.toggled[:, child] = -np.inf
         for parent in parents:
+            # Removing a parent.
             rest = [other for other in parents if other != parent]
             self.toggled[parent, child] = self.families.score_family(child, rest)
+        # Adding one, if there is room.
         if len(parents) < self.constraints.max_parents:
             free = np.flatnonzero(self.constraints.allowed[:, child] & ~self.edges[:, child])
             if len(free):
@@ -201,6 +205,7 @@ class _Board:
         best = -np.inf
         move: tuple[str, int, int] | None = None
         for kind, gains in zip(("add", "remove", "reverse"), self._score_moves(), strict=True):
+            # Both directions of a pair are tabu.
             gains[tabu[:, 0], tabu[:, 1]] = -np.inf
             gains[tabu[:, 1], tabu[:, 0]] = -np.inf
             place = int(np.argmax(gains))
@@ -224,6 +229,7 @@ class _Board:
         if kind == "reverse":
             self.edges[child, parent] = True
             changed.append(parent)
+        # Which variables can be reached decides whether an edge would close a cycle.
         self.reach = mark_reachable(self.edges)
         for node in changed:
             self._score_node(node)

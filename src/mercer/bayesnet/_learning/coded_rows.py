@@ -38,6 +38,7 @@ def merge_equal_rows(codes: Array, weights: Array) -> tuple[Array, Array]:
             # The ranks of the combinations so far have the same order as their codes, and are below n.
             distinct, key = np.unique(key, return_inverse=True)
             largest = len(distinct)
+        # Mixed-radix numbers of rows: equal rows have equal keys, and the order is lexicographic.
         key = key * size + codes[:, column]
         largest *= size
     distinct, first, place = np.unique(key, return_index=True, return_inverse=True)
@@ -71,6 +72,7 @@ class DistinctRows(Statistic):
             codes, fault = rows, np.nan
         else:
             missing = np.isnan(rows)
+            # Codes must be whole numbers below the number of states.
             wrong = ~missing & ((rows < 0) | (rows >= MOST_STATES) | (rows != np.floor(rows)))
             fault = float(rows[wrong][0]) if wrong.any() else np.nan
             codes = np.where(missing | wrong, MISSING, rows).astype(np.uint8)

@@ -12,7 +12,7 @@ from mercer._types import Array
 from mercer.bayesnet._learning.coded_rows import MISSING, MOST_STATES
 from mercer.errors import DataError
 
-__all__ = ["ColumnStates", "code_column", "find_states", "is_frame", "read_columns"]
+__all__ = ["ColumnStates", "code_column", "find_all_states", "find_states", "is_frame", "read_columns"]
 
 # Different fractions that a discrete variable may well have, such as grades in steps of a quarter.
 _MOST_FRACTIONS = 20
@@ -104,6 +104,7 @@ def _split_missing(values: Array) -> tuple[Array, Array]:
         return np.zeros(len(values), bool), values
     missing = np.array([_is_missing(value) for value in values], dtype=bool)
     present = values[~missing]
+    # Objects that are all numbers become numbers.
     if values.dtype.kind == "O" and len(present) and not any(isinstance(value, str) for value in present):
         try:
             return missing, np.array(present.tolist())
@@ -144,8 +145,6 @@ def find_states(subject: str, name: str, column: Any, given: Any = None, most: i
             message = f"{subject}: column {name!r} contains infinity. Mark missing values by NaN."
             raise DataError(message)
         states = declared or _name_states(present)[0]
-        if declared is None:
-            _warn_of_measurements(subject, name, present, len(states))
     if len(states) > most:
         message = (
             f"{subject}: column {name!r} must have at most {most} states; got {len(states)}. Cut numbers into bins, or "
@@ -155,15 +154,34 @@ def find_states(subject: str, name: str, column: Any, given: Any = None, most: i
     return ColumnStates(states, None, declared is not None)
 
 
-def _warn_of_measurements(subject: str, name: str, present: Array, n_states: int) -> None:
-    """Warn of a column of fractions that are nearly all different: each would be a state of its own."""
-    if present.dtype.kind != "f" or n_states <= max(_MOST_FRACTIONS, len(present) // 2):
-        return
-    message = (
-        f"{subject}: column {name!r} holds {n_states} different numbers in {len(present)} rows, each taken for a "
-        f"state of its own. Cut measurements into bins, or use BayesNetClassifier, which does so."
-    )
-    warnings.warn(message, UserWarning, stacklevel=5)
+def find_all_states(subject: str, columns: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[ColumnStates, ...]:
+    """Return the states of all columns; warn once if some are measurements, each number a state of its own."""
+    known = tuple(find_states(subject, name, column, given.get(name)) for name, column in columns.items())
+    counts = {
+        name: len(one.states)
+        for (name, column), one in zip(columns.items(), known, strict=True)
+        if given.get(name) is None and not one.declared and _holds_measurements(column, len(one.states))
+    }
+    if counts:
+        name, n_states = next(iter(counts.items()))
+        others = [repr(other) for other in list(counts)[1:]]
+        # A table can have thousands of columns: the message names the first ten.
+        more = f" and {len(others) - 9} others" if len(others) > 9 else ""
+        too = f"; so do columns {', '.join(others[:9])}{more}" if others else ""
+        message = (
+            f"{subject}: column {name!r} holds {n_states} different numbers in {len(columns[name])} rows, each taken "
+            f"for a state of its own{too}. Cut measurements into bins, or use BayesNetClassifier, which does so."
+        )
+        warnings.warn(message, UserWarning, stacklevel=4)
+    return known
+
+
+def _holds_measurements(column: Any, n_states: int) -> bool:
+    """Return whether a column holds fractions that are nearly all different."""
+    if n_states <= _MOST_FRACTIONS:
+        return False
+    _, present = _split_missing(_read_values(column)[0])
+    return present.dtype.kind == "f" and n_states > len(present) // 2
 
 
 def code_column(subject: str, name: str, column: Any, known: ColumnStates, unknown: str = "error") -> Array:

@@ -46,6 +46,7 @@ class Constraints:
             allowed[parent, child] = False
         if tiers is not None:
             level = _number_tiers(subject, tiers, place)
+            # Edges may not point to an earlier tier.
             allowed &= level[:, None] <= level[None, :]
         needed = np.zeros((d, d), bool)
         for parent, child in _list_edges(subject, "required_edges", required, place):
@@ -116,6 +117,7 @@ def _number_tiers(subject: str, tiers: Any, place: dict[str, int]) -> Array:
 def find_cycle(adjacency: Array) -> list[int] | None:
     """Return the nodes along a directed cycle, the first one again at the end; None if there is none."""
     d = len(adjacency)
+    # 0 not visited, 1 on the path, 2 done.
     colour = [0] * d
     for root in range(d):
         if colour[root]:
@@ -127,6 +129,7 @@ def find_cycle(adjacency: Array) -> list[int] | None:
             if child is None:
                 colour[path.pop()] = 2
                 stack.pop()
+            # A child on the path closes a cycle.
             elif colour[child] == 1:
                 return [*path[path.index(child) :], child]
             elif colour[child] == 0:
@@ -149,6 +152,7 @@ def mark_reachable(adjacency: Array) -> Array:
             n_parents[child] -= 1
             if n_parents[child] == 0:
                 ready.append(int(child))
+    # Children first: what they reach, their parents reach too.
     for node in reversed(order):
         children = np.flatnonzero(adjacency[node])
         if len(children):

@@ -47,11 +47,13 @@ class FamilyCounter:
         if code is None:
             if prod(int(self.coded_sizes[parent]) for parent in parents) > MOST_CELLS:
                 self._refuse(parents)
+            # The code of the first parents is extended by the last one: families share their beginnings.
             before, last = self.code_parents(parents[:-1]), parents[-1]
             code = np.empty_like(before)
             row_counts.extend_codes(before, self.rows.columns[last], int(self.coded_sizes[last]), code)
             # Threads score several variables at once.
             with self._lock:
+                # The oldest code makes room.
                 while len(self._codes) >= self._most:
                     self._codes.pop(next(iter(self._codes)))
                 self._codes[parents] = code
@@ -74,6 +76,7 @@ class FamilyCounter:
             row_counts.count_cells(code, self.rows.weights, table)
         else:
             table[0] = self.rows.total
+        # The last code of a column stands for missing values: rows with it are left out.
         present = tuple(slice(0, int(self.rows.sizes[member])) for member in members)
         return np.ascontiguousarray(table.reshape(shape)[present])
 
@@ -114,11 +117,13 @@ class ScoredFamilies:
         wanted = list(candidates)
         unknown = [candidate for candidate in wanted if (node, family | {candidate}) not in self._known]
         sizes = self.counter.coded_sizes
+        # Cells of the table of node, parents and candidate: they bound how many candidates one native call counts.
         cells = {
             candidate: int(sizes[candidate] * sizes[node]) * prod(int(sizes[parent]) for parent in family)
             for candidate in unknown
         }
         for candidate in unknown:
+            # A table too large to count makes the family impossible.
             if cells[candidate] > MOST_CELLS:
                 self._known[node, family | {candidate}] = -np.inf
         groups = self._group([candidate for candidate in unknown if cells[candidate] <= MOST_CELLS], cells)

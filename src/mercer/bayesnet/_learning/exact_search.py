@@ -37,9 +37,11 @@ def find_best_structure(subject: str, families: ScoredFamilies, constraints: Con
         )
         raise UnsupportedError(message)
     n_sets = 2**d
+    # For each of d 2^(d-1) values the score (8 bytes) and the parents (4); for each set the score and the sink.
     require_memory(
         subject, 12.0 * d * n_sets / 2 + 10.0 * n_sets, f"the scores of {d} x 2^{d - 1} families", "use 'hill_climb'"
     )
+    # The score itself bounds the number of parents that can pay.
     most = min(constraints.max_parents, limit_parents(families))
     _require_time(subject, families, most)
     tops = [_find_best_parents(families, constraints, node, most) for node in range(d)]
@@ -144,6 +146,7 @@ def _find_sinks(tops: list[tuple[Array, Array]], d: int) -> tuple[Array, Array]:
     sizes = np.zeros(2**d, np.int8)
     for bit in range(d):
         sizes += (sets >> bit & 1).astype(np.int8)
+    # Sets by size: smaller ones first.
     order = np.argsort(sizes, kind="stable")
     bounds = np.searchsorted(sizes[order], np.arange(d + 2))
     for size in range(1, d + 1):
@@ -151,6 +154,7 @@ def _find_sinks(tops: list[tuple[Array, Array]], d: int) -> tuple[Array, Array]:
         for node in range(d):
             with_node = layer[layer >> node & 1 == 1]
             rest = with_node ^ (1 << node)
+            # best(S) = best(S - i) + top(i, S - i).
             value = best[rest] + tops[node][0][_drop_bit(rest, node)]
             better = value > best[with_node]
             best[with_node[better]] = value[better]

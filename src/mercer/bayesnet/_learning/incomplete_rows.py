@@ -82,6 +82,7 @@ class IncompleteRows:
         """Count the families that are observed in rows of one pattern, and list the groups of the others."""
         missing = set(np.flatnonzero(pattern).tolist())
         families = {node: [m for m in (*above, node) if m in missing] for node, above in enumerate(self.parents)}
+        # Families without missing members are counted once and for all.
         for node, unseen in families.items():
             if not unseen:
                 places = self._place(node, chosen, missing)
@@ -100,6 +101,7 @@ class IncompleteRows:
             bases = [self._place(node, chosen, missing) for node in touched]
             offsets = []
             if listed:
+                # All combinations of states of the group's missing variables.
                 combinations = np.array(list(product(*(range(self.rows.sizes[member]) for member in ordered))))
                 offsets = [self._offset(node, ordered, combinations) for node in touched]
             self.groups.append(_Group(chosen, ordered, touched, bases, offsets))
@@ -131,6 +133,7 @@ class IncompleteRows:
         with np.errstate(divide="ignore"):
             logarithms = [np.log(table).ravel() for table in tables]
         total, tree = 0.0, None
+        # The log-likelihood of complete families from their counts.
         for node, known in enumerate(self.known):
             seen = known.ravel() > 0
             total += float(np.sum(known.ravel()[seen] * logarithms[node][seen]))
@@ -158,6 +161,7 @@ class IncompleteRows:
                 tree = tree or self._compile(tables)
                 out[group.rows] += self._measure_compiled(group, tree)
                 continue
+            # Log-sum-exp over the combinations of the missing values.
             for part in group.cut():
                 scores = group.score(logarithms, part)
                 most = scores.max(axis=1)
@@ -179,6 +183,7 @@ class IncompleteRows:
                     states = tree.most_probable()[0]
                     columns[list(group.members), row] = [states[member] for member in group.members]
                 continue
+            # The most probable combination of each row; its number is taken apart into states.
             best = np.concatenate([group.score(logarithms, part).argmax(axis=1) for part in group.cut()])
             shape = tuple(int(self.rows.sizes[member]) for member in group.members)
             for member, codes in zip(group.members, np.unravel_index(best, shape), strict=True):
@@ -221,6 +226,7 @@ class IncompleteRows:
             if logarithms[number] == -np.inf:
                 continue
             for node, base in zip(group.families, group.bases, strict=True):
+                # All cells of the family that agree with the observed members.
                 unseen = [(member, stride) for member, stride in self._strides(node) if member in group.members]
                 place = np.zeros(1, np.int64)
                 for member, stride in unseen:
@@ -243,6 +249,8 @@ class IncompleteRows:
                 total += float(np.sum(weight * (most[:, 0] + np.log(sums[:, 0]))))
                 shares *= weight[:, None] / sums
             for node, base, offset in zip(group.families, group.bases, group.offsets, strict=True):
+                # Flat cells of the family: the observed members give the base, the combination of missing ones the
+                # offset.
                 places = (base[part, None] + offset[None, :]).ravel()
                 table = np.bincount(places, shares.ravel(), counts[node].size)
                 counts[node] += table.reshape(counts[node].shape)

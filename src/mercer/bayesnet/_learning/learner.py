@@ -275,6 +275,7 @@ BayesianNetwork, default='hill_climb'
     def _attributes_of(self, learning: NetworkLearning, rows: CodedRows, state: LearningState) -> dict[str, Any]:
         network = learning.make_network(rows, state)
         arrows = state.arrows
+        # Arrows both ways stand for an edge whose direction the tests leave open.
         loose = [] if arrows is None else np.argwhere(np.triu(arrows & arrows.T)).tolist()
         return {
             "_network": network,

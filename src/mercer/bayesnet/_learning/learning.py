@@ -72,6 +72,7 @@ class NetworkLearning:
         rows = opened.finish((yield DistinctRows()))
         learnt.append(rows)
         arrows = None if state is None else state.arrows
+        # A state of the EM engine means that the structure was found before.
         searching = state is None or not isinstance(state.inner, Restarts)
         if self.structure is not None:
             edges = self._read_edges(rows)
@@ -85,6 +86,7 @@ class NetworkLearning:
         else:
             edges, certificate, converged, reason = state.edges, Certificate.none(_COUNTED), True, ""  # type: ignore[union-attr]
         fit = self.make_fit(rows, edges)
+        # Tables of incomplete rows need EM; complete ones are counted.
         if rows.missing.any() and self.completes:
             return (yield from self._climb(fit, LearningState(edges, None if searching else state.inner, arrows)))  # type: ignore[union-attr]
         tables = fit.count(self.search.threads)
@@ -129,6 +131,8 @@ class NetworkLearning:
                 final = replace(state, inner=solution.state)
                 return Solution(final, solution.converged, solution.certificate, solution.reason)
             if isinstance(request, Step):
+                # The states of the inner engine are wrapped into those of this solver, which know the structure as
+                # well.
                 now = replace(state, inner=request.state)
                 request = Step(request.objective, now, request.certificate, request.extra)
             answer = yield request

@@ -81,6 +81,7 @@ def draw_rows(network: BayesianNetwork, n_samples: int, random: np.random.Genera
         table = np.cumsum(network.tables[name], axis=-1)
         rows = table[tuple(codes[parent] for parent in network.parents[name])]
         rows = np.broadcast_to(rows, (n_samples, table.shape[-1]))
+        # The number of cumulated probabilities at or below a uniform number is the state.
         drawn = (random.uniform(size=(n_samples, 1)) >= rows).sum(axis=1)
         # Rounding may leave the last sum below one.
         codes[name] = np.minimum(drawn, table.shape[-1] - 1)

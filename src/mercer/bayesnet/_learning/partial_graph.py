@@ -73,6 +73,7 @@ class PartialGraph:
         edges = arrows & ~arrows.T
         left = set(range(len(self.names)))
         while left:
+            # A sink has no arrows out, and its undirected neighbours are joined with all its neighbours.
             node = next((node for node in sorted(left, reverse=True) if _is_sink(arrows, node, left)), None)
             if node is None:
                 return _direct_rest(arrows, edges, left)
@@ -104,6 +105,7 @@ def _direct_rest(arrows: Array, edges: Array, left: set[int]) -> Array:
         if clean[second, first] or clean[first, second]:
             continue
         reach = mark_reachable(clean)
+        # The edge would close a cycle: it points the other way.
         if reach[second, first]:
             first, second = second, first
         clean[first, second] = True
@@ -123,12 +125,14 @@ def find_skeleton(
     size = 0
     while max_given is None or size <= max_given:
         before = linked.copy()
+        # No node has enough neighbours left to condition on sets of this size.
         if before.sum(axis=1).max(initial=0) - 1 < size:
             break
         for first, second in combinations(range(d), 2):
             if not before[first, second]:
                 continue
             tried = set()
+            # Sets are taken from the neighbours of either end.
             for node, other in ((first, second), (second, first)):
                 around = [neighbour for neighbour in np.flatnonzero(before[node]).tolist() if neighbour != other]
                 for given in combinations(around, size):
@@ -228,6 +232,7 @@ def find_equivalence_class(structure: Any) -> PartialGraph:
     linked = edges | edges.T
     arrows = linked.copy()
     for node in range(len(names)):
+        # Two parents that are not joined make a collider, which all equivalent structures share.
         for first, second in combinations(np.flatnonzero(edges[:, node]).tolist(), 2):
             if not linked[first, second]:
                 arrows[node, first] = arrows[node, second] = False

@@ -73,7 +73,9 @@ class FamilyScore:
             return self._evaluate_dirichlet(cells, n_states, starts, lengths)
         joint = xlogy(cells, cells).sum(axis=1)
         totals = cells.sum(axis=1)
+        # sum_jk N_jk log N_jk - sum_j N_j log N_j, table by table.
         likelihood = np.add.reduceat(joint - xlogy(totals, totals), starts)
+        # Free probabilities: q (r - 1).
         free = lengths * (n_states - 1)
         if self.name == "bic":
             return likelihood - 0.5 * np.log(max(self.total, 1.0)) * free

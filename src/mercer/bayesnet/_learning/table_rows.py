@@ -9,7 +9,7 @@ import numpy as np
 from mercer._source import ArraySource, Source, open_place, place_of
 from mercer._types import Array
 from mercer.bayesnet._learning.coded_rows import MISSING, MOST_STATES, CodedRows, DistinctSums, merge_equal_rows
-from mercer.bayesnet._learning.columns import ColumnStates, code_column, find_states, read_columns
+from mercer.bayesnet._learning.columns import ColumnStates, code_column, find_all_states, read_columns
 from mercer.errors import DataError
 
 __all__ = ["CodedSource", "TableRows", "code_table", "open_table"]
@@ -127,7 +127,7 @@ def open_table(
     _require_columns(subject, tuple(columns), names)
     if names is not None:
         columns = {name: columns[name] for name in names}
-    known = tuple(find_states(subject, name, column, given.get(name)) for name, column in columns.items())
+    known = find_all_states(subject, columns, given)
     codes = code_table(subject, columns, known)
     return TableRows(subject, CodedSource(codes, weight, threads, X), tuple(columns), known, given)
 

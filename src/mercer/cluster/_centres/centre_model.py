@@ -116,6 +116,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             )
             raise DataError(message)
         self.inertia_ = sums.cost
+        # Labels of rows elsewhere would not fit in memory.
         if source.place in ("memory", "device"):
             remembered = known and memory.rows is not None
             self.labels_ = memory.rows.labels if remembered else source.map(_NearestLabels(Centres(centres)))

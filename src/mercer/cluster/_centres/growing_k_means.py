@@ -204,6 +204,7 @@ class GrowingKMeans(CentreModel):
         """
         source = self._open(X, None, sample_weight, accept_sparse="csr")
         memory = Memory.of(source)
+        # There are never more clusters than rows.
         most = source.n_rows if self.max_clusters is None else self.max_clusters
         growth = Growth(self.target, most, self.max_iter, self.tol, source, memory)
         outcome = self._drive(growth.solve, source)

@@ -21,6 +21,7 @@ def number_of_starts(estimator: Any, otherwise: int) -> int:
     init, n_init = estimator.init, estimator.n_init
     given = not isinstance(init, str) and not callable(init)
     if n_init == "auto":
+        # k-means++ is good enough that one start does; random starts need several.
         return 1 if given or (isinstance(init, str) and init == "k-means++") else otherwise
     if given and n_init != 1:
         message = (
@@ -80,6 +81,7 @@ def first_centres(estimator: Any, source: Source, given: Array, seed: np.random.
     k, init = estimator.n_clusters, estimator.init
     generator = np.random.default_rng(seed)
     if callable(init):
+        # Functions written for scikit-learn expect a RandomState; its stream comes from the seed of this run.
         state = np.random.RandomState(np.random.MT19937(seed))
         return _check_centres(estimator, source, init(source.whole(), k, random_state=state))
     if init == "k-means++":

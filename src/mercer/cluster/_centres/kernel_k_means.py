@@ -1,5 +1,6 @@
 """Kernel k-means: k-means in the feature space of a Mercer kernel."""
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -7,6 +8,7 @@ from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._solver.request import run_large
 from mercer._solver.restarts import Restarts
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source.memory import require_memory
@@ -183,9 +185,11 @@ class KernelKMeans(ClusterMixin, Estimator):
         weight = np.ones(len(rows)) if source.weight is None else source.weight
         distances, diagonal = self._distances(rows)
         start = self._check_start(len(rows))
+        # A given start leaves nothing to chance, so one run is all there is.
         n_init = self.n_init if isinstance(start, str) else 1
         seed = seed_sequence(self.random_state).generate_state(8)
         solver = KernelLloyd(distances, diagonal, weight, self.n_clusters, start, n_init, self.max_iter, seed)
+        # New rows are compared with those of the fit; given kernels have no rows to keep.
         known = {"training_rows_": None if self.kernel == "precomputed" else rows, "training_weight_": weight}
         outcome = self._drive(solver.solve, source, max_steps=n_init * self.max_iter, attributes=known)
         self._conclude(outcome, cure="raise max_iter")
@@ -238,12 +242,8 @@ class KernelKMeans(ClusterMixin, Estimator):
         """Return the squared distances in feature space, and k(x_i, x_i) of each row, (n,)."""
         n = len(rows)
         if type(self.kernel) is Linear or (isinstance(self.kernel, str) and self.kernel == "linear"):
-            # Rows about their mean have the same distances, and fewer digits cancel.
-            shifted = rows - rows.mean(axis=0, dtype=np.float64)
-            norms = np.einsum("ij,ij->i", shifted, shifted)
-            return SquaredDistances(shifted, norms, self._threads()), np.einsum(
-                "ij,ij->i", rows, rows, dtype=np.float64
-            )
+            shifted, norms, own = run_large(partial(_shift_rows, rows), rows.size)
+            return SquaredDistances(shifted, norms, self._threads()), own
         cure = "use kernel='linear', or cluster fewer rows and predict the others"
         require_memory(type(self).__name__, 16.0 * n * n, f"the {n} x {n} kernels", cure)
         if self.kernel == "precomputed":
@@ -289,7 +289,16 @@ def _check_kernels(subject: str, matrix: Any) -> Any:
         message = f"{subject}: kernels must be a square matrix; got shape {matrix.shape}. Give k(x, y) of all pairs."
         raise DataError(message)
     scale = float(np.abs(matrix).max())
+    # 1e-6 of the largest entry allows for kernels that were computed in float32.
     if np.abs(matrix - matrix.T).max() > 1e-6 * scale or matrix.diagonal().min() < 0:
         message = f"{subject}: kernels must be symmetric with a non-negative diagonal; got others. Check the kernel."
         raise DataError(message)
     return matrix.astype(np.float64)
+
+
+def _shift_rows(rows: Any) -> tuple[Any, Any, Any]:
+    """Return rows about their mean, the squares of their lengths, and those of the rows as they are."""
+    # Rows about their mean have the same distances, and fewer digits cancel.
+    shifted = rows - rows.mean(axis=0, dtype=np.float64)
+    lengths = np.einsum("ij,ij->i", shifted, shifted)
+    return shifted, lengths, np.einsum("ij,ij->i", rows, rows, dtype=np.float64)

@@ -114,6 +114,7 @@ class KernelLloyd:
         drawn = [_draw(generator, self.weight)]
         closest = self.distances.towards(drawn)[:, 0]
         while len(drawn) < self.n_clusters:
+            # k-means++: chances in proportion to weight times squared distance in feature space.
             chances = self.weight * np.maximum(closest, 0.0)
             drawn.append(_draw(generator, chances if chances.sum() > 0 else self.weight))
             closest = np.minimum(closest, self.distances.towards(drawn[-1:])[:, 0])

@@ -118,15 +118,18 @@ class MiniBatch:
             seed = self.seed.generate_state(8)
             state = MiniBatchState.begin(seed, self.start(child_seed(seed, 0)))
         while not state.stopped and state.step < self.n_steps:
+            # The seed of a step depends on its number alone, so a resumed fit draws the same batches.
             generator = np.random.default_rng(child_seed(state.seed, state.step + 1))
             state = yield from self.step(state, generator, self.draw.rows(generator, state.step))
             yield Step(state.mean_cost, state, Certificate.none(_STATEMENT), {"smoothed": state.smoothed})
+        # Without a stopping rule the number of steps is the plan, and its end is no failure.
         ruled = self.tolerance > 0 or self.max_no_improvement is not None
         return Solution(state, state.stopped or not ruled, Certificate.none(_STATEMENT))
 
     def step(self, state: MiniBatchState, generator: np.random.Generator, rows: Array) -> Any:
         """Move each centre towards the rows of the batch that it has won."""
         sums = yield Batch(Assignment(Centres(state.model_centres())), rows)
+        # The weight that a centre has won so far makes each centre a running mean.
         counts = state.counts + sums.weights
         centres = self._move(state, sums, counts)
         shift = measure_shift(centres, state.centres)
@@ -136,8 +139,8 @@ class MiniBatch:
         if self.reassignment_ratio > 0 and (unmoved >= 10 * len(counts) or (counts == 0).any()):
             centres, counts = yield from self._replace_light(centres, counts, generator, rows, size)
             unmoved = 0
-        state = replace(state, step=state.step + 1, centres=centres, counts=counts, unmoved=unmoved)
-        return self._apply_stopping_rules(state, sums, shift)
+        moved = MiniBatchState(state.real, state.seed, state.step + 1, centres, counts, unmoved)
+        return self._apply_stopping_rules(state, moved, sums, shift)
 
     def _move(self, state: MiniBatchState, sums: AssignmentSums, counts: Array) -> Array:
         """Return the centres after a batch; `counts` are the rows that each has won, those of the batch among them."""
@@ -157,6 +160,9 @@ class MiniBatch:
     ) -> Any:
         """Move centres of little weight to random rows of the batch, at most half as many as it has rows."""
         light = np.flatnonzero(counts < self.reassignment_ratio * counts.max())
+        if len(light) == 0:
+            return centres, counts
+        # The lightest first, and at most half of the batch.
         light = np.sort(light[np.argsort(counts[light], stable=True)][: size // 2])
         if len(light) == 0:
             return centres, counts
@@ -170,11 +176,17 @@ class MiniBatch:
         counts[light] = np.delete(counts, light).min()
         return centres, counts
 
-    def _apply_stopping_rules(self, state: MiniBatchState, sums: AssignmentSums, shift: float) -> MiniBatchState:
-        """Return the state after the stopping rules; the first batch only measures the first centres."""
+    def _apply_stopping_rules(
+        self, state: MiniBatchState, moved: MiniBatchState, sums: AssignmentSums, shift: float
+    ) -> MiniBatchState:
+        """Return the state `moved` to by a batch from `state`, with what the stopping rules know.
+
+        The first batch only measures the first centres.
+        """
         mean_cost = sums.cost / float(sums.weights.sum())
-        if state.step == 1:
-            return replace(state, mean_cost=mean_cost)
+        # No average yet: the first batch was assigned to centres that no batch had moved.
+        if moved.step == 1:
+            return replace(moved, mean_cost=mean_cost)
         # The smoothing constant of an exponential average over about one pass through the rows, as in scikit-learn.
         share = min(1.0, 2.0 * self.batch_size / (self.draw.n_rows + 1))
         smoothed = mean_cost if np.isnan(state.smoothed) else state.smoothed * (1 - share) + mean_cost * share
@@ -182,7 +194,7 @@ class MiniBatch:
         tired = self.max_no_improvement is not None and stale >= self.max_no_improvement
         small = self.tolerance > 0 and shift <= self.tolerance
         return replace(
-            state,
+            moved,
             mean_cost=mean_cost,
             smoothed=smoothed,
             least=min(smoothed, state.least),

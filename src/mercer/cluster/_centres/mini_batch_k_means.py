@@ -212,6 +212,7 @@ class MiniBatchKMeans(CentreModel):
         outcome = self._drive(solver.solve, source, max_steps=solver.n_steps, attributes={"n_iter_": 0, "n_steps_": 0})
         self._state = outcome.state
         self.n_steps_ = outcome.state.step
+        # Passes over the rows, as scikit-learn counts.
         self.n_iter_ = -(-self.n_steps_ * solver.batch_size // source.n_rows)
         if self.compute_labels:
             self._store_labels(source, self.cluster_centers_)
@@ -245,6 +246,7 @@ class MiniBatchKMeans(CentreModel):
         else:
             seed = solver.seed.generate_state(8)
             state = MiniBatchState.begin(seed, solver.start(child_seed(seed, 0)))
+        # A stream of its own for each step: calls that are saved and continued draw the same numbers.
         generator = np.random.default_rng(child_seed(state.seed, state.step + 1))
         self._state = answer_requests(solver.step(state, generator, None), source)
         self.cluster_centers_ = self._state.model_centres()
@@ -264,6 +266,7 @@ class MiniBatchKMeans(CentreModel):
         tolerance = 0.0
         if self.tol > 0:
             _, variance = answer_requests(column_moments(), source)
+            # tol is relative to the mean variance of the columns.
             tolerance = self.tol * float(np.mean(variance))
         return MiniBatch(
             start=self._starter(source, batch_size) if not begun else None,
@@ -313,6 +316,8 @@ class MiniBatchKMeans(CentreModel):
     def _sample_size(self, n_rows: int, batch_size: int) -> int:
         k, size = self.n_clusters, self.init_size
         if size is None:
+            # Three batches, or three rows for each cluster where the batches are
+            # smaller than that: at least k rows in any case.
             size = 3 * batch_size if 3 * batch_size >= k else 3 * k
         elif size < k:
             message = (

@@ -103,9 +103,11 @@ class Cooling:
         """Anneal from the beginning or from `state`."""
         sums = yield Moments()
         centre, covariance = np.asarray(sums.mean), sums.scatter / sums.weight
+        # The schedule begins near the first critical temperature, below which all centres coincide.
         betas, scale = self.schedule(covariance), float(np.sqrt(np.trace(covariance))) or 1.0
         tolerance = self.tol * float(np.mean(np.diagonal(covariance)))
         if state is None:
+            # All centres begin at the mean.
             first = np.broadcast_to(centre, (self.k, len(centre))).copy()
             nothing = np.empty(0)
             state = SoftState(0, 0, first, critical_beta(covariance), nothing, nothing, nothing, False, self.dtype)
@@ -138,6 +140,7 @@ class Cooling:
         """Iterate at one temperature, from centres moved apart a little: equal centres would stay equal for ever."""
         if state.iteration == 0:
             generator = np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=(state.level,)))
+            # Tiny steps, in units of the spread: enough to break the symmetry where a centre can split.
             nudge = generator.standard_normal(state.centres.shape) * (_NUDGE * scale / state.centres.shape[1] ** 0.5)
             state = replace(state, centres=state.centres + nudge, stopped=False)
         while not state.stopped and state.iteration < self.max_iter:

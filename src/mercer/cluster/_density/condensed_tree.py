@@ -74,6 +74,7 @@ class CondensedTree:
         """Choose the clusters to keep, a boolean per cluster; none lies below another."""
         children = np.bincount(self.parents[1:], minlength=len(self.parents))
         if method == "leaf":
+            # Cluster 0 is the root with all rows, which is no choice among leaves.
             kept = (children == 0) & (np.arange(len(children)) > 0)
         else:
             kept = self._excess_of_mass(single, np.inf if most is None else most)
@@ -111,6 +112,7 @@ class CondensedTree:
         coarse = np.zeros(len(kept), bool)
         for cluster in np.flatnonzero(kept):
             node = int(cluster)
+            # births are levels, one over the distance: born at a distance below epsilon.
             while self.births[node] * epsilon > 1:
                 parent = int(self.parents[node])
                 if parent == 0:
@@ -143,10 +145,12 @@ class CondensedTree:
         """Return the label of each row, -1 for noise, and its membership lambda / lambda_max in [0, 1]."""
         owner = self.owners(kept)[self.belongs]
         if kept[0]:
+            # The whole data as one cluster: rows that left it early are noise.
             owner = np.where(self.fallen >= self.single_level(epsilon), owner, -1)
         labels = np.where(owner >= 0, (np.cumsum(kept) - 1)[owner], -1)
         deaths = self.deaths()[owner]
         with np.errstate(invalid="ignore", divide="ignore"):
+            # Membership: the level at which the row left over the last level of its cluster.
             depth = np.minimum(self.fallen, deaths) / deaths
         depth = np.where(np.isinf(self.fallen) | (deaths == 0), 1.0, depth)
         return labels.astype(np.int64), np.where(owner >= 0, depth, 0.0)

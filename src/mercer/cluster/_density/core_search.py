@@ -26,6 +26,7 @@ def core_search(model: Any) -> Any:
 
 def _search_of(model: Any) -> Any:
     rows, labels = model.components_, model.labels_[model.core_sample_indices_]
+    # Border rows take the lowest label of a core row within epsilon, and so do new rows.
     metric = Metric(model.metric, model.metric_params, model.p)
     if rows.shape[0] == 0:
         return NoCores()

@@ -32,6 +32,7 @@ def search_used(model: Any, rows: Array, metric: Metric) -> str:
         _check_tree(model, model.algorithm == "auto", "sparse rows", "use algorithm='brute'")
         return "brute"
     if metric.is_euclidean and model.algorithm == "auto":
+        # Cells of a grid where few columns and a suitable eps allow it; else a tree.
         return "grid" if suits_grid(rows, model.eps) else "kd_tree"
     if model.algorithm != "auto":
         known = metric.suits_tree(model.algorithm) or (callable(metric.given) and model.algorithm == "ball_tree")
@@ -66,6 +67,7 @@ def cluster_rows(
 
 def _cluster_tree(tree: SpaceTree, eps: float, min_samples: int, weight: Array) -> tuple[Array, Array]:
     # `placed` arrays are in the order of the tree, all others in the order of the rows.
+    # Core rows: at least min_samples of weight within eps, counted only up to there.
     placed = tree.count_within(eps, weight, float(min_samples)) >= min_samples
     if weight is not None:
         placed &= weight[tree.order] > 0
@@ -73,6 +75,7 @@ def _cluster_tree(tree: SpaceTree, eps: float, min_samples: int, weight: Array) 
     core[tree.order] = placed
     components = np.empty(tree.n, np.int32)
     components[tree.order] = tree.components(eps, placed)
+    # Clusters are numbered by their first rows, as in scikit-learn.
     labels = number_by_first_rows(components)
     given = np.where(placed, labels[tree.order], NO_LABEL).astype(np.int32)
     labels[tree.order] = tree.share_labels(eps, given)

@@ -158,6 +158,7 @@ class DENCLUE(ClusterMixin, Estimator):
         bandwidth = self._bandwidth(source)
         tree = SpaceTree(rows, self._threads(), "DENCLUE")
         density = GaussianDensity(tree, weight, bandwidth)
+        # The tree keeps its rows in an order of its own; weights follow it.
         ascent = Ascent(density, None if weight is None else weight[tree.order], self.tol, self.max_iter)
         first = ascent.start(tree.rows(0, tree.n))
         known = {"bandwidth_": bandwidth, "_fit_rows": rows, "_fit_weight": weight}
@@ -185,10 +186,12 @@ class DENCLUE(ClusterMixin, Estimator):
         tree, h = density.tree, self.bandwidth_
         points, reached, here = np.empty(state.points.shape), np.empty(tree.n), np.empty(tree.n)
         points[tree.order], reached[tree.order] = state.points, state.log_density
+        # The density at the rows themselves, where they started.
         here[tree.order] = density.climb(tree.X[tree.order])[0]
         groups, tops = attractors_of(points, reached, h, tree.threads)
         # A tenth of the mean density at the rows, in logarithms: densities may overflow in many dimensions.
         with np.errstate(over="ignore", divide="ignore"):
+            # A weighted mean of densities in logarithms, about the largest.
             mean = np.log(np.average(np.exp(here - here.max()), weights=self._fit_weight)) + here.max()
             log_xi = float(mean + math.log(0.1) if self.xi is None else np.log(self.xi))
             self.xi_ = float(np.exp(log_xi))

@@ -285,6 +285,7 @@ class HDBSCAN(ClusterMixin, Estimator):
         members = [np.flatnonzero(labels == label) for label in range(labels.max(initial=-1) + 1)]
         shape = (len(members), rows.shape[1])
         if self.store_centers in ("centroid", "both"):
+            # Means weighted by membership.
             means = [np.asarray(depth[own] @ rows[own]).ravel() / depth[own].sum() for own in members]
             self.centroids_ = np.array(means, rows.dtype).reshape(shape)
         if self.store_centers in ("medoid", "both"):
@@ -316,6 +317,7 @@ class HDBSCAN(ClusterMixin, Estimator):
             return self._join_search().labels(rows, 1)
         check_is_fitted(self)
         rows = check_rows(self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._is_precomputed())
+        # The states of rows with NaN or infinity are their labels; finite rows have the state 0.
         labels = row_states(rows).astype(np.int64)
         if (finite := labels == 0).any():
             labels[finite] = self._join_search().labels(rows if finite.all() else rows[finite], self._threads())

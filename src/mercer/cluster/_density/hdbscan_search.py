@@ -87,6 +87,7 @@ def _distances(model: Any, X: Any) -> Array:
     if issparse(D):
         uneven = bool(abs(D - D.T).max() > 1e-8 + 1e-5 * abs(D).max())
     else:
+        # Parts of the matrix, so that the comparison takes a bounded amount of memory.
         size = max(1, 2**22 // D.shape[0])
         parts = [slice(i, i + size) for i in range(0, D.shape[0], size)]
         uneven = not all(np.allclose(D[part], D[:, part].T) for part in parts)
@@ -105,6 +106,7 @@ def check_sizes(model: Any, rows: Array) -> int:
     if n == 1:
         message = "HDBSCAN: n_samples=1 while HDBSCAN requires more than one sample; give more rows."
         raise DataError(message)
+    # scikit-learn's rule: the row itself counts as one of its k neighbours.
     k = model.min_cluster_size if model.min_samples is None else model.min_samples
     if k > n:
         message = f"HDBSCAN: min_samples ({k}) must be at most the number of samples in X ({n}); lower it."
@@ -153,6 +155,7 @@ def _tree_core_distances(tree: Any, rows: Array, k: int, threads: int) -> Array:
 
     def work(run: int) -> None:
         part = slice(run * 512, (run + 1) * 512)
+        # A row is the nearest to itself, so k counts it.
         core[part] = tree.query(rows[part], k)[0][:, -1]
 
     run_numbered(work, -(-rows.shape[0] // 512), threads)

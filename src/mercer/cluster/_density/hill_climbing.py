@@ -54,6 +54,7 @@ class GaussianDensity:
             part = slice(run * _RUN, (run + 1) * _RUN)
             box_search.climb(
                 np.ascontiguousarray(rows[part], np.float64), group, self.tree.leaves, self.tree.walk(), self.placed,
+                # exp(-|x - y|^2 / (2 h^2)), and rows beyond the cut are left out.
                 0.5 / self.bandwidth**2, _CUT * self.bandwidth**2, np.empty((group, self.tree.d + 1, WIDTH)),
                 sums[part], means[part],
             )  # fmt: skip
@@ -95,6 +96,7 @@ class Ascent:
         """Take one step with all rows that still move; return the new state."""
         moving = np.flatnonzero(state.moving)
         log_density, means = self.density.climb(state.points[moving], self.group)
+        # Moves in units of the bandwidth.
         moves = np.sqrt(np.sum((means - state.points[moving]) ** 2, axis=1)) / self.density.bandwidth
         on = moves > self.tol
         points, reached, lengths, still = (

@@ -53,6 +53,7 @@ def k_distances(X: Any, k: int = 4, *, metric: Any = "euclidean", n_jobs: int | 
         message = f"k_distances: k must be less than the number of rows; got k={k} and {n} rows. Lower k."
         raise DataError(message)
     if known.is_euclidean and not issparse(rows):
+        # The row itself is the first of k + 1; the tree holds squared distances.
         return np.sqrt(np.sort(SpaceTree(rows, threads, "k_distances").kth_distances(k + 1)))
     if known.name == "precomputed":
         return np.sort(core_distances(lambda row: _own_distances(rows, row), n, k + 1, threads))

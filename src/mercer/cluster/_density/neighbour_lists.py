@@ -112,6 +112,7 @@ class Graph:
         rows = np.repeat(np.arange(start, stop), np.diff(self.D.indptr[start : stop + 1]))
         columns = self.D.indices[part]
         kept = (self.D.data[part] <= self.eps) & (rows != columns)
+        # Each row is its own neighbour, also where the graph stores no diagonal.
         rows = np.concatenate([rows[kept], np.arange(start, stop)])
         columns = np.concatenate([columns[kept], np.arange(start, stop)])
         order = np.argsort(rows, kind="stable")
@@ -122,6 +123,7 @@ def cluster_lists(neighbours: Neighbours, min_samples: int, weight: Array, threa
     """Return the labels of all rows, and whether each is core."""
     n = neighbours.n
     rows = neighbours.most_rows
+    # First pass: how many neighbours each row has; it also plans parts of bounded size.
     sizes = _join(neighbours.sizes, [(i, min(i + rows, n)) for i in range(0, n, rows)], threads)
     bounds = _cuts(sizes, rows)
     core = sizes >= min_samples
@@ -174,6 +176,7 @@ def _components(neighbours: Neighbours, bounds: list[tuple[int, int]], core: Arr
     def unite(edges: Array) -> None:
         left, right = components[edges[0]], components[edges[1]]
         graph = coo_array((np.ones(len(left), np.int8), (left, right)), (n, n))
+        # Components of the components so far.
         components[:] = connected_components(graph, directed=False)[1][components]
 
     run_numbered(pairs, len(bounds), threads, unite)
@@ -195,6 +198,7 @@ def _lowest(neighbours: Neighbours, start: int, stop: int, core: Array, high: Ar
         return high[start:stop]
     sizes, columns = neighbours.lists(start, stop)
     lowest = np.full(stop - start, len(core))
+    # reduceat returns an entry of the next list for an empty one, so empty lists are left out and keep n.
     listed = np.flatnonzero(sizes)
     starts = np.concatenate([[0], np.cumsum(sizes)])[listed]
     lowest[listed] = np.minimum.reduceat(high[columns], starts)

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from mercer._native.space import box_tree, reachability
 from mercer._solver.neighbours.metric import Metric
 from mercer._solver.neighbours.space_tree import WIDTH, SpaceTree, make_scratch
-from mercer._source.memory import count_allowed_bytes
+from mercer._source.memory import is_allowed
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.errors import DataError
@@ -41,8 +41,10 @@ class Boruvka:
 
     def __init__(self, tree: SpaceTree, min_samples: int, alpha: float) -> None:
         n = tree.n
+        # The tree holds squared distances, hence alpha^2.
         self.tree, self.scale = tree, 1.0 / alpha**2
         self.core = tree.kth_distances(min_samples)
+        # Mutual reachability is at least a core distance, so the least one in a node bounds all edges into it.
         self.least_core = np.empty(len(tree.nodes))
         box_tree.smallest_values(tree.nodes, self.core, self.least_core)
         self.labels = np.arange(n, dtype=np.int32)
@@ -94,6 +96,7 @@ class Boruvka:
         tree = self.tree
 
         def work(start: int, stop: int) -> None:
+            # A negative limit marks a row that needs no search in this round.
             if (limits[start:stop] >= 0).any():
                 search = reachability.Search(
                     (tree.nodes, tree.boxes, tree.order),
@@ -111,7 +114,8 @@ class Boruvka:
 def all_distances(rows: Array, metric: Metric, threads: int) -> Callable[[int], Array]:
     """Return a function from a row index to its distances to all rows; they are kept in a matrix if it fits."""
     n = rows.shape[0]
-    if n * n > _MATRIX or 16 * n * n > count_allowed_bytes():
+    # A matrix only if it fits well: 8 bytes a distance and as much again for its making.
+    if n * n > _MATRIX or not is_allowed(16.0 * n * n):
         return lambda row: metric.distances(rows[row : row + 1], rows)[0]
     D, size = np.empty((n, n)), max(1, 2**20 // n)
 
@@ -129,6 +133,7 @@ def core_distances(row: Callable[[int], Array], n: int, k: int, threads: int) ->
 
     def work(run: int) -> None:
         for i in range(run * 64, min((run + 1) * 64, n)):
+            # A partition finds the k-th smallest distance in O(n) steps, without a sort.
             core[i] = np.partition(row(i), k - 1)[k - 1]
 
     run_numbered(work, -(-n // 64), threads)
@@ -138,6 +143,7 @@ def core_distances(row: Callable[[int], Array], n: int, k: int, threads: int) ->
 def walk_edges(row: Callable[[int], Array], core: Array, alpha: float) -> tuple[Array, Array]:
     """Return the edges of the tree and their lengths by Prim's algorithm; it needs each row's distances once."""
     n = len(core)
+    # `weight` is the lightest edge from the visited rows to each row outside, `source` its end inside.
     visited, source, weight = np.zeros(n, np.int8), np.full(n, -1, np.int32), np.full(n, np.inf)
     edges, lengths = np.empty((n - 1, 2), np.int32), np.empty(n - 1)
     current = 0
@@ -159,6 +165,7 @@ def graph_edges(D: Rows, k: int, alpha: float, farthest: float, subject: str) ->
         raise DataError(message)
     core = np.array([np.partition(D.data[a:b], k - 1)[k - 1] for a, b in zip(D.indptr[:-1], D.indptr[1:])])
     rows = np.repeat(np.arange(D.shape[0]), stored)
+    # Mutual reachability: the larger of both core distances and of the scaled distance.
     reach = np.maximum(np.maximum(core[rows], core[D.indices]), D.data / alpha)
     if farthest > 0:
         reach[np.isinf(reach)] = farthest

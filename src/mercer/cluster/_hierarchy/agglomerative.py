@@ -185,6 +185,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         source = self._open(X, ensure_min_samples=2)
         rows = source.whole()
         self._check_choices(rows)
+        # A refit must not keep attributes of the last one that it may not set itself.
         self.__dict__.pop("exemplars_", None)
         self.__dict__.pop("distances_", None)
         graph = None
@@ -208,12 +209,14 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
                 f"None; got n_clusters={self.n_clusters} and distance_threshold={self.distance_threshold}."
             )
             raise ParameterError(message)
+        # A threshold may lie at any height, so the tree must be whole.
         if self.distance_threshold is not None and not self.compute_full_tree:
             message = f"{name}: compute_full_tree must be True if distance_threshold is set; got False."
             raise ParameterError(message)
         if self.n_clusters is not None and self.n_clusters > len(X):
             message = f"{name}: n_clusters must be at most the {len(X)} rows; got {self.n_clusters}. Lower n_clusters."
             raise DataError(message)
+        # These linkages compute with means of clusters, which only Euclidean distances have.
         needs_means = self.linkage == "ward" or (self.linkage in SQUARED and self.metric != "precomputed")
         if needs_means and self.metric not in ("euclidean", "l2"):
             message = (
@@ -245,6 +248,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         if callable(self.metric):
             matrix = np.array(self.metric(X), dtype=np.float64)
         elif self.metric == "precomputed":
+            # Merging overwrites the matrix, and this one is the user's.
             matrix = X.copy()
         rows = X if matrix is None else None
         return merging(type(self).__name__, rows, matrix, self.linkage, self.metric, None, self._threads())
@@ -262,6 +266,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         tree = Tree.of(merges, len(X), in_order)
         n_clusters = self.n_clusters
         if n_clusters is None:
+            # As many clusters as merges above the threshold leave.
             n_clusters = len(X) - int(np.count_nonzero(tree.heights < self.distance_threshold))
         labels = tree.cut_at_number(n_clusters)
         sizes = np.bincount(labels).astype(np.float64)

@@ -43,6 +43,7 @@ class Graph:
             )
             raise DataError(message)
         edges = coo_array(given if issparse(given) else np.asarray(given))
+        # An edge joins two different rows; its direction does not matter, and each pair counts once.
         keep = (edges.row != edges.col) & (edges.data != 0)
         low, high = np.minimum(edges.row, edges.col)[keep], np.maximum(edges.row, edges.col)[keep]
         pairs = np.unique(np.column_stack([low, high]).astype(np.int64), axis=0).reshape(-1, 2)
@@ -117,6 +118,7 @@ class _Forest:
         left, right = self.neighbours[a], self.neighbours[b]
         self.neighbours[a] = self.neighbours[b] = {}
         if self.means is not None:
+            # Median linkage takes the middle of the two means, whatever their weights.
             share = 0.5 if self.linkage == "median" else m / (m + n)
             self.means[new] = share * self.means[a] + (1 - share) * self.means[b]
         beside = {}
@@ -129,6 +131,7 @@ class _Forest:
                 distance = left[other] if other in left else right[other]
             beside[other] = distance
             touched = self.neighbours[other]
+            # Entries of the heap that name a dead cluster are skipped when they come up.
             touched.pop(a, None)
             touched.pop(b, None)
             touched[new] = distance

@@ -94,6 +94,7 @@ def linkage(
     with one_blas_thread():
         calls = merging("linkage", X, matrix, method, metric, weight, n_threads(n_jobs))
         merges = run_alone(yield_steps(calls, n, None))
+    # Only these two linkages can have inversions: a merge lower than one below it.
     return Tree.of(merges, n, method in ("centroid", "median"), weight).matrix()
 
 
@@ -101,6 +102,7 @@ def _open_rows(X: Any, method: str, metric: Any) -> tuple[Any, Any]:
     """Return checked rows and None, or None and a square matrix that may be overwritten."""
     X = check_array(X, dtype=np.float64, order="C", ensure_2d=False, input_name="X", estimator="linkage")
     if X.ndim == 1:
+        # n (n - 1) / 2 = m solved for n.
         n = int(np.ceil(np.sqrt(2 * len(X))))
         if n * (n - 1) // 2 != len(X) or n < 2:
             message = (
@@ -129,6 +131,7 @@ def merging(
     """Yield the merges so far of rows `X`, or of a `matrix` of distances, which is overwritten."""
     # Rows are scaled by a power of two, which is exact, so that squares neither overflow nor vanish.
     euclidean = X is not None and isinstance(metric, str) and metric in ("euclidean", "l2")
+    # A power of two brings huge or tiny rows into the range of squares; heights are divided by it again.
     scale = safe_scale(X) if euclidean else 1.0
     X = X if scale == 1.0 else X * scale
     # Ward's heights grow with the square root of the weights; those of other linkages depend on their ratios alone.
@@ -204,6 +207,7 @@ def cut_linkage(Z: Any, *, n_clusters: int | None = None, height: float | None =
     rules = {"n_clusters": Integer(1) | Nothing(), "height": Real(0) | Nothing()}
     check_parameters("cut_linkage", rules, locals())
     Z = check_array(Z, dtype=np.float64, input_name="Z", estimator="cut_linkage")
+    # With n leaves and n - 1 merges, a child has a number of at most 2 n - 3 = 2 len(Z) - 1.
     if Z.shape[1] != 4 or Z[:, :2].max() > 2 * len(Z) - 1:
         message = (
             f"cut_linkage: Z must be a linkage matrix of four columns; got shape {Z.shape}. Use linkage to make one."

@@ -54,11 +54,13 @@ def yield_steps(calls: Iterator[Merges], n: int, start: Merges | None) -> Solver
     """Yield a step after each of `calls`, except those whose merges `start` already has."""
     known = 0 if start is None else len(start.heights)
     merges = Merges(np.empty((0, 2), dtype=np.intp), np.empty(0))
+    # The merges are the same on each run, so a resumed fit repeats them and reports only what is new.
     for merges in calls:
         made = len(merges.heights)
         if made > known:
             known = made
             height = float(np.max(merges.heights, initial=0.0))
+            # The objective is the number of clusters that are left.
             yield Step(float(n - made), merges, Certificate.none(_STATEMENT), {"height": height})
     return Solution(merges, True, Certificate.none(_STATEMENT))
 
@@ -105,6 +107,7 @@ def span_points(X: Array) -> Iterator[Merges]:
         slot = points.span_points(panels, keys, names, slot, point, scratch, pairs[part], heights[part])
         made += count
         yield Merges(pairs[:made], heights[:made])
+        # Most slots are empty: pack the points that are left, so that searches read less.
         if n - made < _IN_USE * len(names):
             # Points in the tree are erased; the one added last is still needed to measure from.
             keep = np.flatnonzero(np.isfinite(panels[:, 0, :]).ravel())
@@ -127,10 +130,12 @@ def merge_points(X: Array, weight: Array | None) -> Iterator[Merges]:
         length = points.chain_points(panels, sizes, names, chain, length, searches, *scratch, *rest)
         made += int(count[0])
         yield Merges(pairs[:made], heights[:made])
+        # Slots of merged clusters stay empty; packing the others keeps the searches short.
         if n - made < _IN_USE * len(names):
             keep = np.flatnonzero(sizes)
             panels, sizes, names = pack_points(unpack_points(panels)[keep]), _pad(sizes[keep], 0.0), names[keep]
             names = _pad(names, 0)
+            # The chain holds positions of slots, which the packing has changed.
             chain[:length] = np.searchsorted(keep, chain[:length])
 
 
@@ -149,6 +154,7 @@ def _pad(values: Array, rest: float = np.inf) -> Array:
 def merge_matrix(matrix: Array, linkage: str, weight: Array | None) -> Iterator[Merges]:
     """Yield the merges of any linkage but single; `matrix`, squared for the linkages in SQUARED, is overwritten."""
     n = len(matrix)
+    # A slot is never its own nearest neighbour.
     np.fill_diagonal(matrix, np.inf)
     sizes, absent = np.ones(n) if weight is None else weight.copy(), np.zeros(n)
     names, chain, length = np.arange(n, dtype=np.intp), np.empty(n + 1, dtype=np.intp), 0
@@ -166,6 +172,7 @@ def merge_matrix(matrix: Array, linkage: str, weight: Array | None) -> Iterator[
             searches = _searches(2 * len(matrix))
             length = agglomeration.chain_matrix(matrix, sizes, absent, names, code, chain, length, searches, *rest)
         else:
+            # Merges in one call, so that it lasts some 50 ms.
             count[0] = min(n - 1 - made, _searches(6 * n))
             lines = (pairs[made : made + count[0]], heights[made : made + count[0]])
             agglomeration.pair_nearest(matrix, sizes, absent, nearest, bounds, names, code, *lines)

@@ -47,9 +47,11 @@ class NearestCluster:
     def _by_pairs(self, X: Array) -> Array:
         distances = X if self.exemplars is None else self._measure(X)
         if self.linkage == "single":
+            # Among equally near rows the lowest label wins.
             nearest = distances == np.min(distances, axis=1)[:, None]
             return np.min(np.where(nearest, self.labels, len(self.sizes)), axis=1)
         order = np.argsort(self.labels, kind="stable")
+        # Rows sorted by label: one reduction over runs gives the linkage to every cluster.
         starts = np.searchsorted(self.labels[order], np.arange(len(self.sizes)))
         reach = np.maximum if self.linkage == "complete" else np.add
         linked = reach.reduceat(distances[:, order], starts, axis=1)

@@ -172,6 +172,7 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
             seed=seed_sequence(self.random_state),
         )
         outcome = self._drive(lloyd.solve, source, max_steps=self.max_iter)
+        # Prototypes without rows would still pull merges towards them.
         weight = source.reduce(Assignment(Centres(self.prototypes_))).weights
         for name, value in self._merge(self.prototypes_[weight > 0], weight[weight > 0]).items():
             setattr(self, name, value)

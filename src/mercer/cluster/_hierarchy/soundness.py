@@ -17,6 +17,7 @@ def check_linkage(subject: str, linkage: Array) -> None:
     children = linkage[:, :2]
     valid = bool(np.isfinite(children).all()) and not np.isnan(linkage).any() and bool((children >= 0).all())
     if valid:
+        # Merge i may use rows and the clusters of merges before it.
         valid = bool((children < n + np.arange(n - 1)[:, None]).all() and (children == np.floor(children)).all())
         valid = valid and len(np.unique(children)) == children.size
         valid = valid and bool((linkage[:, 3] >= 0).all() and (linkage[:, 3] <= n).all())

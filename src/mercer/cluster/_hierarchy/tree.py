@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from mercer._native.space import agglomeration
 from mercer._types import Array
 from mercer.cluster._hierarchy.merging import Merges
-from mercer.cluster._numbering import number_by_first_rows
+from mercer.errors import DataError
 
 __all__ = ["Tree", "widest_gap"]
 
@@ -37,6 +35,7 @@ class Tree:
     def of(cls, merges: Merges, n: int, in_order: bool, weight: Array | None = None) -> "Tree":
         """Return the tree of `merges` of `n` leaves; they are sorted by height unless they are `in_order`."""
         pairs, heights = np.asarray(merges.pairs, dtype=np.intp), np.asarray(merges.heights)
+        # Chains make merges out of order; sorted heights are the order of the dendrogram.
         if not in_order:
             order = np.argsort(heights, kind="stable")
             pairs, heights = np.ascontiguousarray(pairs[order]), heights[order]
@@ -53,7 +52,14 @@ class Tree:
         """Return the tree of a linkage matrix, (n - 1, 4)."""
         n, children = len(Z) + 1, Z[:, :2].astype(np.intp)
         leaf = np.arange(2 * n - 1)
-        for i, (left, _) in enumerate(children):
+        for i, (left, right) in enumerate(children):
+            # Native code follows these numbers: a merge joins leaves and clusters of merges before it.
+            if not (0 <= left < n + i and 0 <= right < n + i):
+                message = (
+                    f"cut_linkage: the clusters that a merge joins must be leaves or made before it; merge {i} joins "
+                    f"{left} and {right}, and only 0 to {n + i - 1} are there. Use linkage to make Z."
+                )
+                raise DataError(message)
             leaf[n + i] = leaf[left]
         return cls(n, leaf[children], children, Z[:, 2], Z[:, 3])
 
@@ -74,6 +80,7 @@ class Tree:
         highest = self.heights.copy()
         if np.all(np.diff(highest) >= 0):
             return highest
+        # Children come before their parents, so one pass in this order is enough.
         for i, pair in enumerate(self.children):
             for child in pair:
                 if child >= self.n:
@@ -81,9 +88,9 @@ class Tree:
         return highest
 
     def _labels(self, chosen: Any) -> Array:
-        edges = self.pairs[chosen]
-        graph = coo_array((np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(self.n, self.n))
-        return number_by_first_rows(connected_components(graph, directed=False)[1])
+        labels = np.empty(self.n, np.int64)
+        agglomeration.label_leaves(self.pairs[chosen], np.full(self.n, -1, np.intp), labels)
+        return labels
 
 
 def widest_gap(heights: Array) -> int:

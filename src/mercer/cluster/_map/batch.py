@@ -79,12 +79,14 @@ def principal_plane(grid: Grid, reach: float = 2.0) -> Any:
     values, vectors = np.linalg.eigh(sums.scatter / sums.weight)
     centres = np.tile(sums.mean, (grid.n_units, 1))
     positions = grid.positions
+    # The longer side of the grid along the first axis.
     for rank, side in enumerate(np.argsort(-np.ptp(positions, axis=0), stable=True)):
         width = np.ptp(positions[:, side])
         if rank >= len(values) or width == 0:
             continue
         axis = vectors[:, -1 - rank]
         axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
+        # From -1 to 1 along the side.
         places = 2.0 * (positions[:, side] - positions[:, side].min()) / width - 1.0
         centres += reach * np.sqrt(max(values[-1 - rank], 0.0)) * places[:, None] * axis
     return centres, float(np.trace(sums.scatter)) / (sums.weight * len(values))
@@ -150,11 +152,13 @@ class BatchMap:
         if state is None:
             state = MapState(self.seed, centres.astype(self.dtype), 0, False, self.dtype == np.float32)
         neighbourhood = self.grid.neighbourhood(self.sigma.last)
+        # A sample of the rows serves while the neighbourhood is wide; from its last width on all rows count.
         few = None
         if self.sample is not None and state.epoch + 1 < self.sigma.length:
             few = yield Sampling(self.sample, state.seed)
         while not state.settled and state.epoch < self.max_iter:
             state = yield from self._iterate(state, tolerance, few if state.epoch + 1 < self.sigma.length else None)
+        # One more pass over all rows measures how far the units would still move.
         sums = self.memory.learn((yield self.memory.assignment(state.centres)))
         shift = measure_shift(smooth(sums, neighbourhood, state.centres), state.centres)
         return Solution(state, state.settled, _certify(shift, tolerance))
@@ -165,6 +169,7 @@ class BatchMap:
             sums = self.memory.learn((yield self.memory.assignment(state.centres)))
         else:
             sums = yield Among(Assignment(Centres(state.centres)), few)
+        # Convergence counts only once the neighbourhood has its last width.
         centres = smooth(sums, self.grid.neighbourhood(sigma), state.centres)
         shift = measure_shift(centres, state.centres)
         narrow = state.epoch + 1 >= self.sigma.length

@@ -34,6 +34,7 @@ class MapErrors(Statistic):
         k = lengths.shape[1]
         first = xp.argmin(lengths, axis=1)
         nearest = xp.min(lengths, axis=1)
+        # The second-best unit: the winner is set to infinity first.
         others = xp.where(xp.arange(k, device=block.device)[None, :] == first[:, None], xp.inf, lengths)
         second = xp.argmin(others, axis=1)
         together = xp.take(xp.reshape(self.neighbours, (-1,)), first * k + second)

@@ -98,6 +98,7 @@ class KernelBatchMap:
             from_mean = self.distances.means(self.weight[:, None], sizes)[:, 0]
             lines: list[Any] = []
             for _ in range(2):
+                # A line through two rows that are far apart in feature space.
                 first = self._farthest(from_mean)
                 second = self._farthest(self._gaps(first, lines))
                 near, far = self._gaps(first, lines), self._gaps(second, lines)

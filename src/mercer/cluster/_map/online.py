@@ -41,6 +41,7 @@ class Presentation:
         centres = self.centres.copy()
         weight = _NONE if source.weight is None else source.weight
         point = np.empty(source.n_features)
+        # Width and rate fall within an epoch too, from piece to piece.
         for index, piece in enumerate(np.array_split(self.order, min(_PIECES, len(self.order)))):
             time = self.epoch + index / _PIECES
             factors = self.grid.factors(self.sigma.at(time))
@@ -69,6 +70,7 @@ class OnlineMap:
             centres, _ = yield from self.start()
             state = MapState(self.seed, centres.astype(np.float64), 0, False, self.dtype == np.float32)
         while state.epoch < min(self.n_epochs, self.max_iter):
+            # The order of an epoch depends on the seed and its number alone, so a resumed fit shows the rows alike.
             generator = np.random.default_rng(child_seed(state.seed, state.epoch + 1))
             order = generator.permutation(self.n_rows)
             centres = yield Presentation(self.grid, state.centres, order, self.sigma, self.rate, state.epoch)

@@ -225,6 +225,7 @@ class SelfOrganizingMap(CentreModel):
         source = self._open(X, None, sample_weight, accept_sparse="csr")
         memory = Memory.of(source) if self.solver == "batch" else None
         solver = self._solver(source, grid, memory)
+        # The online solver ends with its annealing; the batch solver iterates on at the last width until it converges.
         most = self.max_iter if memory is not None else min(self.max_iter, self.annealing_iter)
         positions = grid.positions.astype(source.host_dtype)
         outcome = self._drive(solver.solve, source, max_steps=most, attributes={"positions_": positions})
@@ -238,6 +239,7 @@ class SelfOrganizingMap(CentreModel):
         if isinstance(self.init, str) and self.init == "pca":
             require_memory(name, 16.0 * d * d, f"the {d} x {d} covariance of the columns", "use init='random'")
         seed = seed_sequence(self.random_state).generate_state(8)
+        # A quarter of the longer side is the usual first width.
         widest = max(self.sigma_end, 0.25 * max(grid.n_rows, grid.n_columns)) if self.sigma is None else self.sigma
         # A batch epoch has one width, the last epoch the last width; online, the width falls within each epoch too.
         length = self.annealing_iter + (memory is None)

@@ -30,6 +30,7 @@ class Board:
         self.distances = distances
         self.n = distances.n
         self.weight = np.empty(0) if weight is None else weight
+        # Rows of weight zero get a label but cannot be medoids.
         self.candidates = np.arange(self.n) if weight is None else np.flatnonzero(weight > 0)
         self.threads = threads
         self.subject = subject
@@ -104,6 +105,7 @@ class Board:
             return lines
 
         lines = self.look(rows, judge)
+        # A row that is a medoid already cannot take the place of another.
         return np.where(np.isin(rows, self.medoids), np.inf, change), which, lines
 
     def _judge(self, lines: Array, change: Array, which: Array) -> None:
@@ -127,6 +129,7 @@ class Board:
         last, step, swapped = -1, self._item_rows(), False
         for i in np.flatnonzero(change < -self.rounding):
             line = lines[i // step][i % step : i % step + 1]
+            # After a swap earlier judgements are out of date.
             if swapped:
                 self._judge(line, change[i : i + 1], which[i : i + 1])
             if change[i] < -self.rounding:

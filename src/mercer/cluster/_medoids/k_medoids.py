@@ -183,6 +183,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.__dict__.pop("cluster_centers_", None)
         fitted = partial(self._attributes_of, rows=rows)
         outcome = self._drive(self._search(board), source, fitted=fitted, max_steps=self.max_iter)
+        # An interrupted search may leave the board at medoids later than those of its last state.
         if not np.array_equal(board.medoids, self.medoid_indices_):
             board.place(self.medoid_indices_)
         self.labels_, self.inertia_ = board.nearest, board.total

@@ -29,6 +29,7 @@ def _build(board: Board, k: int, generator: Any) -> Array:
     near = _line(board, chosen[0])
     while len(chosen) < k:
         change = board.gains(rows, near)
+        # A row that is a medoid already cannot be chosen again.
         change[np.isin(rows, chosen)] = np.inf
         chosen.append(int(rows[np.argmin(change)]))
         near = np.minimum(near, _line(board, chosen[-1]))
@@ -86,6 +87,7 @@ def _nearest_rows(board: Board, given: Array, k: int, metric: Any) -> Array:
     chosen: list[int] = []
     for position in given.astype(np.float64):
         gaps = ((board.distances.rows[board.candidates] - position) ** 2).sum(axis=1)
+        # Two positions may share their nearest row; the second then gets the next one.
         gaps[np.isin(board.candidates, chosen)] = np.inf
         chosen.append(int(board.candidates[np.argmin(gaps)]))
     return np.array(chosen)

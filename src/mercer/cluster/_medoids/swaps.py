@@ -83,9 +83,11 @@ class MedoidSearch:
         n = len(board.candidates)
         while state.idle < n and state.iteration < self.max_iter:
             change, row, medoid = self._best_swap()
+            # A change within the rounding of the total could be undone by the next swap, without end.
             helps = change < -board.rounding
             if helps:
                 board.swap(row, medoid, np.ascontiguousarray(board.distances.lines(np.array([row]))[0]))
+            # Each round looks at all n candidates, so a round without a swap leaves all of them idle.
             idle = 0 if helps else n
             state = MedoidState(board.medoids.copy(), state.iteration + 1, 0, idle, change, board.total)
             yield Step(board.total, state, self._certificate(state, n), {"idle": float(idle)})
@@ -111,6 +113,7 @@ class MedoidSearch:
             before, medoids = board.total, board.medoids.copy()
             board.place(self._centre_clusters())
             helped = board.total < before - _tolerance(before)
+            # Ties may go back and forth: a round without gain is undone.
             if not helped:
                 board.place(medoids)
             state = MedoidState(board.medoids.copy(), state.iteration + 1, 0, int(not helped), np.inf, board.total)
@@ -140,6 +143,7 @@ class MedoidSearch:
             index = 0 if state is None else state.iteration
             medoids = self._medoids_of_sample(seeds[index], None if state is None else state.medoids)
             board.place(medoids)
+            # A sample's medoids are kept only if they are better over all rows.
             if state is not None and not board.total < state.total:
                 medoids, total = state.medoids, state.total
             else:

@@ -75,6 +75,7 @@ def count_distinct(memberships: Array, weight: Array) -> int:
     """Return how many clusters differ: two are the same if their shares of every object agree to a hundredth."""
     sizes = weight @ memberships
     alive = memberships[:, sizes > 1e-9 * weight.sum()]
+    # Shares of each cluster, summing to one over objects, so that size plays no part.
     profiles = (alive / (weight @ alive)).T
     scale = profiles.max()
     kept: list[Array] = []
@@ -102,16 +103,19 @@ class MeanFieldAnnealing:
     def solve(self, state: PairwiseState | None = None) -> Solver:
         """Anneal from even memberships, or from `state`."""
         if state is None:
+            # Even memberships are a fixed point at any temperature; a small random change breaks the symmetry.
             even = np.full((len(self.weight), self.n_clusters), 1.0 / self.n_clusters)
             first, nothing = self._shake(even, self.seed, 0), np.zeros(self.n_clusters)
             state = PairwiseState(self.seed, first, 0, 0, 0, self.beta, False, nothing)
         while not state.finished and state.iteration < self.max_iter:
             state = yield from self._iterate(state)
+        # One more update measures the distance from a fixed point.
         field, _, _ = yield self._field(state.memberships)
         moved = float(np.abs(update(field, state.beta) - state.memberships).max())
         return Solution(state, state.finished, Certificate.of("fixed point", moved, self.tol, _FIXED))
 
     def _iterate(self, state: PairwiseState) -> Any:
+        # A level that does not settle in time is left.
         if state.at_level >= _MOST_AT_ONE_BETA:
             state = self._colder(state)
         field, energy, spread = yield self._field(state.memberships)
@@ -128,6 +132,7 @@ class MeanFieldAnnealing:
         iteration = state.iteration + 1
         state = replace(state, memberships=memberships, at_level=state.at_level + 1, iteration=iteration, spread=spread)
         if moved <= self.tol:
+            # How far memberships are from zeros and ones.
             left = float(self.weight @ (1.0 - memberships.max(axis=1))) / float(self.weight.sum())
             at_end = state.beta >= self.beta_end
             state = replace(state, finished=True) if left <= _HARD or at_end else self._colder(state)
@@ -174,6 +179,7 @@ class Sweeping:
         labels, n, random = self.labels.copy(), len(self.labels), self.generator
         members = np.eye(self.n_clusters)[:, labels] * self.weight
         sums = members @ self.matrix
+        # within_q is the weighted double sum of distances inside cluster q.
         sizes, within = members.sum(axis=1), np.einsum("ij,ij->i", members, sums)
         count, moved = _SWEEPS * n, 0
         order = np.concatenate([random.permutation(n) for _ in range(_SWEEPS)])

@@ -247,6 +247,7 @@ class PairwiseClustering(ClusterMixin, Estimator):
         sizes = shares.sum(axis=0)
         shares = shares / np.where(sizes > 0, sizes, 1.0)
         parts = [self._field_at(rows[start : start + _ROWS], shares) for start in range(0, len(rows), _ROWS)]
+        # An empty cluster attracts no object; its place on a map of clusters may still win by its neighbours.
         field = np.where(sizes > 0, np.concatenate(parts), np.inf if h is None else 0.0)
         return (field if h is None else field @ h).argmin(axis=1).astype(np.int32)
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import eigh
 
 from mercer._base import fitting
 from mercer._base.batches import forget_batches, open_batch
@@ -15,6 +14,7 @@ from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._statistic import Moments
@@ -268,16 +268,18 @@ class FactorAnalysis(LatentGaussian):
         """Return the state after one iteration: new noise from the loadings so far, and the best loadings for it."""
         noise = state.noise
         if len(state.likelihoods):
+            # Noise is what the loadings leave of each column's variance, with a floor against Heywood cases.
             noise = np.maximum(np.diagonal(covariance) - (state.components**2).sum(axis=0), least)
         d = len(noise)
+        # In units of the noise the model is probabilistic PCA with noise one.
         root = np.sqrt(noise)
         scaled = covariance / root[:, None] / root[None, :]
         values, vectors = np.empty(0), np.empty((d, 0))
         if count:
-            values, vectors = yield Dense(
-                lambda: eigh(scaled, subset_by_index=[d - count, d - 1], check_finite=False), heavy=d > _HEAVY
-            )
+            values, vectors = yield Dense(lambda: find_eigenpairs(scaled, d - count), heavy=d > _HEAVY)
+        # Directions with a scaled variance below one are noise.
         values, axes = np.maximum(values[::-1], 1.0), fix_signs(vectors[:, ::-1].T)
+        # The loading along a direction of scaled variance l is sqrt(l - 1).
         components = np.sqrt(values - 1.0)[:, None] * axes * root
         # A direction of scaled variance l adds log max(l, 1) + l / max(l, 1): the model has variance max(l, 1).
         total = float(np.trace(scaled)) - float(np.sum(values - 1.0))

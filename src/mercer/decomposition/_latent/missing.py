@@ -48,13 +48,16 @@ def complete_factors(X: Array, parameters: LatentParameters) -> tuple[Array, Arr
     W, mean, noise = parameters.loadings[:, :-1], parameters.loadings[:, -1], parameters.noise
     observed = ~np.isnan(X)
     seen = observed.astype(np.float64)
+    # Missing entries are zero, hence in no sum.
     gaps = np.where(observed, X - mean, 0.0)
     k = W.shape[1]
     products = (W[:, :, None] * W[:, None, :]).reshape(len(W), k * k)
+    # M = W_o^T W_o + s^2 I for each row, with its observed columns.
     M = (seen @ products).reshape(len(X), k, k) + noise * np.eye(k)
     projected = gaps @ W
     means = np.linalg.solve(M, projected[:, :, None])[:, :, 0]
     counts = seen.sum(axis=1)
+    # By Woodbury: (|x|^2 - x^T W M^-1 W^T x) / s^2.
     squares = ((gaps**2).sum(axis=1) - (projected * means).sum(axis=1)) / noise
     logs = (counts - k) * math.log(noise) + np.linalg.slogdet(M)[1] + counts * math.log(2 * math.pi)
     return means, noise * np.linalg.inv(M), -0.5 * (squares + logs), seen
@@ -71,8 +74,10 @@ class LatentExpectation(Statistic):
         means, covariances, logs, seen = complete_factors(X, self.parameters)
         weight = np.ones(block.n) if block.weight is None else block.weight
         seen = seen * weight[:, None]
+        # The factors and a one, so that the mean is one more column of the loadings.
         z = np.column_stack([means, np.ones(block.n)])
         k = z.shape[1]
+        # E[z z^T] is the outer product of the means plus the posterior covariance.
         second = z[:, :, None] * z[:, None, :]
         second[:, :-1, :-1] += covariances
         values = np.where(np.isnan(X), 0.0, X)

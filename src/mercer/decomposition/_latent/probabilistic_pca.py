@@ -212,8 +212,10 @@ class ProbabilisticPCA(LatentGaussian):
             mle = self.n_components == "mle"
             count = min(weigh_evidence(values, moments.weight), len(values) - 1) if mle else self._count(source)
             least = max(_LEAST * float(values[0]), 1e-300)
+            # The mean of the variances left over is the noise of maximum likelihood.
             noise = max(float(values[count:].mean()) if count < len(values) else 0.0, least)
             variances = np.maximum(values[:count], noise)
+            # Loadings: axes times sqrt(variance - noise).
             components = np.sqrt(variances - noise)[:, None] * fix_signs(axes[:count])
             rest = float(values[count:].sum()) / noise + float((values[:count] / variances).sum())
             logs = float(np.log(variances).sum()) + (len(values) - count) * math.log(noise)
@@ -237,6 +239,7 @@ class ProbabilisticPCA(LatentGaussian):
             raise DataError(message)
         weight = np.ones(len(X)) if source.weight is None else np.asarray(source.weight, dtype=np.float64)
         seen = weight @ observed
+        # Means and variances over the observed entries of each column.
         mean = weight @ np.where(observed, X, 0.0) / np.where(seen > 0, seen, 1.0)
         variances = weight @ np.where(observed, X - mean, 0.0) ** 2 / np.where(seen > 0, seen, 1.0)
         if not np.isfinite(variances).all():

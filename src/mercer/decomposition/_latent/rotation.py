@@ -58,6 +58,7 @@ def rotate_loadings(components: Any, *, method: str = "varimax") -> np.ndarray:
     gamma = 1.0 if method == "varimax" else 0.0
     L = L.copy()
     for _ in range(_SWEEPS):
+        # Every pair of factors is turned by its best angle, until none turns any more.
         angles = [_turn_pair(L, p, q, gamma) for p in range(len(L)) for q in range(p + 1, len(L))]
         if max(angles, default=0.0) <= _ANGLE:
             break

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._native.factors import nonnegative_rows
+from mercer._native.factors import exact_rows, nonnegative_rows
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block
 from mercer._statistic import Statistic
@@ -36,6 +36,18 @@ _UNIT = 5.0
 _EXACT = 1e-18
 # Most sweeps of such a solution, for each of max_iter: a sweep costs a small part of the product that starts it.
 SWEEPS_PER_ITERATION = 10
+# Sweeps before the linear systems of the entries above zero.
+_SWEEPS_BEFORE = 16
+# Linear systems for one row times the number of components at most: as many operations as some thousand sweeps.
+_ROUNDS_TIMES_WIDTH = 6000
+# Values of a tile of rows: 16384 float64 are 128 KiB, which the second-level cache holds for both of its products.
+_TILE_VALUES = 2**14
+# Multiplications of the products of a tile: up to this many, OpenBLAS multiplies without copying the factors first.
+_TILE_PRODUCTS = 10**6
+# Rows of a tile at most.
+_MOST_ROWS = 1024
+# Rows that are descended together: a tile is a multiple of them.
+_LANES = 16
 _STATEMENT = (
     "The larger of |gradient in W| / |X H^T| and |gradient in H| / |W^T X|, without the entries of the gradient that "
     "point out of the nonnegative numbers: zero at a stationary point. It bounds nothing globally."
@@ -76,21 +88,62 @@ class RowStep(Statistic):
     sweeps: int
     final: bool = False
 
+    def on(self, block: Block) -> RowSums:
+        return self.of(block) if self.final or not block.is_native else self._descend_by_tiles(block)
+
     def of(self, block: Block) -> RowSums:
         rows = slice(block.start, block.start + block.n)
         W = self.out[rows]
         extrapolate(self.W[rows], self.before[rows], self.length, W)
         P = _multiply(block, self.T)
-        share = _EXACT if self.final else _SHARE
-        gradient = nonnegative_rows.descend_rows(P, self.gram, self.l1, W, _scratch(W), self.sweeps, share)
         error = 0.0
         if self.final:
-            gradient = nonnegative_rows.descend_rows(P, self.gram, self.l1, W, _scratch(W), 0, share)
+            # The last pass solves each row exactly, and measures its gradient.
+            _solve_exactly(P, self.gram, self.l1, W, self.sweeps)
+            gradient = nonnegative_rows.descend_rows(P, self.gram, self.l1, W, _scratch(W), 0, _SHARE)
+        else:
+            gradient = nonnegative_rows.descend_rows(P, self.gram, self.l1, W, _scratch(W), self.sweeps, _SHARE)
         if self.final and not block.is_sparse:
+            # Differences at the end: the algebra of squares would cancel for a good fit.
             gap = block.X - W.astype(block.X.dtype) @ self.T.T.astype(block.X.dtype)
             error = float(np.einsum("ij,ij->", gap, gap, dtype=np.float64))
         images = block.transpose_matmul(W.astype(block.X.dtype, copy=False)).astype(np.float64, copy=False)
         return RowSums(images, W.T @ W, gradient, float(np.vdot(P, P)), error)
+
+    def _descend_by_tiles(self, block: Block) -> RowSums:
+        """Compute what :meth:`of` does for a dense block, a tile of rows after the other, by compiled code."""
+        rows = slice(block.start, block.start + block.n)
+        W, (d, k) = self.out[rows], self.T.shape
+        extrapolate(self.W[rows], self.before[rows], self.length, W)
+        # The rows of a tile depend on the widths alone, so that each block is cut alike wherever it comes from.
+        length = min(_TILE_VALUES // d, _TILE_PRODUCTS // (d * k), _MOST_ROWS) // _LANES * _LANES
+        products, images, sums = np.empty((max(length, _LANES), k)), np.zeros((d, k)), np.zeros(2)
+        T, scratch = np.ascontiguousarray(self.T), _scratch(W)
+        # Rows in float32 are widened a piece at a time; others are one piece.
+        piece = block.n if block.X.dtype == np.float64 else _MOST_ROWS
+        for start in range(0, block.n, piece):
+            X = np.asarray(block.X[start : start + piece], dtype=np.float64)
+            given = (X, T, self.gram, self.l1, W[start : start + piece], products, scratch, self.sweeps, _SHARE)
+            nonnegative_rows.descend_and_multiply(*given, images, sums)
+        return RowSums(images, W.T @ W, float(sums[0]), float(sums[1]), 0.0)
+
+
+def _solve_exactly(P: Array, gram: Array, l1: float, W: Array, sweeps: int) -> None:
+    """Solve for the rows of `W`, from where they are.
+
+    Some sweeps find the entries that are zero, and a linear system for each row the others. Rows for which it has no
+    solution, because components are linearly dependent, descend for up to `sweeps` sweeps.
+    """
+    n, k = W.shape
+    nonnegative_rows.descend_rows(P, gram, l1, W, _scratch(W), min(sweeps, _SWEEPS_BEFORE), _EXACT)
+    solved, scratch = np.zeros(n, dtype=np.int8), np.empty((k + 2, k))
+    rounds = min(3 * k, _ROUNDS_TIMES_WIDTH // k) + 1
+    exact_rows.solve_rows(P, gram, l1, W, np.empty(k, dtype=np.intp), scratch, rounds, solved)
+    left = np.flatnonzero(solved == 0)
+    if len(left):
+        rest = np.ascontiguousarray(W[left])
+        nonnegative_rows.descend_rows(np.ascontiguousarray(P[left]), gram, l1, rest, _scratch(W), sweeps, _EXACT)
+        W[left] = rest
 
 
 def _multiply(block: Block, T: Array) -> Array:
@@ -103,10 +156,10 @@ def _scratch(W: Array) -> Array:
 
 
 def solve_rows(block: Block, T: Array, l1: float, l2: float, sweeps: int) -> Array:
-    """Return the best rows of W for fixed H, in float64, by sweeps from zero until nothing moves."""
+    """Return the best rows of W for fixed H, in float64, from zero."""
     W = np.zeros((block.n, T.shape[1]))
     gram = T.T @ T + l2 * np.eye(T.shape[1])
-    nonnegative_rows.descend_rows(_multiply(block, T), gram, l1, W, _scratch(W), sweeps, _EXACT)
+    _solve_exactly(_multiply(block, T), gram, l1, W, sweeps)
     return W
 
 
@@ -127,12 +180,15 @@ def descend(start: Factors, penalties: Penalties, squares: float, entries: float
     while not state.stopped and state.step < max_iter:
         move = state.move or Extrapolation(state.W, state.T)
         out, T = np.empty_like(state.W), np.empty_like(state.T)
+        # A step beyond the last point along the last move; it is taken back where the objective rises.
         extrapolate(state.T, move.T, move.length, T)
         sums = yield RowStep(state.W, move.W, move.length, T, T.T @ T + ridge_W, penalties.l1_rows, out, sweeps)
         gram = sums.gram + ridge_H
         slope = nonnegative_rows.descend_rows(sums.images, gram, penalties.l1_parts, T, scratch, sweeps, _SHARE)
         residual = _measure(sums, slope)
+        # |X - W H|^2 = |X|^2 - 2 <W^T X, H> + <W^T W, H H^T>: no further pass over X.
         objective = _error(squares, sums.images, sums.gram, T) / 2 + penalties.value(out, T)
+        # The extrapolation went too far: drop this step and shorten the next.
         if objective > move.objective and move.length > 0:
             objective, state = move.objective, replace(state, step=state.step + 1, move=move.shrink())
         else:

@@ -30,9 +30,11 @@ _TILE = 2**16
 def parts_in_rows(X: Any, W: Array, T: Array, beta: float) -> tuple[Array, Array]:
     """Return the subtracted and the added part of the gradient in W; the second may have one row, to be broadcast."""
     if beta == 2:
+        # X H^T and W (H H^T): nothing of the size of X is formed.
         return _product(X, T), W @ (T.T @ T)
     products = [_product(_find_ratio(x, w, T, beta), T) for x, w in _cut_tiles(X, W, T)]
     subtracted = products[0] if len(products) == 1 else np.concatenate(products)
+    # For Kullback and Leibler V^0 is one, so the added part is the sum of H.
     if beta == 1:
         return subtracted, T.sum(axis=0)[None, :]
     added = np.empty_like(W)
@@ -67,6 +69,7 @@ def measure_divergence(X: Any, W: Array, T: Array, beta: float) -> float:
         return _measure_squares(X, W, T)
     fit = sum(_measure_stored(x, w, T, beta) for x, w in _cut_tiles(X, W, T))
     if beta == 1:
+        # sum V = sum_k (sum_i W_ik) (sum_j H_kj).
         return fit + float(W.sum(axis=0) @ T.sum(axis=0))
     if beta == 0:
         return fit - float(X.shape[0] * X.shape[1])

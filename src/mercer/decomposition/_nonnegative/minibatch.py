@@ -307,6 +307,7 @@ class MiniBatchNMF(FactorModel):
         X, n_rows, size = source.whole(), source.n_rows, min(self.batch_size, source.n_rows)
         n_batches = -(-n_rows // size)
         while not state.stopped and state.step < self.max_iter * n_batches:
+            # Batches in the order of the rows, again and again.
             first = (state.step % n_batches) * size
             batch = slice(first, min(first + size, n_rows))
             state, cost = self._take(X[batch], state, batch, n_rows)

@@ -79,6 +79,7 @@ class RowUpdate(Statistic):
         minus, plus = parts_in_rows(block.X, self.W[rows], self.T, self.beta)
         W = divide_parts(minus, plus, self.W[rows], l1, l2, gamma)
         if self.repeats > 1:
+            # The product with H H^T replaces the pass over X.
             gram = self.T.T @ self.T
             for _ in range(self.repeats - 1):
                 W = divide_parts(minus, W @ gram, W, l1, l2, gamma)
@@ -126,6 +127,7 @@ def multiply(start: Factors, beta: float, penalties: Penalties, tol: float, max_
     repeats = _REPEATS if beta == 2 else 1
     if np.isnan(state.first):
         measured = yield Measure(state.W, state.T, beta, penalties)
+        # scikit-learn's measure: the root of twice the divergence.
         root = float(np.sqrt(2 * max(measured.divergence, 0.0)))
         state = replace(state, first=root, last=root)
     while not state.stopped and state.step < max_iter:
@@ -135,10 +137,13 @@ def multiply(start: Factors, beta: float, penalties: Penalties, tol: float, max_
             sums = yield RowUpdate(W, T, beta, penalties, out, repeats)
             for _ in range(repeats):
                 added = T @ sums.added if beta == 2 else sums.added
+                # T <- T (subtracted / (added + penalties))^gamma; the exponent makes the divergence fall for every
+                # beta.
                 T = divide_parts(sums.subtracted, added, T, penalties.l1_parts, penalties.l2_parts, gamma)
             W, T = out, clear_small(T, beta <= 1)
         measured = yield Measure(W, T, beta, penalties)
         root = float(np.sqrt(2 * max(measured.divergence, 0.0)))
+        # Judged only after ten iterations, as in scikit-learn.
         stopped = bool(tol > 0 and count == _EVERY and state.last - root <= tol * state.first)
         residual = _find_residual(T, measured, beta, penalties)
         state = Factors(W, T, state.step + count, residual, max(measured.divergence, 0.0), state.first, root, stopped)
@@ -170,6 +175,7 @@ def solve_rows_multiplicatively(
     Rows end one by one, so that a row does not depend on those beside it.
     """
     means = np.asarray(X.mean(axis=1), dtype=np.float64).reshape(-1, 1)
+    # Equal weights whose product has about the mean of the row.
     W = np.repeat(np.sqrt(np.maximum(means, 0.0) / T.shape[1]), T.shape[1], axis=1)
     moving, gamma = np.arange(len(W)), exponent(beta)
     for _ in range(max_iter):

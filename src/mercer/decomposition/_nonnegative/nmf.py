@@ -40,7 +40,8 @@ class NMF(FactorModel):
         How many parts; ``"auto"`` is that of a given H, else, as None, the number of columns.
     init : one of 'random', 'nndsvd', 'nndsvda', 'nndsvdar', 'custom' or None, default=None
         The start: random numbers; positive parts of singular vectors, with zeros, filled with the mean of X or with
-        small random numbers; given W and H. None is ``"nndsvda"``, or ``"random"`` for more parts than columns or rows.
+        small random numbers; given W and H. None is ``"nndsvd"`` for ``solver="cd"`` unless the rank of X is below
+        n_components, ``"nndsvda"`` for ``"mu"``, and ``"random"`` for more parts than columns or rows.
     solver : one of 'cd', 'mu', default='cd'
         Coordinate descent, for squared error; multiplicative updates, for every loss.
     beta_loss : a number in (-inf, inf) or one of 'frobenius', 'kullback-leibler', 'itakura-saito', default='frobenius'
@@ -219,7 +220,9 @@ class NMF(FactorModel):
         penalties = Penalties.of(self, source.n_rows, source.n_features)
         if start is None:
             count = resolve_count(self.n_components, given[1] if self.init == "custom" else None, source.n_features)
-            start = yield from find_start(source, self.init, count, extent.total / size, seed, given)
+            start = yield from find_start(
+                source, self.init, count, extent.total / size, seed, given, can_leave_zero=self.solver == "cd"
+            )
         if self.solver == "cd":
             # Of dense rows the entries that are not zero count too: storage must not change the answer.
             entries = extent.n_positive

@@ -59,6 +59,7 @@ class Penalties:
         on_rows, on_columns = estimator.alpha_W, estimator.alpha_H
         on_columns = on_rows if on_columns == "same" else on_columns
         share = estimator.l1_ratio
+        # As in scikit-learn: the penalty of W is multiplied by the columns, that of H by the rows.
         return cls(
             n_features * on_rows * share,
             n_rows * on_columns * share,

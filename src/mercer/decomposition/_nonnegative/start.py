@@ -17,6 +17,9 @@ __all__ = ["check_given", "find_start", "resolve_count"]
 
 # Entries of singular vectors below this are zeros; scikit-learn's number.
 _TINY = 1e-6
+# Power iterations for the singular vectors. On four tables of 1500 to 3000 rows (parts, overlapping bumps, uniform
+# noise, word counts) the errors after 3, 4 and 7 differ by 0.9 % at most, with no trend; 7 take up to 10 % more time.
+_POWER_ITERATIONS = 3
 
 
 def resolve_count(asked: Any, given: Array, n_features: int) -> int:
@@ -48,10 +51,21 @@ def check_given(value: Any, shape: tuple[int, int], name: str, dtype: Any) -> Ar
     return np.array(array, dtype=np.float64)
 
 
-def find_start(source: Source, init: Any, count: int, mean: float, seed: Any, given: tuple[Any, Any]) -> Any:
+def find_start(
+    source: Source,
+    init: Any,
+    count: int,
+    mean: float,
+    seed: Any,
+    given: tuple[Any, Any],
+    *,
+    can_leave_zero: bool = False,
+) -> Any:
     """Return the first factors; a generator of requests.
 
-    `mean` is that of all entries, `given` are W and H as the user gave them.
+    `mean` is that of all entries, `given` are W and H as the user gave them. `can_leave_zero` says that the solver
+    moves entries that are zero: without an `init`, zeros of singular vectors then stay. The mean in their place makes
+    all parts alike, and it takes up to two thirds more iterations to tell them apart again.
     """
     n_rows, n_features = source.n_rows, source.n_features
     most = min(n_rows, n_features)
@@ -68,14 +82,19 @@ def find_start(source: Source, init: Any, count: int, mean: float, seed: Any, gi
             f"{most}. Lower n_components, or set init='random'."
         )
         raise DataError(message)
+    keep_zeros = can_leave_zero and init is None
     if init is None:
         init = "nndsvda" if count <= most else "random"
     random = np.random.default_rng(seed)
     if init == "random":
+        # W H then has about the mean of the entries.
         size = np.sqrt(mean / count)
         T = size * np.abs(random.standard_normal((count, n_features))).T
         return Factors(size * np.abs(random.standard_normal((n_rows, count))), np.ascontiguousarray(T))
     W, T = yield from _double_singular_vectors(source, count, seed)
+    # A part without a singular vector, where there are more parts than the rank of X, has no curvature and would stay.
+    if keep_zeros and T.any(axis=0).all():
+        init = "nndsvd"
     return Factors(_fill_zeros(W, init, mean, random), _fill_zeros(T, init, mean, random))
 
 
@@ -94,7 +113,6 @@ def _double_singular_vectors(source: Source, count: int, seed: Any) -> Any:
     Boutsidis and Gallopoulos (2008): u v^T = u+ v+^T + u- v-^T - (mixed terms); the larger of the first two is the best
     nonnegative approximation of rank one of the positive part of u v^T.
     """
-    few = count < 0.1 * min(source.n_rows, source.n_features)
     task = Task(
         subject="NMF",
         n_components=count,
@@ -105,7 +123,7 @@ def _double_singular_vectors(source: Source, count: int, seed: Any) -> Any:
         refuse=lambda: None,
         centred=False,
         ddof=0,
-        iterations=7 if few else 4,
+        iterations=_POWER_ITERATIONS,
         seed=seed.spawn(1)[0],
     )
     axes = (yield from _without_steps(iterate_subspace(task, None))).state
@@ -119,6 +137,7 @@ def _double_singular_vectors(source: Source, count: int, seed: Any) -> Any:
         u, v = scores[:, number] / value, V[number]
         parts = [(np.maximum(sign * u, 0.0), np.maximum(sign * v, 0.0)) for sign in (1.0, -1.0)]
         lengths = [(float(np.linalg.norm(left)), float(np.linalg.norm(right))) for left, right in parts]
+        # The pair of parts with the larger product of lengths.
         best = int(np.prod(lengths[1]) >= np.prod(lengths[0]))
         (left, right), (long, wide) = parts[best], lengths[best]
         size = np.sqrt(value * long * wide)

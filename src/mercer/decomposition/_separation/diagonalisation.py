@@ -127,6 +127,7 @@ def diagonalize_jointly(
         "criterion": np.array([sweep.criterion for sweep in course]),
         "change": np.array([sweep.change for sweep in course]),
     }
+    # The diagonals of V C_m V^T.
     diagonals = np.einsum("ij,mjk,ik->mi", V, C, V)
     return JointDiagonalization(V, diagonals, history, last.change <= tol, certify_turn(last.change, tol))
 
@@ -175,6 +176,7 @@ def _guess(C: Array) -> Array:
     """
     random, k = np.random.default_rng(0), C.shape[1]
     best, least = np.eye(k), off_diagonal(_transform(_balance(np.eye(k), C), C))
+    # Any two combinations have the same eigenvectors, unless noise differs.
     for _ in range(_GUESSES if len(C) > 1 else 0):
         first, second = np.tensordot(random.normal(size=(2, len(C))), C, axes=1)
         try:
@@ -218,6 +220,7 @@ def _sweep_ffdiag(C: Array, V: Array) -> Iterator[Sweep]:
         W = np.where(alike, 0.0, (z * y.T - own[:, None] * y) / np.where(alike, 1.0, determinant))
         np.fill_diagonal(W, 0.0)
         length = float(np.linalg.norm(W))
+        # W must stay small for I + W to be invertible.
         W *= min(1.0, _LONGEST / length) if length > 0 else 1.0
         moved, there, change = V, criterion, 0.0
         for _ in range(_HALVINGS):

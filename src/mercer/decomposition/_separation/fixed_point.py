@@ -37,29 +37,38 @@ def pursue_all(task: SeparationTask, start: Unmixing | None) -> Solver:
     p, k = state.W.shape
     extra = None if p == k else np.eye(k)
     now = yield from evaluate(rows, state.W, extra=extra)
-    turn = np.inf
+    turn, size = np.inf, np.nan
+    # Every step of a small table takes some 50 microseconds, so that this loop calls few functions of NumPy.
     while state.steps < task.max_iter:
+        # <g(W u) u^T> from the products with the components, since u = W^T y for orthogonal W.
         products = now.products @ state.W if extra is None else now.products[:, p:]
         W = decorrelate(products - now.slope[:, None] * state.W)
-        turn = float(np.abs(np.abs((W * state.W).sum(axis=1)) - 1.0).max())
+        # One minus the cosine between the old and the new direction.
+        cosines = np.einsum("ij,ij->i", W, state.W)
+        turn = max(abs(abs(cosine) - 1.0) for cosine in cosines.tolist())
         now = yield from evaluate(rows, W, extra=extra)
-        state = replace(state, W=W, steps=state.steps + 1)
-        state, size = _measure(state, now)
+        state, size = _measure(state, W, state.steps + 1, now)
         yield Step(float(state.signs @ now.value), state, _certify(size, task), {"turn": turn, "gradient": size})
         if turn < task.tol:
             break
-    state, size = _measure(state, now)
+    # A resumed fit that has no step left has not been measured.
+    if math.isnan(size):
+        state, size = _measure(state, state.W, state.steps, now)
     return Solution(state, turn < task.tol, _certify(size, task))
 
 
-def _measure(state: Unmixing, now: Evaluation) -> tuple[Unmixing, float]:
-    """Return the state with its curvatures, and the largest entry of the gradient by rotations."""
-    curvature = measure_curvature(state, now)
+def _measure(state: Unmixing, W: Array, steps: int, now: Evaluation) -> tuple[Unmixing, float]:
+    """Return the state of `W` with its curvatures, and the largest entry of the gradient by rotations."""
+    curvature = measure_curvature(W, now)
     signs = np.where(curvature < 0, -1.0, 1.0)
     products = signs[:, None] * now.products[:, : len(signs)]
-    return replace(state, curvature=curvature, signs=signs, value=now.value), float(
-        np.abs(products - products.T).max()
-    ) / 2.0
+    products -= products.T.copy()
+    # The differences are antisymmetric: the largest entry is the largest absolute value.
+    size = float(products.max()) / 2.0
+    measured = Unmixing(
+        state.white, W, state.offset, curvature, signs, state.flips, state.stage, steps, state.pairs, now.value
+    )
+    return measured, size
 
 
 def _certify(size: float, task: SeparationTask) -> Certificate:
@@ -78,12 +87,14 @@ def pursue_each(task: SeparationTask, start: Unmixing | None) -> Solver:
     streams = task.seed.spawn(count)
     while state.stage < count:
         row = state.stage
+        # Further first vectors, so that a poor local optimum does not win.
         more = np.random.default_rng(streams[row]).normal(size=(task.n_init - 1, k))
         candidates = np.concatenate([state.W[row : row + 1], more])
         w, steps, turn = yield from _pursue(task, rows, state.W[:row], candidates)
         W, turns, curvature = state.W.copy(), state.flips.copy(), state.curvature.copy()
         W[row], turns[row] = w, turn
         now = yield from evaluate(rows, W[row : row + 1])
+        # The curvature <g'> - <g y> has the sign that makes the optimum a maximum or a minimum.
         curvature[row] = now.slope[0] - now.products[0, 0]
         value = np.zeros(count) if state.value is None else state.value.copy()
         value[row] = now.value[0]

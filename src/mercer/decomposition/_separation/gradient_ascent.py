@@ -102,8 +102,10 @@ def ascend(task: SeparationTask, start: Unmixing | None, *, natural: bool) -> So
         now = yield from evaluate(rows, moved.W, moved.offset)
         # Judged with the signs that the step was made for: the objective must be the same function.
         _, there, _ = _look(task, moved, now, keep_signs=True)
+        # The rise that rounding alone can make.
         rate, slack = float(state.pairs[0]), _SLACK * max(1.0, abs(objective))
         rises = not there <= objective + slack
+        # The step rises: half the rate, and stay.
         if rises and task.rows_per_step is None and rate > _LEAST_RATE:
             state = replace(state, pairs=np.array([_SLOWER * rate, objective]))
         else:
@@ -124,10 +126,12 @@ def _look(
     task: SeparationTask, state: Unmixing, now: Evaluation, *, keep_signs: bool = False
 ) -> tuple[Unmixing, float, Array]:
     """Return the state with its curvatures, the objective, and the relative gradient: I - <g z^T>, and -<g>."""
-    curvature = measure_curvature(state, now)
+    curvature = measure_curvature(state.W, now)
     signs = np.where(curvature < 0, -1.0, 1.0) if task.extended and not keep_signs else state.signs
     state = replace(state, curvature=curvature, signs=signs)
+    # -log likelihood: sum <G(y)> - log|det W|.
     objective = float(signs @ now.value) - float(np.linalg.slogdet(state.W)[1])
+    # Offsets enter the products of scores with components: they are taken off.
     inner = signs[:, None] * (now.products - np.outer(now.first, state.offset))
     first = signs * now.first
     if task.extended:

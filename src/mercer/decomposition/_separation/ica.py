@@ -300,10 +300,12 @@ class ICA(Unmixer, Estimator):
     def _describe(self, task: SeparationTask, state: Unmixing) -> dict[str, Any]:
         """Return the fitted attributes: sources of variance one, in order, with fixed signs."""
         white = state.white
+        # Sources of the solver have any length; those reported have variance one.
         lengths = np.linalg.norm(state.W, axis=1)
         W = state.W / lengths[:, None]
         mixing = white.inverse @ np.linalg.inv(W)
         z, pvalues = rate_sources(task.score, state.curvature, white.weight)
+        # The variance that a source adds to the rows.
         variances = (mixing**2).sum(axis=0)
         order = np.argsort(-(variances if self.order == "variance" else np.abs(z)), kind="stable")
         largest = np.argmax(np.abs(mixing), axis=0)

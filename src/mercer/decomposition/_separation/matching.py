@@ -49,6 +49,7 @@ def amari_distance(unmixing: Any, mixing: Any) -> float:
             f"and {A.shape}. Give W of shape (k, d) and A of shape (d, k)."
         )
         raise DataError(message)
+    # A permutation with scales has one entry in each row and column.
     P = np.abs(W @ A)
     k = len(P)
     if not np.isfinite(P).all() or (P.max(axis=0, initial=0) == 0).any() or (P.max(axis=1, initial=0) == 0).any():
@@ -122,6 +123,8 @@ def match_sources(estimated: Any, true: Any) -> SourceMatch:
     squares, true_squares = (Y**2).sum(axis=0), (S**2).sum(axis=0)
     lengths = np.sqrt(true_squares[:, None] * squares)
     correlation = products / np.where(lengths > 0, lengths, 1.0)
+    # The pairing with the largest sum of absolute correlations (Hungarian method).
     rows, order = linear_sum_assignment(-np.abs(correlation))
+    # The factor of least squares from the estimate to the truth.
     scale = products[rows, order] / np.where(squares[order] > 0, squares[order], 1.0)
     return SourceMatch(order, scale, np.abs(correlation[rows, order]))

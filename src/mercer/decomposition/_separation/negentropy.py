@@ -89,6 +89,7 @@ def _integrate_moments(given: Any, subject: str) -> tuple[float, float, float, f
             f"{subject}: the density must be of one number; got draws of shape {draws.shape[1:]}. Give one margin."
         )
         raise DataError(message)
+    # The middle four fifths of some draws tell where the density lives.
     low, centre, high = np.quantile(draws.ravel(), [0.1, 0.5, 0.9])
     width = float(high - low)
     if not width > 0:
@@ -104,6 +105,7 @@ def _integrate_moments(given: Any, subject: str) -> tuple[float, float, float, f
             log_density = np.asarray(density.logpdf(x), dtype=np.float64)
             density_here = np.exp(log_density)
             with np.errstate(invalid="ignore"):
+                # Density times function times dx/dt.
                 value = density_here * function(x, log_density) * width * (1.0 + t * t) / rest**2
             return np.where(density_here > 0, value, 0.0)
 
@@ -173,6 +175,7 @@ def negentropy(x: Any, *, method: str = "spacing", n_neighbors: int | None = Non
     if not (deviation > 0).all():
         message = "negentropy: every column must vary; got one whose samples are all equal. Drop it."
         raise DataError(message)
+    # Negentropy does not depend on mean and scale.
     standard = (columns - columns.mean(axis=0)) / deviation
     if method in CONTRASTS:
         results = _approximate(standard, CONTRASTS[method])

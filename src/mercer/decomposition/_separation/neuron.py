@@ -107,6 +107,7 @@ def train_neuron(
     converged = False
     for _ in range(max_iter):
         slope = 1.0 - 2.0 * expit(w * z + b)
+        # d gain / dw = 1 / w + <x (1 - 2 y)>, and by b <1 - 2 y>.
         by_weight, by_bias = 1.0 / w + float((z * slope).mean()), float(slope.mean())
         if max(abs(by_weight), abs(by_bias)) <= tol:
             converged = True

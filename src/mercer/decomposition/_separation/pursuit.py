@@ -176,9 +176,11 @@ class ProjectionPursuit(Unmixer, Estimator):
         white = state.white
         mean, variance = contrast_reference(task.score)
         gap = state.value - mean
+        # <y^4> - 3 for kurtosis, since G = y^4 / 4; else Hyvarinen's approximation of negentropy.
         index = 4.0 * state.value - 3.0 if self.index == "kurtosis" else gap**2 / (2.0 * variance)
         order = np.argsort(-np.abs(index), kind="stable")
         W = state.W[order]
+        # The mixing is the pseudo-inverse: there may be fewer directions than columns.
         mixing = white.inverse @ np.linalg.pinv(W)
         largest = np.argmax(np.abs(mixing), axis=0)
         signs = np.where(mixing[largest, np.arange(len(W))] < 0, -1.0, 1.0)

@@ -97,9 +97,10 @@ def _settle(task: SeparationTask, state: Unmixing, now: Evaluation, known: _Poin
 
     `known` has both for the signs as they are, and is used if no sign changes.
     """
-    curvature = measure_curvature(state, now)
+    curvature = measure_curvature(state.W, now)
     signs, flips, pairs = state.signs, state.flips, state.pairs
     if task.extended:
+        # A sign may change a few times only, so that the fit ends.
         free = (flips < _FLIPS) | (state.stage == 0)
         signs = np.where(free & (curvature * signs < 0), -signs, signs)
         changed = signs != state.signs
@@ -116,6 +117,7 @@ def _measure(task: SeparationTask, state: Unmixing, now: Evaluation) -> _Point:
     gradient = state.signs[:, None] * now.products
     objective = float(state.signs @ now.value)
     if task.orthogonal:
+        # Of orthogonal W only the antisymmetric part of the gradient can be followed.
         gradient = 0.5 * (gradient - gradient.T)
     else:
         gradient.flat[:: len(gradient) + 1] -= 1.0
@@ -130,6 +132,7 @@ def _measure(task: SeparationTask, state: Unmixing, now: Evaluation) -> _Point:
 
 def _advance(task: SeparationTask, rows: Rows, point: _Point) -> Generator[Any, Any, "_Point | None"]:
     """Take one quasi-Newton step; None where no step along the direction, nor along the gradient, goes down."""
+    # First with the remembered steps, then with the blocks alone.
     for remember in (True, False):
         if not remember and point.state.pairs is None:
             break
@@ -153,6 +156,7 @@ def _search(
     for _ in range(_HALVINGS):
         change = share * direction
         if task.orthogonal:
+            # Cayley's transform of an antisymmetric change is a rotation.
             turn = np.linalg.solve(identity - 0.5 * change, identity + 0.5 * change)
         else:
             turn = identity + change
@@ -210,6 +214,7 @@ def _divide_blocks(task: SeparationTask, point: _Point, gradient: Array) -> Arra
     own = np.maximum(np.diagonal(blocks), _LEAST_CURVATURE)
     determinant = blocks * blocks.T - 1.0
     np.fill_diagonal(determinant, 1.0)
+    # The inverse of [h_ij, 1; 1, h_ji] applied to the pair (G_ij, G_ji).
     result = (blocks.T * gradient - gradient.T) / determinant
     np.fill_diagonal(result, np.diagonal(gradient) / (own + 1.0))
     return result

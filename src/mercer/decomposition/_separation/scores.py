@@ -115,6 +115,7 @@ def _integrate(score: Score) -> GaussianReference:
     variance one. What is left has a standard deviation per row, and a mean square of its derivative, which says how
     fast the mean of f changes with the direction of the projection.
     """
+    # Gauss-Hermite quadrature for a standard normal variable.
     points, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
     weights = weights / weights.sum()
     value, _, _ = score.of(points, np)
@@ -123,10 +124,12 @@ def _integrate(score: Score) -> GaussianReference:
         _, slope, curve = score.of(at, np)
         return curve - slope * at
 
+    # y^2 - 1 is the second Hermite polynomial, of squared length 2.
     f, h = curvature(points), points**2 - 1.0
     along = float(weights @ (f * h)) / 2.0
     rest = f - float(weights @ f) - along * h
     step = 1e-5
+    # The derivative of what is left, by central differences.
     change = (curvature(points + step) - curvature(points - step)) / (2.0 * step) - 2.0 * along * points
     variance = float(weights @ rest**2)
     return GaussianReference(float(weights @ value), math.sqrt(variance), float(weights @ change**2) / variance)

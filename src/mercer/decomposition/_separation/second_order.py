@@ -227,6 +227,7 @@ class SecondOrderSeparation(Unmixer, Estimator):
     def _describe(self, lags: Array, dtype: Any, state: LaggedSources) -> dict[str, Any]:
         """Return the fitted attributes: sources of variance one, slow ones first, with fixed signs."""
         white, V = state.white, state.V / np.linalg.norm(state.V, axis=1)[:, None]
+        # The autocorrelation of each source at each lag.
         diagonals = np.einsum("ij,mjk,ik->im", V, state.covariances, V)
         mixing = white.inverse @ np.linalg.inv(V)
         order = np.argsort(-diagonals[:, 0], kind="stable")
@@ -246,6 +247,7 @@ class SecondOrderSeparation(Unmixer, Estimator):
     def _warn_of_twins(self, n_rows: int) -> None:
         """Warn if two sources have the same autocorrelations: any rotation of the two would do as well."""
         r = self.autocorrelations_
+        # Root mean square difference over the lags.
         gaps = np.sqrt(((r[:, None, :] - r[None, :, :]) ** 2).mean(axis=2))
         # Bartlett: the variance of a cross-covariance is the sum over lags of the products of the autocorrelations.
         errors = np.sqrt(np.maximum(1.0 + 2.0 * r @ r.T, 0.1) / n_rows)
@@ -272,6 +274,7 @@ def _sum_lagged(subject: str, source: Source, white: WhiteSpace, lags: Array, st
         lag, total, count = int(lags[number]), np.zeros((k, k)), 0
         for start, stop in pairwise(starts):
             if stop - start > lag:
+                # Pairs of rows `lag` apart, within a recording only.
                 total += U[start + lag : stop].T @ U[start : stop - lag]
                 count += stop - start - lag
         return 0.5 * (total + total.T) / count

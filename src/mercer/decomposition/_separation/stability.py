@@ -82,6 +82,7 @@ def measure_stability(
         raise ParameterError(message)
     X = check_array(X, dtype=[np.float64, np.float32], order="C", input_name="X")
     n, reference = len(X), np.asarray(model.components_, dtype=np.float64)
+    # Similarities of sources follow from the covariance of the rows: no scores are computed.
     covariance = np.atleast_2d(np.cov(X, rowvar=False, bias=True))
     fits = []
     for seed in seed_sequence(random_state).spawn(n_resamples):

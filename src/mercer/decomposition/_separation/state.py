@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg.lapack import dgesdd
 
 from mercer._plain import plain
 from mercer._solver import Certificate
@@ -153,21 +154,25 @@ def evaluate(rows: Rows, W: Array, offset: Array = None, extra: Array = None) ->
 
 def decorrelate(W: Array) -> Array:
     """Return the orthogonal matrix nearest to W: (W W^T)^(-1/2) W."""
-    left, _, right = np.linalg.svd(W, full_matrices=False)
+    # LAPACK's routine itself: for ten components, what NumPy does around it takes half as long as the factorisation.
+    left, _, right, failed = dgesdd(W, full_matrices=0)
+    if failed:
+        message = "The singular values of the unmixing matrix did not converge. Scale the rows, or look for NaN."
+        raise np.linalg.LinAlgError(message)
     return left @ right
 
 
-def measure_curvature(state: Unmixing, now: Evaluation) -> Array:
+def measure_curvature(W: Array, now: Evaluation) -> Array:
     """Return the curvature of each component scaled to unit variance; W u has the variance |W_i|^2."""
-    squares = (state.W**2).sum(axis=1)
-    return now.slope * squares - np.diagonal(now.products)
+    squares = np.einsum("ij,ij->i", W, W)
+    return now.slope * squares - now.products.diagonal()
 
 
 def rate_at_unit_variance(rows: Rows, state: Unmixing) -> Any:
     """Request one more pass, and return the state with the curvatures of sources of variance one; a generator."""
     scaled = replace(state, W=state.W / np.linalg.norm(state.W, axis=1)[:, None])
     now = yield from evaluate(rows, scaled.W)
-    return replace(state, curvature=measure_curvature(scaled, now))
+    return replace(state, curvature=measure_curvature(scaled.W, now))
 
 
 _STATEMENT = (

@@ -58,6 +58,7 @@ class ScoreSums(Statistic):
             xp.sum(block.weigh(value), axis=0),
             xp.sum(block.weigh(slope), axis=0),
             xp.sum(score, axis=0),
+            # sum over rows of g(y_i) y_j, weighted.
             xp.matmul(score.T, Y),
         )
 
@@ -79,7 +80,7 @@ class ScoreSums(Statistic):
         layout = (np.ascontiguousarray(self.matrix), self.mean, self.offset)
         kind, alpha = KINDS[self.score.kind], self.score.alpha
         score_sums.score_run(block.X, unit, weight, layout, kind, alpha, tile, Y, scores, scratch, products, sums)
-        totals = fold_sums(sums)
+        totals = sums[0] if n_blocks == 1 else fold_sums(sums)
         # Weights add up along the tree of blocks too, so that their sum does not depend on the length of runs.
         total = float(block.n)
         if block.weight is not None:

@@ -57,6 +57,7 @@ def fit_mean_field(form: PairwiseForm, start: np.ndarray, tol: float, max_iter: 
     while len(bounds) < max_iter and residual > tol:
         residual = 0.0
         for sites, near in rows:
+            # The maximum of the bound over one site: q_i(a) proportional to exp(beta (g_i(a) + sum_j K_ij q_j(a))).
             updated = softmax(form.beta * (form.fields[sites] + near @ shares), axis=1)
             residual = max(residual, float(np.max(np.abs(updated - shares[sites]), initial=0.0)))
             shares[sites] = updated

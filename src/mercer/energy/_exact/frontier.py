@@ -76,6 +76,7 @@ class FrontierSums:
     def _forward(self) -> tuple[list[np.ndarray], float]:
         """Return the table after each site was added, and log Z without the offset."""
         q = self.form.n_states
+        # One table of q^size entries is kept for each step.
         n_bytes = 8.0 * sum(float(q) ** step.size for step in self.plan.steps)
         require_memory(
             "solve", n_bytes, f"tables of {len(self.plan.steps)} steps", "ask for sums alone (marginals=False)"
@@ -133,6 +134,7 @@ class FrontierSums:
 
     def find_best(self) -> tuple[np.ndarray, float]:
         """Return a state of least energy, and that energy without the offset."""
+        # At beta = 1 the log weight of a state is -E, and a maximum takes the place of the sum.
         q, form = self.form.n_states, self.form.at(1.0)
         sums = FrontierSums(form, self.plan)
         table = np.zeros((1, 1))
@@ -151,8 +153,10 @@ class FrontierSums:
                 table = out
             kept.append(choices)
         states, entry = np.empty(form.graph.n_sites, dtype=np.int16), 0
+        # Back from the last site: the entry of each table is put together from the states chosen later.
         for choices in reversed(kept):
             for site, stride, best in reversed(choices):
+                # The digit of the site is put back where it was summed out: entry = high q stride + state stride + low.
                 high, low = divmod(entry, stride)
                 states[site] = best[entry]
                 entry = (high * q + int(best[entry])) * stride + low

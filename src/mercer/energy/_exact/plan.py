@@ -58,6 +58,7 @@ def _order_greedily(graph: SiteGraph) -> np.ndarray:
     order: list[int] = []
     border: set[int] = set()
     while left:
+        # A new component begins with the site of fewest neighbours.
         candidates = border or {min(left, key=lambda site: (len(near[site]), site))}
         # A site that completes many neighbours lets the frontier shrink.
         chosen = min(
@@ -87,6 +88,7 @@ def _plan(graph: SiteGraph, order: np.ndarray, limit: int) -> Plan | None:
     for site in order.tolist():
         slots = range(starts[site], starts[site + 1])
         joined = [(neighbours[k], edge_of[k]) for k in slots if neighbours[k] in inside]
+        # The digit of a neighbour is its place in the frontier.
         places = tuple(frontier.index(other) for other, _ in joined)
         frontier.append(site)
         inside.add(site)

@@ -90,6 +90,7 @@ class TreeSums:
         require_memory("sample", 2.0 * n * sites, f"{n} states of {sites} sites", "draw fewer")
         states = np.empty((n, sites), dtype=np.int16)
         weights, pulls = self._weights, self._pulls
+        # States in one native call, so that it lasts some milliseconds.
         step = max(1, _RUN // sites)
         for start in range(0, n, step):
             rows = states[start : start + step]

@@ -62,6 +62,7 @@ def _make_sweeper(form: PairwiseForm, method: str) -> Mover:
 
 def _make_turner(form: PairwiseForm) -> Mover:
     graph, fields = form.graph, form.beta * form.fields
+    # 1 - exp(-beta |K|), with the sign of K: it tells whether equal or opposite states may join.
     closing = -np.expm1(-form.beta * np.abs(form.couplings)) * np.sign(form.couplings)
     n, q = fields.shape
 

@@ -4,10 +4,10 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.validation import check_labels
 from mercer._stored import Stored, floats, size
 from mercer.ensemble._committee.bagging_model import BaggingModel
@@ -191,6 +191,7 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
         total = np.zeros((len(y), self.n_classes_))
         for member, index, left_out in self._find_left_out(len(y)):
             total[left_out] += self._predict_shares(member, self._take_columns(rows[left_out], index), {})
+        # A member that votes gives one vote; rows that no member left out have none.
         counts = total.sum(axis=1)
         _warn_of_rows_without_score(counts)
         with np.errstate(invalid="ignore"):
@@ -280,6 +281,7 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
             total[left_out] += member.predict(self._take_columns(rows[left_out], index))
             counts[left_out] += 1
         _warn_of_rows_without_score(counts)
+        # Rows without any prediction keep zero; the warning has said so.
         divisor = np.maximum(counts, 1)
         predicted = total / (divisor if y.ndim == 1 else divisor[:, None])
         return {"oob_prediction_": predicted, "oob_score_": float(r2_score(y, predicted))}

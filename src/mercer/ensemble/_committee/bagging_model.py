@@ -136,6 +136,7 @@ class BaggingModel(MemberList, Estimator):
         params = process_routing(self, "fit", **fit_params).estimator.fit if fit_params else {}
 
         earlier = tuple(self.estimators_) if self.warm_start and hasattr(self, "estimators_") else ()
+        # Draws depend on the seed and the index of the member alone.
         draws = self._make_draws(len(y), weight, continues=bool(earlier))
         self._check_choice(len(earlier))
         solver = Bagging(
@@ -192,6 +193,7 @@ class BaggingModel(MemberList, Estimator):
         """Return the number of rows that are a share of all rows, or of their weight where weights are given."""
         total = n if weight is None else weight.sum()
         size = max(int(share * total), 1)
+        # scikit-learn's rule for "few".
         if size < max(10, n ** (1 / 3)):
             cause = "the number of samples" if weight is None else "the total sum of sample weights"
             message = (
@@ -234,6 +236,7 @@ class BaggingModel(MemberList, Estimator):
 
         def add(predicted: np.ndarray) -> None:
             nonlocal total
+            # The sum is taken in the order of members, whichever thread predicts.
             total = predicted if total is None else total + predicted
 
         run_numbered(

@@ -113,6 +113,7 @@ def fit_member(estimator: Any, draws: Draws, index: int, X: Any, y: np.ndarray, 
     rows, features = draws.draw_rows(index), draws.draw_features(index)
     if len(features) < draws.n_features or draws.bootstrap_features:
         X = X[:, features]
+    # A row drawn twice has the weight two: no rows are copied.
     if has_fit_parameter(member, "sample_weight"):
         counts = np.bincount(rows, minlength=draws.n_rows).astype(np.float64)
         member.fit(X, y, **fit_params, sample_weight=counts)

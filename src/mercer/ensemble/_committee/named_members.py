@@ -151,6 +151,7 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
             self.estimators = params.pop("estimators")
         if _are_pairs(self.estimators):
             names = [name for name, _ in self.estimators]
+            # A member's name is a parameter that replaces it.
             replaced = {name: params.pop(name) for name in list(params) if name in names}
             if replaced:
                 self.estimators = [(name, replaced.get(name, member)) for name, member in self.estimators]
@@ -234,6 +235,7 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
         """Return fitted members in their order and by their names, and the columns that they were fitted to."""
         # A fit that ended early has fewer members than names: the rest are left out.
         fitted = iter(members)
+        # Members not fitted yet, in an interrupted fit, have no name.
         named = {name: member if is_dropped(member) else next(fitted, None) for name, member in self.estimators}
         attributes: dict[str, Any] = {
             "estimators_": list(members),

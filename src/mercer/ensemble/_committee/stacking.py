@@ -3,12 +3,12 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from mercer._base.parameter import Choice, Rule
+from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
 from mercer._source import Source
 from mercer.ensemble._committee.stacking_model import StackingModel, final_has

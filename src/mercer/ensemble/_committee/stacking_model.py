@@ -68,6 +68,7 @@ class _Stacking:
         state = StackState((), (), None) if state is None else state
         while len(state.members) < self.n_members:
             first = len(state.members)
+            # A batch of members on all threads, then a step: a fit can be interrupted between batches.
             size = min(self.threads, self.n_members - first)
             for member, column in (yield Dense(fit_in_parallel(self.fit, first, size), heavy=True)):
                 state = StackState((*state.members, member), (*state.columns, column), None)
@@ -98,9 +99,11 @@ class _StackedLayer(FirstLayer):
 
         name, member = self.members[index]
         method = self.methods[index]
+        # Members that were fitted before: their predictions of the same rows.
         if self.folds is None:
             return member, self.arrange(getattr(member, method)(self.X), method)
         fitted = self.fit(index)
+        # Each row is predicted by a copy that was fitted without its fold.
         output = cross_val_predict(
             clone(member), self.X, self.y, cv=self.folds, method=method, params=self.params[name] or None
         )

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d
 
+from mercer._base.scoring import RegressorMixin
 from mercer.ensemble._committee.stacking_model import StackingModel, final_has
 from mercer.linear_model import RidgeCV
 

@@ -3,12 +3,12 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base.parameter import Boolean, Choice, Rule
+from mercer._base.scoring import ClassifierMixin
 from mercer._base.wrapping import float_type
 from mercer._source import Source
 from mercer._stored import Stored, part

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from mercer._base.scoring import RegressorMixin
 from mercer._base.wrapping import float_type
 from mercer.ensemble._committee.combination import combine_numbers
 from mercer.ensemble._committee.voting_model import VotingModel

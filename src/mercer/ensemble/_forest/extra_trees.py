@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._documentation import compose_docstring
 from mercer.ensemble._forest.documentation import SHARED
 from mercer.ensemble._forest.kinds import ForestClassifier, ForestRegressor
 from mercer.ensemble._forest.model import FOREST_PARAMETERS
@@ -65,7 +66,7 @@ class ExtraTreesClassifier(ForestClassifier):
     0.95
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _tree_class = ExtraTreeClassifier
     _parameters: ClassVar[dict[str, Rule]] = {
         **FOREST_PARAMETERS,
@@ -171,7 +172,7 @@ class ExtraTreesRegressor(ForestRegressor):
     0.4
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _tree_class = ExtraTreeRegressor
     _parameters: ClassVar[dict[str, Rule]] = {
         **FOREST_PARAMETERS,

@@ -112,10 +112,12 @@ class ForestGrowth:
 
     def solve(self, state: ForestState | None) -> Solver:
         """Grow the trees that `state` does not have yet; each tree is a step."""
+        # Time is counted from here, so that the first tree is always grown.
         deadline = np.inf if self.max_time is None else self.clock() + self.max_time
         columns = yield Dense(self.columns)
         if state is None:
             state = self._make_empty_state(self.problem.X.shape[0] if self.oob_error else 0)
+        # A warm start without out-of-bag sums: earlier trees predict their unseen rows again.
         elif self.oob_error is not None and len(state.oob_counts) == 0:
             state = yield Dense(partial(self._predict_again, state))
         while len(state.trees) < len(self.seeds):
@@ -155,6 +157,7 @@ class ForestGrowth:
                 raise
 
         run_taken(grow, self._list_batch(first, deadline), min(self.threads, len(self.seeds) - first), trees.append)
+        # Trees after one that did not end in time would leave a gap: they are dropped.
         return list(takewhile(lambda tree: tree is not None, trees))  # type: ignore[arg-type]
 
     def _list_batch(self, first: int, deadline: float) -> Iterator[int]:
@@ -201,6 +204,7 @@ class ForestGrowth:
             return ForestState([*state.trees, tree], state.oob_sums, state.oob_counts)
         sums, counts = state.oob_sums.copy(), state.oob_counts.copy()
         begin = 0
+        # Outputs with fewer classes than the widest are padded; the padding is left out.
         for output, n_classes in enumerate(self.problem.n_classes.tolist()):
             sums[rows, begin : begin + n_classes] += values[:, output, :n_classes]
             begin += n_classes

@@ -163,6 +163,7 @@ class FittedForest(TreeEnsemble):
             unseen = np.setdiff1d(np.arange(len(rows)), drawn)
             # The 2 separates this stream from those that drew the rows and features of the tree.
             stream = np.random.default_rng([seed, 2])
+            # Rows that the tree has not seen: its error on them is honest.
             own, truth = rows[unseen].copy(), y[unseen]
             before = self._measure_error(member, own, truth)
             for feature in range(rows.shape[1]):
@@ -170,6 +171,7 @@ class FittedForest(TreeEnsemble):
                 for _ in range(n_repeats):
                     own[:, feature] = stream.permutation(column)
                     losses[feature] += self._measure_error(member, own, truth) - before
+                # The column is put back before the next is shuffled.
                 own[:, feature] = column
         return losses / (n_repeats * len(self.estimators_))
 

@@ -3,9 +3,9 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import type_of_target
 
+from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.tree_problem import Problem
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._stored import Stored, floats, integers, members

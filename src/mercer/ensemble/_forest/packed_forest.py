@@ -40,6 +40,7 @@ class PackedForest:
     def join(cls, trees: list[BinaryTree]) -> "PackedForest":
         """Join the arrays of trees."""
         sizes = np.array([tree.node_count for tree in trees])
+        # The root of a tree follows the nodes of the trees before it.
         roots = (np.cumsum(sizes) - sizes).astype(np.int32)
         parts = [tree._packed for tree in trees]
         begins = np.cumsum([0, *(len(part[4]) for part in parts[:-1])])
@@ -55,6 +56,7 @@ class PackedForest:
 
     def share(self, trees: list[BinaryTree]) -> list[BinaryTree]:
         """Return the same trees with views of these arrays in place of their own, which saves memory."""
+        # With categories thresholds are indices into the words of all trees, so that views would not fit a tree.
         if len(self.words):
             return trees
         views = []
@@ -128,6 +130,7 @@ class PackedForest:
         if n <= _TOGETHER and not issparse(X):
             work(X, out)
             return
+        # Sparse rows become dense in runs of a bounded number of cells.
         step = max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if issparse(X) else _RUN
 
         def run(index: int) -> None:

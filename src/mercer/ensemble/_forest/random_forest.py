@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._documentation import compose_docstring
 from mercer.ensemble._forest.documentation import SHARED
 from mercer.ensemble._forest.kinds import ForestClassifier, ForestRegressor
 from mercer.ensemble._forest.model import DRAWN, FOREST_PARAMETERS, ForestModel
@@ -69,7 +70,7 @@ class RandomForestClassifier(ForestClassifier):
     0.96
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _tree_class = DecisionTreeClassifier
     _parameters: ClassVar[dict[str, Rule]] = {
         **FOREST_PARAMETERS,
@@ -178,7 +179,7 @@ class RandomForestRegressor(ForestRegressor):
     0.4
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _tree_class = DecisionTreeRegressor
     _parameters: ClassVar[dict[str, Rule]] = {
         **FOREST_PARAMETERS,

@@ -5,9 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logit
-from sklearn.base import ClassifierMixin
 
 from mercer._base.parameter import Choice, Rule
+from mercer._base.scoring import ClassifierMixin
+from mercer._documentation import compose_docstring
 from mercer._stored import Stored, size
 from mercer._types import Array
 from mercer.ensemble._gradient.documentation import SHARED
@@ -74,7 +75,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
     0.96
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _initial_method = "predict_proba"
     _parameters: ClassVar[dict[str, Rule]] = {
         "loss": Choice("log_loss", "exponential"),

@@ -155,6 +155,7 @@ class GradientModel(TreeEnsemble):
         y, attributes = self._encode_targets(y[known])
         loss = self._choose_loss(attributes.get("n_classes_", 0))
 
+        # A warm start draws what one long fit would have drawn.
         seed = self._random_seed if warm else int(seed_sequence(self.random_state).generate_state(1)[0])
         earlier = self._read_earlier_rounds(loss) if warm else GradientState()
         training, held = self._split_rows(y, seed)
@@ -252,6 +253,7 @@ class GradientModel(TreeEnsemble):
 
         if self.n_iter_no_change is None:
             return np.arange(len(y)), None
+        # Classification keeps the shares of classes in both parts.
         labels = y if self._initial_method == "predict_proba" else None
         options = {"test_size": self.validation_fraction, "stratify": labels, "random_state": seed}
         training, held = train_test_split(np.arange(len(y)), **options)
@@ -296,6 +298,7 @@ class GradientModel(TreeEnsemble):
         `attributes` are those that do not, and `members` the trees of the fit that this one continues.
         """
         k = attributes["n_trees_per_iteration_"]
+        # Trees of earlier rounds keep their estimators.
         members = members[: len(state.trees)]
         members = [
             *members,

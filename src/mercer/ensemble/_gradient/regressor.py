@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from mercer._base.parameter import Choice, Real, Rule
+from mercer._base.scoring import RegressorMixin
+from mercer._documentation import compose_docstring
 from mercer._types import Array
 from mercer.ensemble._gradient.documentation import SHARED
 from mercer.ensemble._gradient.model import GRADIENT_PARAMETERS, GradientModel
@@ -65,7 +66,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
     0.9
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = {
         "loss": Choice("squared_error", "absolute_error", "huber", "quantile"),
         **GRADIENT_PARAMETERS,

@@ -113,6 +113,7 @@ class GradientRounds:
         """Add rounds to `start`, or to the state at which a fit from the same start was interrupted."""
         state = start if resumed is None else resumed
         columns = yield Dense(self.columns)
+        # A resumed fit computes the scores of all rows from the trees it has.
         scores = yield Dense(partial(self._add_trees, self.rows.X, self.rows.start, state.trees))
         held_scores, k = None, self.loss.n_scores
         if self.stopping is not None:
@@ -169,9 +170,12 @@ class GradientRounds:
         trees, after = [], scores.copy()
         for output in range(k):
             seed = make_tree_seed(self.seed, round_index, output)
+            # A tree is grown on minus the gradients, by squared error.
             tree = self._grow_tree(columns, -gradients[output, :, 0], drawn, seed)
             leaves = tree.apply(rows.X, self.threads)
+            # Leaves get the values of least loss (a Newton step), not the means of the gradients.
             tree = self._set_leaves(tree, leaves, loss, scores, gradients[output], drawn)
+            # Shrinkage: a share of the tree is added.
             after[:, output] += self.learning_rate * tree.value[leaves, 0, 0]
             trees.append(tree)
         state = self._score_round(replace(state, trees=(*state.trees, *trees)), loss, scores, after, drawn)
@@ -185,6 +189,7 @@ class GradientRounds:
         def average(scores: Array, chosen: Array) -> float:
             return _average_loss(loss, scores[chosen], self.rows.y[chosen], self.rows.weight[chosen])
 
+        # Rows that were not drawn tell what the round gains on unseen rows.
         unseen = 0.0 if drawn.all() else average(after, ~drawn)
         gain = 0.0 if drawn.all() else average(before, ~drawn) - unseen
         return replace(

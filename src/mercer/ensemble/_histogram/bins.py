@@ -124,6 +124,7 @@ def learn_bins(
 
     def cut(j: int) -> None:
         if categorical[j]:
+            # Category codes are whole numbers: an edge at each code separates it from the next.
             edges[j] = np.arange(categories.count(j) - 1, dtype=np.float64)
         else:
             column = X[:, j] if whole else X[rows, j]
@@ -134,6 +135,7 @@ def learn_bins(
     counts = np.array([len(cuts) + 1 for cuts in edges], dtype=np.int64)
     # Native code searches 2**k - 1 edges by k comparisons without a branch.
     width = 2 ** int(max(counts.max() - 1, 1)).bit_length() - 1
+    # Unused edges are infinite: no value is above them.
     table = np.full((len(edges), width), np.inf)
     for line, cuts in zip(table, edges, strict=True):
         line[: len(cuts)] = cuts

@@ -119,6 +119,7 @@ class HistBoosting(Estimator):
 
         seed = self._choose_seed(earlier)
         plan = self._plan_rounds((X, y, sample_weight), validation, source.n_rows, seed)
+        # A warm start keeps the bins, since the trees before are made of them.
         learnt = None if earlier is None else (self._bins, self._categories)
         held_size = held_rows = None
         if plan.early_stopping and X_val is None:
@@ -205,6 +206,7 @@ class HistBoosting(Estimator):
     def _find_start(self, earlier: BoostingState | None, loss: BoostingLoss, rows: RowSet, seed: int) -> BoostingState:
         """Return the state before the first round: a constant score, or the trees of the earlier fit."""
         if earlier is None:
+            # The first score is the constant of least loss.
             return BoostingState(loss.baseline(rows.y, rows.weight), (), (), (), (seed,))
         n_rounds = len(earlier.trees) // loss.n_scores
         if self.max_iter < n_rounds:
@@ -278,6 +280,11 @@ class HistBoosting(Estimator):
         if any(part.max(initial=-1) >= d for part in columns) or outputs >= len(self._baseline):
             message = f"{type(self).__name__}: its trees must read {d} columns and add to its scores; they do not."
             raise ModelFileError(message)
+        classes, scores = vars(self).get("classes_"), len(self._baseline)
+        # Two classes share one score.
+        if classes is not None and scores != (len(classes) if len(classes) > 2 else 1):
+            message = f"{type(self).__name__}: classes_ must match its {scores} scores; it has {len(classes)} labels."
+            raise ModelFileError(message)
 
     def _check_fitted(self) -> None:
         # Looking up one name costs a hundredth of scikit-learn's check, which takes as long as half a row.
@@ -301,6 +308,7 @@ class HistBoosting(Estimator):
         check_is_fitted(self)
         rows, source = self._open_fitted(X)
         k, dtype = self.n_trees_per_iteration_, rows.dtype if source is None else source.host_dtype
+        # Each stage adds the k trees of one round to the scores before.
         rows = source.whole() if source is not None else rows
         scores = np.tile(self._baseline, (len(rows), 1))
         for stage in range(0, len(self._forest.roots), k):

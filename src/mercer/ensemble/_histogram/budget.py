@@ -100,8 +100,10 @@ def plan_rounds(model: Any, fit: Callable[[Any], Any], n_rows: int, seed: int) -
         )
         return float(scores[best])
 
+    # A larger budget means a smaller learning rate, hence more rounds.
     rate = min(_RATE / budget, 0.5)
     leaves = _search_leaves(lambda number: score(number, rate))
+    # Smaller rates are tried as long as the validation score still rises.
     best = max(trial["score"] for trial in trials)
     for _ in range(_HALVINGS):
         rate /= 2
@@ -147,6 +149,7 @@ def _search_leaves(score: Callable[[int], float]) -> int:
     """Halve or double the number of leaves, whichever scores better, as long as the score rises."""
     scores = {leaves: score(leaves) for leaves in (_LEAVES, _LEAVES // 2, 2 * _LEAVES)}
     best = max(scores, key=scores.__getitem__)
+    # Which way the number of leaves went: 2, 1/2, or 1 if the middle was best.
     factor = best / _LEAVES
     while factor != 1.0 and _FEWEST_LEAVES <= (leaves := int(best * factor)) <= _MOST_LEAVES:
         scores[leaves] = score(leaves)

@@ -71,8 +71,10 @@ def learn_categories(source: Source, rows: Array, weight: Array | None, categori
     found, numbers = [], []
     for column in columns:
         known = X[:, column] if len(rows) == len(X) else X[rows, column]
+        # Negative codes and NaN are missing values.
         use = known >= 0
         values, inverse = np.unique(known[use], return_inverse=True)
+        # The most frequent categories get bins of their own, by weight.
         share = np.bincount(inverse, weights=None if weight is None else weight[use], minlength=len(values))
         found.append(values.astype(np.float64))
         numbers.append(_bins_of(share, max_bins))

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._base.scoring import ClassifierMixin
+from mercer._documentation import compose_docstring
 from mercer._source import Source
 from mercer._types import Array
 from mercer.ensemble._histogram.boosting import HistBoosting
@@ -58,7 +59,7 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
     0.95
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _targets = "labels"
     _parameters: ClassVar[dict[str, Rule]] = {
         "loss": Choice("log_loss", "exponential"),

@@ -66,6 +66,7 @@ def read_groups(subject: str, given: Any, n_features: int) -> list[set[int]] | N
         return None
     if isinstance(given, str):
         size = 1 if given == "no_interactions" else 2
+        # "pairwise" allows any two columns on a path, "no_interactions" one.
         return [set(group) for group in combinations(range(n_features), min(size, n_features))]
     try:
         groups = [set(group) for group in given]

@@ -56,6 +56,10 @@ class Gradients:
             # The cost of a loss in NumPy is about that of 16 bins a row.
             rows.run_blocks(16 * rows.n * self.scores.shape[1], self._compute)
         boosting_gradients.fold(self._sums)
+        if not np.isfinite(self._sums[0]).all():
+            # Words of histograms are integers, for which native code has no infinity: what has overflowed becomes the
+            # largest number. The fit then ends with a warning or an error about its inputs.
+            np.nan_to_num(self._gradients, copy=False)
         self.totals = self._sums[0].tolist()
         self.objective = self.totals[0] / self._total_weight
 

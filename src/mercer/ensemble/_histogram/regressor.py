@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 
 from mercer._base.parameter import Choice, Nothing, Real, Rule
+from mercer._base.scoring import RegressorMixin
+from mercer._documentation import compose_docstring
 from mercer._source import Source
 from mercer._types import Array
 from mercer.ensemble._histogram.boosting import HistBoosting
@@ -61,7 +62,7 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
     0.97
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _options: ClassVar[dict[str, Any]] = {"multi_output": False}
     _parameters: ClassVar[dict[str, Rule]] = {
         "loss": Choice("squared_error", "absolute_error", "gamma", "huber", "poisson", "quantile"),

@@ -154,12 +154,16 @@ def prepare_rows(
     n, d, weight = len(targets.y), source.n_features, targets.weight
     training, held_out = np.arange(n), None
     if validation_size is not None:
+        # Classification keeps the shares of classes among the rows held out.
         stratify = None if targets.classes is None else targets.y
         training, held_out = train_test_split(training, test_size=validation_size, stratify=stratify, random_state=seed)
     if weight is not None:
+        # Rows of weight zero must not shape the bins.
         training = training[weight[training] > 0]
+    # A byte for each value by rows and another by columns, then targets, scores and gradients.
     require_memory(targets.subject, n * (2.0 * d + 50.0), f"the bins of {n} x {d} values", "select rows or columns")
     if learnt is None:
+        # Bins come from a sample: quantiles of some hundred thousand rows are exact enough.
         sample = sample_rows(training, np.random.SeedSequence([seed, 1]))
         sample_weight = None if weight is None else weight[sample]
         categories = learn_categories(source, sample, sample_weight, categorical, max_bins)

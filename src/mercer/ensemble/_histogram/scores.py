@@ -41,6 +41,7 @@ class Scores:
         scores = np.empty((len(X), len(self.baseline)))
         scores[:] = self.baseline
         forest = self.forest
+        # The trees of a damaged file may ask for columns or scores that do not exist.
         columns, outputs = forest.reach
         if X.shape[1] < columns or len(self.baseline) < outputs:
             message = f"the trees read {columns} columns and add to {outputs} scores; got {X.shape[1]} and " + (
@@ -112,6 +113,7 @@ class Contributions:
         path = (np.empty(room), np.empty(room), np.empty(room), np.empty(room, np.int32))
         chosen = np.empty(len(forest.words), np.uint8)
         boosting_shares.add_shares(X, nodes, (forest.roots, sizes, forest.outputs), chosen, path, shares)
+        # The last column is the mean score: contributions add up to the score.
         shares[:, :, -1] = self.scores.baseline + self._average_trees(k)
         return shares
 

@@ -80,11 +80,13 @@ class Boosting:
         builder = TreeBuilder(self.rows, self.limits)
         with builder.workers.keep_running() if self.overlaps else nullcontext():
             gradients = Gradients(self.rows, builder.workers, self.loss, scores)
+            # The score before the first round, which early stopping compares with.
             if not state.train_scores:
                 state = self._follow_scores(state, gradients, held_out, [])
             grew = True
             while len(state.trees) < k * self.n_rounds and not state.ended:
                 trees = self._grow_round(state, builder, gradients)
+                # A round whose trees are all single leaves changes nothing but the level.
                 grew = any(len(tree.left) > 1 for tree in trees)
                 state = self._follow_scores(replace(state, trees=(*state.trees, *trees)), gradients, held_out, trees)
                 yield Step(gradients.objective, state, _NO_BOUND, self._list_measures(state))
@@ -138,6 +140,7 @@ class Boosting:
         if self.subsample == 1.0:
             workers.choose_rows(None)
             return
+        # Rows without repetitions are drawn in native code, while they are quantised.
         if not rows.repeats:
             workers.sample_rows(make_row_seed(entropy), self.subsample)
             return
@@ -170,6 +173,7 @@ class Boosting:
         stopping = self.stopping
         if stopping is None:
             return state
+        # A scorer needs a fitted model; the loss is known from the gradients already.
         if stopping.score is not None:
             train, validation = stopping.score(state)
         else:

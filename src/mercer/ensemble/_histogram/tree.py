@@ -102,6 +102,7 @@ def read_tree(numbers: Array, reals: Array, tables: Array, bins: BinMap, values:
     return BoostedTree(
         feature.astype(np.int32),
         numbers[:, leaves.LEFT].astype(np.int32),
+        # Rows with values up to the edge of the bin go left; leaves send every value left.
         np.where(inner, bins.find_thresholds(feature, numbers[:, leaves.BIN]), np.inf),
         np.packbits(tables * inner[:, None], axis=1, bitorder="little"),
         ~inner | (numbers[:, leaves.MISSING_LEFT] > 0),

@@ -148,6 +148,7 @@ class _ColumnChooser:
         columns = every
         if self.limits.groups is not None:
             columns = self._follow_groups(parent, left, feature)
+        # Both children share one histogram pass, hence its columns; each child draws its own from them.
         if not direct:
             self.workers.choose_columns(0, columns if parent >= 0 else every)
         for side in range(2):
@@ -155,6 +156,7 @@ class _ColumnChooser:
                 drawn = self._draw(columns)
                 self.workers.allowed[side] = 0
                 self.workers.allowed[side, drawn] = 1
+                # Summed directly, a child needs the histograms of its own columns only.
                 if direct:
                     self.workers.choose_columns(side, drawn)
 
@@ -176,10 +178,15 @@ class _ColumnChooser:
         return self.generator.choice(columns, count, replace=False)
 
 
+# Turns the largest double, below 2^1024, into a number below 2^22; its inverse is a normal number.
+_LEAST_SCALE = 2.0**-1002
+
+
 def _find_scale(bits: int, total: float) -> float:
     """Return a power of two that keeps a sum of absolute values `total` below ``2**(bits - 1)``, and near it."""
     if not 0 < total < math.inf:
-        return 1.0
+        # Where the sum has overflowed, 2^40 of the largest numbers still fit into a word.
+        return _LEAST_SCALE if total else 1.0
     # total = m 2^e with m in [0.5, 1), so that total 2^(bits - 1 - e) lies in [2^(bits - 2), 2^(bits - 1)). The limit
     # of 1000 keeps the inverse of the scale a normal number.
     return 2.0 ** min(bits - 1 - math.frexp(total)[1], 1000)

@@ -111,6 +111,7 @@ def make_state_scorer(
 
     scorer = check_scoring(model, model.scoring)
     positions = np.arange(len(rows.training.y))
+    # Scoring all rows after every round would cost more than the rounds.
     if len(positions) > _SCORED_ROWS:
         positions = np.sort(np.random.default_rng(0).choice(positions, _SCORED_ROWS, replace=False))
     samples = [_read_sample(rows.training, positions, targets)]
@@ -118,6 +119,7 @@ def make_state_scorer(
         samples.append(_read_sample(rows.validation, np.arange(len(rows.validation.y)), targets))
 
     def score(state: Any) -> tuple[float, float | None]:
+        # A shallow copy: the scorer sees the fitted model of this state.
         scored = copy.copy(model)
         vars(scored).update(fitted(state))
         scores = [float(scorer(scored, X, y, **options)) for X, y, options in samples]

@@ -113,6 +113,7 @@ class Workers:
     def _widen(self) -> None:
         """Make room for twice as many nodes, or for twice as many histograms of open leaves."""
         n_free = self.leader.count_free()
+        # All slots of histograms are taken: double them, and list the new ones as free.
         if n_free == 0:
             count, size = self.histograms.shape
             more = np.empty((2 * count, size), np.int64)
@@ -128,6 +129,7 @@ class Workers:
     @contextmanager
     def keep_running(self) -> Iterator[None]:
         """Keep the worker threads running inside a ``with`` block; an inner block changes nothing."""
+        # An outer block already keeps them running.
         if self._running:
             yield
             return
@@ -192,6 +194,7 @@ class Workers:
             if choose is not None:
                 choose(*self._question[:5].tolist())
             self._search(direct)
+        # The leader names the next step: split a leaf with or without a search, or make room first.
         while (step := leader.open_leaf()) != 0:
             if step == _ROOM:
                 self._widen()
@@ -211,6 +214,7 @@ class Workers:
             self.leader.offer_search(*wanted)
             self.finish()
             return
+        # Without subtraction each child is summed from its own rows, then searched.
         for side in range(2):
             if wanted[side]:
                 self.leader.offer_child(side)

@@ -48,10 +48,12 @@ class Sampling:
         """Return the rows (trees, n_drawn) for the trees of `seeds` (trees, 2)."""
         rows = np.empty((len(seeds), self.n_drawn), np.int64)
         if self.weight is None:
+            # A power of two, at least twice the rows drawn: the hash table stays half empty.
             entries = 1 << (2 * self.n_drawn - 1).bit_length()
             table = np.empty(1 if self.repeated else entries, np.int64)
             isolation_growth.draw_rows(self.n_rows, seeds, self.repeated, table, rows)
             return rows
+        # Inverse of the cumulated weights.
         ends = np.cumsum(self.weight)
         last = np.flatnonzero(self.weight)[-1]
         for tree, seed in enumerate(seeds.tolist()):
@@ -89,9 +91,11 @@ class IsolationGrowth:
     def solve(self, trees: IsolationTrees | None) -> Solver:
         """Grow the trees that are missing."""
         trees = make_no_trees(self.n_features, self.n_columns) if trees is None else trees
+        # Trees in one native call, so that it lasts at most some 50 ms.
         per_call = max(1, _CALL // (self.sampling.n_drawn * max(self.max_depth, 1)))
         batch = per_call * _CALLS_PER_STEP
         if self.X is None:
+            # Rows that are not in memory are fetched tree by tree: fewer at once.
             batch = max(1, min(batch, _MOST_VALUES // (self.sampling.n_drawn * self.n_features)))
         while len(trees) < len(self.seeds):
             seeds = self.seeds[len(trees) : len(trees) + batch]

@@ -309,6 +309,7 @@ class IsolationForest(Detector, Estimator):
         weight = None if weight is None or (weight == weight[0]).all() else np.asarray(weight)
         seeds = seed_sequence(self.random_state).generate_state(2 * self.n_estimators).reshape(-1, 2)
         if earlier is not None:
+            # The seeds of earlier trees stay with them.
             seeds = np.concatenate([self._seeds[: len(earlier)], seeds[len(earlier) :]])
         n_drawn, d = self._count_drawn(source.n_rows), source.n_features
         n_columns = self.max_features if isinstance(self.max_features, Integral) else int(self.max_features * d)

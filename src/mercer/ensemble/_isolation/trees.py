@@ -155,6 +155,7 @@ class IsolationTrees:
             lengths[tree[is_leaf], last] = self.path_lengths[node[is_leaf]]
             tree, node, place = tree[~is_leaf], node[~is_leaf], place[~is_leaf]
             features[tree, place], thresholds[tree, place] = self.features[node], self.thresholds[node]
+            # The left child is the next node; right children are numbered within their tree.
             children = node + 1, roots[tree] + self.rights[node]
             tree, node = np.concatenate([tree, tree]), np.concatenate(children)
             place = np.concatenate([2 * place + 1, 2 * place + 2])
@@ -164,6 +165,7 @@ class IsolationTrees:
         """Return the sum over the trees of the path length of each row."""
         n = X.shape[0]
         check_width("IsolationTrees", X, self.n_features)
+        # For a few rows the completion of the trees costs more than it saves.
         complete = self.complete if n > _FEW_ROWS and not issparse(X) else None
         if complete is None:
             return self.packed.sum_leaves(X, threads)[:, 0]

@@ -266,6 +266,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         """Return what learns the member of a round; `labels` are indices into `classes`."""
         name = type(self).__name__
         criterion = find_stump_criterion(self.estimator)
+        # Stumps are searched in sorted columns at once, without an estimator for each round.
         if criterion is not None and self._boosts_stumps():
             # No member is fitted by itself, so that nothing else would check its parameters.
             base._check_parameters()

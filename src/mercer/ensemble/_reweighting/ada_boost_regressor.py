@@ -7,12 +7,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
+from mercer._base.scoring import RegressorMixin
 from mercer._base.validation import check_targets, check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._plain import plain

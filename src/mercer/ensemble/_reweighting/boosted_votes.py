@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.scoring import ClassifierMixin
 from mercer._base.tree_problem import read_table
 from mercer._native.tree import stump_search
 from mercer._plain import plain
@@ -214,6 +214,7 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
         rows = read_table(self, X)
         total = np.zeros((rows.shape[0], self.n_classes_))
         for number in range(len(self.estimators_)):
+            # The vote of the side that each row is on.
             total = total + self._packed.votes[number][self._packed.find_sides(number, rows)]
             yield total
 

@@ -131,9 +131,11 @@ class Rounds:
 
     def _add(self, state: BoostState, member: Any, shares: MemberShares) -> BoostState | None:
         """Return the state after one more member, or None if SAMME cannot use it."""
-        wrong = (shares.table.argmax(axis=1)[shares.index] != self.labels) * 1.0
-        error = float(min(wrong @ state.row_weight, 1.0))
-        perfect = not (wrong * state.row_weight).any()
+        # Members with few distinct answers share them in a table; `index` tells the row of each.
+        wrong = shares.table.argmax(axis=1)[shares.index] != self.labels
+        # Weights are not negative, so that their sum is zero only if all of them are.
+        error = float(min(wrong.astype(np.float64) @ state.row_weight, 1.0))
+        perfect = error == 0.0
         # SAMME's weight log((1 - e) / e) + log(K - 1) is positive only if the error is below that of chance, 1 - 1/K.
         if not perfect and self.algorithm == "SAMME" and error >= 1.0 - 1.0 / self.n_classes - 1e-12:
             self._check_first(state, error)
@@ -227,10 +229,13 @@ def compute_votes(shares: np.ndarray, size: float, algorithm: str) -> np.ndarray
     if n_classes == 1:
         return np.zeros_like(shares, dtype=np.float64)
     if algorithm == "real":
+        # Shares of zero are raised to the least positive one, so that the logarithm is finite.
         logs = np.log(np.clip(shares, _LEAST, None))
         return size * (n_classes - 1) * (logs - logs.mean(axis=1, keepdims=True))
     if algorithm == "gentle":
+        # The mean of the coding Y: (K p - 1) / (K - 1).
         return size * (n_classes * shares - 1.0) / (n_classes - 1)
+    # The coding of the chosen class: 1 there and -1 / (K - 1) elsewhere.
     coded = np.full(shares.shape, -1.0 / (n_classes - 1))
     coded[np.arange(len(shares)), shares.argmax(axis=1)] = 1.0
     return size * (n_classes - 1) ** 2 / n_classes * coded

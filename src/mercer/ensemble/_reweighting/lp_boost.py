@@ -73,6 +73,7 @@ class ColumnGeneration:
     def solve(self, state: ColumnState | None) -> Solver:
         """Add stumps until no edge exceeds the objective by more than the tolerance."""
         if state is None:
+            # All rows with weight begin as one group: no stump tells them apart.
             group = np.where(self.row_weight > 0, 0, -1)
             even = self._distribute(np.array([1.0 / self.row_weight.sum()]), group)
             state = ColumnState((), np.empty((1, 0)), group, np.empty(0), even, np.inf, -1.0)
@@ -150,6 +151,7 @@ class ColumnGeneration:
         if not state.members:
             basis = make_first_basis(patterns[:, 0], bounds)
         elif basis is not None:
+            # The last optimal basis starts the larger programme.
             basis = grow_basis(basis, halves // 2, bounds)
         weights = np.concatenate([state.weights, [0.0]])
         members = (*state.members, member)

@@ -72,11 +72,11 @@ class StumpLearner:
 
     def learn(self, weight: np.ndarray, index: int) -> tuple[Stump, MemberShares]:
         """Return the best stump under these weights (n,), and its class shares of the training rows."""
-        stump = self.columns.find_best_stump(self.labels, weight, self.n_classes, self.criterion)
+        stump, sides = self.columns.find_best_stump(self.labels, weight, self.n_classes, self.criterion)
         if self.like_trees and self.columns.complete and stump.feature >= 0:
             left, right = stump.weights.sum(axis=1)
             stump = replace(stump, missing_left=bool(left > right))
-        return stump, MemberShares(stump.shares, stump.sides(self.columns.X))
+        return stump, MemberShares(stump.shares, sides)
 
     @staticmethod
     def predict(stump: Stump, X: Any) -> MemberShares:

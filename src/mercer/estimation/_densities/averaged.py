@@ -58,6 +58,7 @@ class AveragedDensity:
             )
             raise ParameterError(message)
         object.__setattr__(self, "points", points)
+        # Normalised weights: a mixture over the points.
         object.__setattr__(self, "log_weights", logs - logsumexp(logs))
 
     @classmethod
@@ -82,7 +83,10 @@ class AveragedDensity:
             message = "AveragedDensity: a grid has one or two axes of three or more increasing values. Draw others."
             raise DataError(message)
         points = np.stack(np.meshgrid(*grid, indexing="ij"), axis=-1).reshape(-1, len(grid))
+        # A point weighs log prior + log of its cell,
+        # so the sum over points approximates the integral over the parameters.
         logs = np.array([_log_prior(prior, point) for point in points]) + np.log(measure_cells(grid).ravel())
+        # Points outside of the family's domain, or of prior zero, cannot have made an observation.
         usable = np.isfinite(logs) & np.array([_make(family, point) is not None for point in points])
         return cls(family, points[usable], logs[usable])
 
@@ -162,6 +166,7 @@ class AveragedDensity:
     def sample(self, n: int, random_state: Any = None) -> np.ndarray:
         """Draw `n` observations: a point by its weight, then an observation of its density."""
         chooser, drawer = generators(random_state, 2)
+        # Sorting groups equal points, so each density draws once; a permutation at the end undoes the order.
         chosen = np.sort(chooser.choice(len(self.points), size=n, p=np.exp(self.log_weights)))
         numbers, counts = np.unique(chosen, return_counts=True)
         densities = [as_density(self.family(*self.points[number])) for number in numbers]

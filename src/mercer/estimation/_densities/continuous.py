@@ -52,11 +52,13 @@ class GaussianDensity(NumberDensity):
 
     def _fitted(self, x: np.ndarray, weight: np.ndarray) -> "GaussianDensity":
         mean = (weight * x).sum(axis=0) / weight.sum()
+        # ddof = 1 divides by n - 1 and makes the variance unbiased; ddof = 0 is maximum likelihood.
         divisor = weight.sum() - self.ddof
         if divisor <= 0:
             message = f"GaussianDensity: the unbiased variance needs total weight above 1; got {weight.sum():g}."
             raise DataError(message)
         variance = (weight * (x - mean) ** 2).sum(axis=0) / divisor
+        # The likelihood grows without bound as the variance goes to zero.
         if not np.all(variance > 0):
             message = (
                 "GaussianDensity: the variance of constant observations is zero, and the density has no bound. "

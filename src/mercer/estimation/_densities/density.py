@@ -219,6 +219,7 @@ class IndependentDensity:
         each = each.reshape(-1, *each.shape[-2:])
         total = np.zeros((starts[-1], starts[-1]))
         for column, matrix in enumerate(each):
+            # A parameter that all columns share has one place; others have one for each column.
             places = [start + (column if size > 1 else 0) for start, size in zip(starts, sizes.values(), strict=False)]
             total[np.ix_(places, places)] += matrix
         return total
@@ -302,6 +303,7 @@ class MixtureDensity:
     def _log_joint(self, X: np.ndarray) -> np.ndarray:
         """Return log w_k p_k(x_i) of shape (n_densities, n)."""
         logs = stack_logs("MixtureDensity", self._members(), X, axis=0)
+        # A density of numbers on a matrix of one column answers with that column as an axis.
         if logs.ndim == 3 and logs.shape[2] == 1:
             logs = logs[:, :, 0]
         if logs.ndim != 2:
@@ -311,6 +313,7 @@ class MixtureDensity:
             )
             raise DataError(message)
         with np.errstate(divide="ignore"):
+            # A weight of zero gives minus infinity, and the responsibilities of that member become zero.
             return logs + np.log(self.weights)[:, None]
 
     def parameters(self) -> dict[str, Any]:

@@ -72,6 +72,7 @@ class MultivariateGaussianDensity:
                 f"{self.regularization!r}."
             )
             raise ParameterError(message)
+        # The dataclass is frozen; its own constructor may still replace lists by arrays.
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "covariance", covariance)
 
@@ -199,9 +200,11 @@ class MultivariateGaussianDensity:
             The mean first, then the lower triangle of the covariance row by row; without what is known.
         """
         d = len(self.mean)
+        # S^-1 = L^-T L^-1.
         half = solve_triangular(self._factor, np.eye(d), lower=True)
         inverse = half.T @ half
         places = np.tril_indices(d)
+        # Each off-diagonal entry stands for two places of the matrix.
         duplication = np.zeros((d * d, len(places[0])))
         for column, (i, j) in enumerate(zip(*places, strict=True)):
             duplication[[i * d + j, j * d + i], column] = 1.0
@@ -248,6 +251,7 @@ class MultivariateGaussianDensity:
                 f"known; got {len(given)} columns of {len(self.mean)} and values of shape {values.shape}."
             )
             raise DataError(message)
+        # conditional_moments serves many rows at once; this is one row.
         mean, covariance = self.conditional_moments(columns, values[None])
         return MultivariateGaussianDensity(mean[0], covariance)
 

@@ -123,6 +123,7 @@ class _Moments:
     def add(self, rows: np.ndarray, weight: np.ndarray, kept: float) -> None:
         total = float(weight.sum())
         if total == 0:
+            # `kept` below one forgets earlier batches.
             self.weight *= kept
             self.scatter = kept * self.scatter
             return
@@ -132,6 +133,7 @@ class _Moments:
         old = kept * self.weight
         # Two sets about their own means: the scatter of both about the common mean has the step between them too.
         gap = mean - self.mean if old > 0 else np.zeros_like(mean)
+        # w1 w2 / (w1 + w2) times the squared step between the means.
         joint = old * total / (old + total)
         self.scatter = kept * self.scatter + scatter + self._products(gap[None], np.array([joint]))
         self.mean = self.mean + gap * total / (old + total) if old > 0 else mean
@@ -196,6 +198,7 @@ class _Counts:
                 "running density for each column."
             )
             raise DataError(message)
+        # Forgetting multiplies old counts by `kept`, so a row of t steps ago weighs kept^t.
         for value in self.counts:
             self.counts[value] *= kept
         values, places = np.unique(rows, return_inverse=True)
@@ -214,6 +217,7 @@ def _read_batch(density: Any, rows: np.ndarray) -> np.ndarray:
 
 
 def _choose_summary(density: Any) -> Any:
+    # Each of these families has an estimate that is a function of sums, means or extremes alone.
     kinds = (
         (MultivariateGaussianDensity, _MatrixMoments),
         (GaussianDensity, _Moments),

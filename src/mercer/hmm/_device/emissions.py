@@ -110,11 +110,13 @@ class Rows:
         columns = []
         for state in range(len(emission.means)):
             steps, factor = self._deviations(emission, state), self.put(factors[state])
+            # L^-1 (x - mean) with L the Cholesky factor, or (x - mean) / sigma.
             along = steps @ xp.matrix_transpose(factor) if emission.is_square else steps * factor
             columns.append(-0.5 * xp.sum(along * along, axis=1))
         table = xp.stack(columns, axis=1)
         if self.seen is None:
             return table - self.put(half_logs + 0.5 * d * _LOG_TWO_PI)
+        # A row that is missing throughout has no offset either.
         if emission.is_square:
             whole = xp.astype(self.seen[:, :1], table.dtype)
             return table - whole * self.put(half_logs + 0.5 * d * _LOG_TWO_PI)
@@ -126,6 +128,7 @@ class Rows:
         first, second = [], []
         for state in range(len(emission.means)):
             steps = self._deviations(emission, state)
+            # Shares times deviations from the old mean: first and second moments about it.
             heavy = shares[:, state : state + 1] * steps
             first.append(xp.sum(heavy, axis=0))
             second.append(xp.matrix_transpose(heavy) @ steps if emission.is_square else xp.sum(heavy * steps, axis=0))
@@ -155,6 +158,7 @@ class Rows:
     def _sum_symbols(self, emission: CategoricalEmission, shares: Array) -> CountSums:
         xp, codes, (k, d, n_symbols) = self.xp, self._read_codes(emission), emission.probabilities.shape
         turned, counts = xp.matrix_transpose(shares), np.zeros((k, d, n_symbols))
+        # A table of (rows, symbols) zeros and ones for each column, in parts that fit the memory.
         most = max(1, _MOST_TERMS // codes.shape[0])
         for begin in range(0, n_symbols, most):
             symbols = self.put(np.arange(begin, min(n_symbols, begin + most)))
@@ -175,6 +179,7 @@ class Rows:
         inverse = 1.0 / z
         series = xp.zeros_like(z)
         for coefficient in reversed(_STIRLING):
+            # Horner's scheme in 1 / z^2.
             series = series * inverse * inverse + coefficient
         values = (z - 0.5) * xp.log(z) - z + 0.5 * _LOG_TWO_PI + series * inverse - xp.log(factor)
         return xp.sum(values, axis=1)

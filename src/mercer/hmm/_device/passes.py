@@ -59,6 +59,7 @@ class DevicePass:
         xp, k = self.xp, self.chain.n_states
         weights = self._step_weights()
         states = xp.arange(k, dtype=path.dtype, device=self.placement.device)
+        # One-hot rows of the given states serve as probabilities.
         shares = xp.astype(path[:, None] == states, self.scores.dtype)
         before, after = shares[:-1, :], shares[1:, :] * self._weigh_transitions()[1:, None]
         counts = xp.matrix_transpose(before) @ after
@@ -108,10 +109,12 @@ class DevicePass:
         """Return filtered and smoothed probabilities, log densities of steps, and expected transitions."""
         xp, put = self.xp, self.placement.put
         initial, transition = put(self.chain.initial), put(self.chain.transition)
+        # The largest log density of a step is taken off, so that densities are at most one.
         tops = take_finite_top(xp, self.scores)
         densities = xp.exp(self.scores - tops[:, None])
         steps = ScaledSteps(self.cut, initial, transition, densities)
         filtered, predicted, logs = steps.filter()
+        # Underflow shows as a logarithm that is not finite: the pass is repeated in logarithms.
         valid = bool(xp.all(xp.isfinite(logs)))
         if not two_ways and valid:
             return filtered, None, logs + tops, None
@@ -123,6 +126,7 @@ class DevicePass:
             if bool(xp.all(total > 0)):
                 counts = None
                 if count:
+                    # E[i -> j] = sum_t filtered_i A_ij b_j later_j / total.
                     pair = densities * later * (self._weigh_transitions() / total)[:, None]
                     counts = transition * (xp.matrix_transpose(filtered[:-1, :]) @ pair[1:, :])
                 return filtered, joint / total[:, None], logs + tops, counts

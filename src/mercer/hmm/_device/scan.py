@@ -107,6 +107,7 @@ class LogElements:
         """Return products of matrices (n, i, j) and (n or 1, j, k), some at a time to bound the memory."""
         xp, k = self.xp, second.shape[-1]
         turned = xp.matrix_transpose(second)
+        # (n, i, j, k) terms at a time, in parts of a bounded size.
         most = max(1, _MOST_TERMS // (first.shape[1] * k * k))
         parts = []
         for begin in range(0, first.shape[0], most):
@@ -138,6 +139,7 @@ def scan_elements(kind: Any, elements: Any, vector: Array, backward: bool = Fals
     """
     xp, n = kind.xp, elements[0].shape[0]
     move = kind.pull if backward else kind.push
+    # A few elements one by one; more are grouped, and the groups are scanned in the same way.
     if n <= _FEW:
         order = range(n - 1, -1, -1) if backward else range(n)
         entering = [vector] * n
@@ -147,15 +149,18 @@ def scan_elements(kind: Any, elements: Any, vector: Array, backward: bool = Fals
         return xp.concat(entering)
     groups = -(-n // _GROUP)
     padding = groups * _GROUP - n
+    # Identities at the end change no product.
     if padding:
         identity = kind.make_identity(elements, padding)
         elements = tuple(xp.concat([part, more]) for part, more in zip(elements, identity, strict=True))
     folded = tuple(xp.reshape(part, (groups, _GROUP, *part.shape[1:])) for part in elements)
     members = [tuple(part[:, number, ...] for part in folded) for number in range(_GROUP)]
+    # The product of each group, over its members in their order.
     products = members[0]
     for member in members[1:]:
         products = kind.combine(products, member)
     vectors = scan_elements(kind, products, vector, backward)
+    # What enters a group, moved through its members, is what enters each of them.
     inside = [vectors] * _GROUP
     for number in range(_GROUP - 1, -1, -1) if backward else range(_GROUP):
         inside[number] = vectors

@@ -82,11 +82,13 @@ class ScaledSteps:
     def filter(self) -> tuple[Array, Array, Array]:
         """Return filtered and predicted probabilities, (n, k), and the logarithm of the probability of each step."""
         xp, k = self.xp, self.initial.shape[0]
+        # Without chunks in front the vector is not used: the first step of a sequence begins anew.
         vector = self.equal / k
         if self.elements is not None:
             vector = scan_elements(self.kind, self.elements, vector)
         filtered, predicted, scale = [], [], []
         for step in range(self.cut.steps):
+            # The first step of a sequence takes the initial distribution in place of the prediction.
             ahead = self.cut.choose(step, self.initial, vector @ self.transition)
             joint = ahead * self.densities[:, step, :]
             vector, total = divide_safely(xp, joint, xp.sum(joint, axis=-1))
@@ -105,6 +107,7 @@ class ScaledSteps:
         for step in range(self.cut.steps - 1, -1, -1):
             messages[step] = vector
             joint = self.cut.choose(step, self.equal, (vector * self.densities[:, step, :]) @ turned)
+            # Messages are divided by their largest entry; a factor of a step cancels later.
             vector = divide_safely(xp, joint, xp.max(joint, axis=-1))[0]
         return self.cut.unfold(messages)
 
@@ -170,6 +173,7 @@ class LogSteps:
             messages[step] = vector
             later = vector + self.scores[:, step, :]
             joint = self.cut.choose(step, self.equal, self.add(self.transition[None, :, :] + later[:, None, :]))
+            # The largest entry becomes zero, so that logarithms stay near it.
             vector = joint - take_finite_top(self.xp, joint)[:, None]
         return self.cut.unfold(messages)
 
@@ -181,9 +185,11 @@ def trace_paths(cut: Cut, before: list[Array]) -> Array:
     """
     xp, count = cut.xp, cut.chunks
     *before, last = before
+    # The map of a whole chunk: from its last state to the state before it.
     maps = before[-1]
     for step in range(cut.steps - 2, -1, -1):
         maps = xp.take_along_axis(before[step], maps, axis=1)
+    # Maps composed over 1, 2, 4... chunks: log2 rounds.
     shift = 1
     while shift < count:
         composed = xp.take_along_axis(maps[:-shift, :], maps[shift:, :], axis=1)
@@ -193,6 +199,7 @@ def trace_paths(cut: Cut, before: list[Array]) -> Array:
     states = xp.take(maps, last, axis=1)
     states = xp.concat([states[1:, :], last[:, None]])
     path = [states] * cut.steps
+    # Within all chunks at once, from the last step to the first.
     for step in range(cut.steps - 1, -1, -1):
         path[step] = states[:, 0]
         states = xp.take_along_axis(before[step], states, axis=1)

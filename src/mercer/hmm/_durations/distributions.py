@@ -47,16 +47,19 @@ class StateDurations:
         return np.array([table[0] for table in tables]), np.array([table[1] for table in tables])
 
     def _tabulate_state(self, row: Array) -> tuple[Array, Array]:
+        # Durations begin at one: the distributions are of duration - 1.
         extra = np.arange(self.size, dtype=np.float64)
         with np.errstate(divide="ignore"):
             if self.kind == "table":
                 logs = np.log(row)
                 return logs, _sum_from_behind(logs)
             if self.kind == "geometric":
+                # P(d) = (1 - q) q^(d - 1), and P(at least d) = q^(d - 1).
                 logs, tails = np.log1p(-row[0]) + extra * np.log(row[0]), extra * np.log(row[0])
             elif self.kind == "poisson":
                 logs, tails = stats.poisson.logpmf(extra, row[0]), stats.poisson.logsf(extra - 1.0, row[0])
             else:
+                # The negative binomial with mean row[0] and size row[1].
                 share = row[1] / (row[1] + row[0])
                 logs, tails = stats.nbinom.logpmf(extra, row[1], share), stats.nbinom.logsf(extra - 1.0, row[1], share)
         if not self.truncated:
@@ -87,11 +90,13 @@ class StateDurations:
 
         def cost(coded: Any) -> float:
             logs, tails = self._tabulate_state(self._decode(np.atleast_1d(coded)))
+            # Segments that end count with P(d), those that are cut off with P(at least d).
             total = np.sum(seen[seen > 0] * logs[seen > 0]) + np.sum(going[going > 0] * tails[going > 0])
             return -float(total) if np.isfinite(total) else 1e300
 
         start = self._encode(old)
         if len(old) == 1:
+            # One parameter: a bounded search, on the coded scale.
             better = np.atleast_1d(
                 optimize.minimize_scalar(cost, bounds=(-_BOUND, _BOUND), method="bounded", options={"xatol": 1e-9}).x
             )
@@ -112,6 +117,7 @@ class StateDurations:
         row = self.parameters[state]
         if self.truncated or self.kind == "table":
             chances = np.cumsum(np.exp(self._tabulate_state(row)[0]))
+            # Inverse of the cumulated probabilities, which may sum to less than one by rounding.
             return 1 + int(np.searchsorted(chances, random.random() * chances[-1], side="right"))
         if self.kind == "geometric":
             return int(random.geometric(1.0 - row[0]))

@@ -193,6 +193,7 @@ class SemiMarkovHMM(DensityMixin, Estimator):
         # After the only state none can follow: it lasts to the end of every sequence.
         most = None if self.n_components == 1 else self.max_duration
         size = longest if most is None else min(most, longest)
+        # Durations longer than the longest sequence are never seen.
         durations = first_durations(self.durations, self.n_components, size, size < longest)
         training = SemiMarkovTraining(
             sequences, inner._letters, inner._emission_prior(), type(self).__name__, inner._exact

@@ -11,7 +11,7 @@ from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._types import Array
-from mercer.hmm._chain import ImpossibleSequenceError, count_lanes, pad_lanes
+from mercer.hmm._chain import ImpossibleSequenceError, are_probabilities, count_lanes, pad_lanes, take_tops
 from mercer.hmm._durations.distributions import StateDurations
 from mercer.hmm._emission import normalise_counts
 
@@ -53,25 +53,27 @@ class SegmentPasses:
             self.first, self.transitions = np.log(parameters.initial), np.log(parameters.transition)
         self.durations, self.survivors = parameters.durations.tabulate()
 
-    def accumulate(self, X: Array) -> Array:
-        """Return cumulative log densities, (n + 1, K)."""
+    def accumulate(self, X: Array) -> tuple[Array, float]:
+        """Return cumulative log densities, (n + 1, K), less the largest of each step, and the sum of the largest."""
         k = len(self.first)
         n_bytes = 8.0 * len(X) * (count_lanes(k) + 5 * k)
         require_memory(self.subject, n_bytes, f"tables of {len(X)} steps", "give shorter sequences")
         scores = np.empty((len(X), count_lanes(k)))
         self.parameters.emission.scores(X, scores)
         # A row that no state can emit is minus infinity; a finite floor keeps differences of sums meaningful.
-        floored = np.maximum(scores[:, :k], -1e200)
-        return np.concatenate([np.zeros((1, k)), np.cumsum(floored, axis=0)])
+        relative, tops = take_tops(scores[:, :k])
+        floored = np.maximum(relative, -1e200)
+        return np.concatenate([np.zeros((1, k)), np.cumsum(floored, axis=0)]), float(tops.sum())
 
     def smooth(self, X: Array, sequence: int = 0) -> tuple[SegmentSums, Array]:
         """Return the expected numbers, without those of the emissions, and the smoothed probabilities (n, K)."""
         n, k, size = len(X), len(self.first), self.durations.shape[1]
-        cumulative = self.accumulate(X)
+        cumulative, tops = self.accumulate(X)
         begins, ends, terms = np.empty((n, k)), np.empty((n + 1, k)), np.empty(max(k, size))
         total = semi_markov.pass_segments_on(
             cumulative, self.first, self.transitions, self.durations, self.survivors, begins, ends, terms
         )
+        # Far below any log-likelihood of possible sequences.
         if not total > -1e199:
             raise ImpossibleSequenceError(self.subject, sequence, n - 1)
         rests, afters = np.empty((2, n, k))
@@ -89,18 +91,35 @@ class SegmentPasses:
             open_counts,
             terms,
         )
-        started = np.exp(begins + rests - total)
-        stopped = np.exp(ends[:-1] + afters - total)
-        # A state holds at a step if more of its segments have begun than have ended.
-        probabilities = np.clip(np.cumsum(started - stopped, axis=0), 0.0, 1.0)
+        # P(a segment of the state begins at t | all), and below that one ends before t.
+        with np.errstate(over="ignore", invalid="ignore"):
+            started = np.exp(begins + rests - total)
+            stopped = np.exp(ends[:-1] + afters - total)
+            # A state holds at a step if more of its segments have begun than have ended.
+            probabilities = np.clip(np.cumsum(started - stopped, axis=0), 0.0, 1.0)
+        if not are_probabilities(probabilities):
+            return self._count_best_path(X, total + tops)
         probabilities /= probabilities.sum(axis=1, keepdims=True)
+        # P(state i ends before t and state j begins at t | all), summed over t.
         moves = np.exp(ends[1:-1, :, None] + self.transitions + rests[1:, None, :] - total).sum(axis=0)
-        return SegmentSums(total, started[0], moves, counts, open_counts, None), probabilities
+        return SegmentSums(total + tops, started[0], moves, counts, open_counts, None), probabilities
+
+    def _count_best_path(self, X: Array, total: float) -> tuple[SegmentSums, Array]:
+        """Return what `smooth` does where all probability is on the best segmentation: numbers of its segments."""
+        k, size = len(self.first), self.durations.shape[1]
+        path = self.decode(X)[1]
+        bounds = np.flatnonzero(np.diff(path, prepend=-1))
+        states, lengths = path[bounds], np.diff(bounds, append=len(path))
+        moves, counts, open_counts = np.zeros((k, k)), np.zeros((k, size)), np.zeros((k, size))
+        np.add.at(moves, (states[:-1], states[1:]), 1.0)
+        np.add.at(counts, (states[:-1], lengths[:-1] - 1), 1.0)
+        open_counts[states[-1], lengths[-1] - 1] = 1.0
+        return SegmentSums(total, np.eye(k)[path[0]], moves, counts, open_counts, None), np.eye(k)[path]
 
     def decode(self, X: Array) -> tuple[float, Array]:
         """Return the log probability of the best segmentation, and the state of each step."""
         n, k = len(X), len(self.first)
-        cumulative, path = self.accumulate(X), np.empty(n, dtype=np.int64)
+        (cumulative, tops), path = self.accumulate(X), np.empty(n, dtype=np.int64)
         lengths, sources = np.empty((n + 1, k), dtype=np.int64), np.empty((n, k), dtype=np.int64)
         best = semi_markov.find_segments(
             cumulative,
@@ -114,7 +133,7 @@ class SegmentPasses:
             sources,
             path,
         )
-        return float(best), path
+        return float(best) + tops, path
 
 
 @dataclass(frozen=True, eq=False)

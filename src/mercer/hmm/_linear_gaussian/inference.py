@@ -147,6 +147,7 @@ class StateSpaceInference(DensityMixin, Estimator):
         seen = (means @ p.observation.T + U @ p.observation_control.T).astype(dtype)
         if not return_cov:
             return seen
+        # Cov(y) = C P C^T + R.
         spread = np.einsum("ij,tjk,lk->til", p.observation, covariances, p.observation) + p.observation_noise
         return seen, spread.astype(dtype)
 
@@ -171,6 +172,7 @@ class StateSpaceInference(DensityMixin, Estimator):
         p = self._collect_parameters()
         U = read_controls(type(self).__name__, "controls", controls, n_samples, p.control.shape[1])
         random = np.random.default_rng(seed_sequence(self.random_state if random_state is None else random_state))
+        # Noise of covariance Q from standard normals by its square root.
         moves = random.normal(size=(n_samples, p.n_states)) @ _root(p.transition_noise).T + U @ p.control.T
         noise = random.normal(size=(n_samples, len(p.observation_noise))) @ _root(p.observation_noise).T
         states = np.empty((n_samples, p.n_states))

@@ -282,6 +282,7 @@ class LinearGaussianModel(StateSpaceInference):
         given = {name for name in NAMES if getattr(self, name) is not None}
         if isinstance(self.learn, str):
             learned = set(NAMES) - given if self.learn == "missing" else set(NAMES)
+            # One sequence has one first state: its covariance cannot be learnt.
             learned -= set() if n_sequences > 1 else {"start_covariance"}
         else:
             learned = {str(name) for name in self.learn}

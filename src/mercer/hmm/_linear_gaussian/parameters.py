@@ -81,8 +81,10 @@ def check_covariance(subject: str, name: str, matrix: Array) -> Array:
     if not np.allclose(matrix, matrix.T, rtol=1e-7, atol=1e-12 * scale):
         message = f"{subject}: {name} must be symmetric; got {matrix.tolist()}."
         raise ParameterError(message)
+    # Exactly symmetric from here on; the filter keeps it so.
     matrix = 0.5 * (matrix + matrix.T)
     least = float(np.linalg.eigvalsh(matrix).min(initial=0.0))
+    # A negative eigenvalue within rounding counts as zero.
     if least < -_ROUNDING * max(scale, 1e-300):
         message = f"{subject}: {name} must have no negative eigenvalue; got {least:g}."
         raise ParameterError(message)

@@ -41,13 +41,16 @@ def first_parameters(sequences: list[tuple[Array, Array]], given: dict[str, Arra
     states, rows = _find_states(filled, k)
     C = given.get("observation")
     if C is None:
+        # Observations regressed on the states found.
         C = np.linalg.lstsq(states, rows, rcond=None)[0].T if len(states) else np.eye(d, k)
     A = given.get("transition")
     if A is None:
         A = 0.9 * np.eye(k)
         if len(states) > k + 1:
+            # States regressed on those before, shrunk to a stable transition.
             A = np.linalg.lstsq(states[:-1], states[1:], rcond=None)[0].T
             A = A * min(1.0, _RADIUS / max(float(np.abs(np.linalg.eigvals(A)).max()), 1e-12))
+    # Without given matrices the states have about unit variance.
     level = float(np.mean(spread)) if "observation" in given else 1.0
     defaults = {
         "transition": A,

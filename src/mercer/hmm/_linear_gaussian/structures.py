@@ -14,9 +14,11 @@ def describe_structure(*, trend: bool, period: int) -> dict[str, Any]:
     The season's states are its last period - 1 values; the next is minus their sum, plus noise. Only the newest has
     noise: the others are moved on as they are.
     """
+    # Level and slope: level' = level + slope.
     blocks = [np.array([[1.0, 1.0], [0.0, 1.0]]) if trend else np.ones((1, 1))]
     look, noise = ([1.0, 0.0] if trend else [1.0]), [1.0] * (1 + trend)
     if period:
+        # Seasonal values move on by one place; the newest is minus the sum of the others.
         season = np.eye(period - 1, k=-1)
         season[0] = -1.0
         blocks.append(season)

@@ -72,8 +72,10 @@ def expect_moments(subject: str, parameters: StateSpaceParameters, Y: Array, con
     filtered = filter_sequence(subject, parameters, Y, controls, threads)
     smoothed = smooth_sequence(subject, parameters, filtered, threads)
     X, V = smoothed.means, smoothed.covariances
+    # Regressors: states and controls.
     Z = np.concatenate([X, controls], axis=1)
     moved_cross = X[1:].T @ Z[:-1]
+    # E[x_(t+1) x_t^T] is the product of the means plus the smoothed cross-covariance.
     moved_cross[:, :k] += smoothed.crosses[:-1].sum(axis=0)
     before, moved = _second_moment(Z[:-1], V[:-1], k), _second_moment(X[1:], V[1:], k)
     start_square = np.outer(X[0], X[0]) + V[0]
@@ -159,6 +161,7 @@ class StateSpaceTraining:
         if "start_mean" in self.learned:
             m = e.start / e.n_sequences
         if "start_covariance" in self.learned:
+            # E[(x_1 - m)(x_1 - m)^T] over the sequences.
             square = e.start_square - np.outer(m, e.start) - np.outer(e.start, m) + e.n_sequences * np.outer(m, m)
             P = self._take_noise("start_covariance", square / e.n_sequences, P)
         A, B, C, D = moves[:, :k], moves[:, k:], looks[:, :k], looks[:, k:]
@@ -199,6 +202,7 @@ class StateSpaceTraining:
             if name in self.learned and self.reg:
                 noise = getattr(parameters, name)
                 alive = np.diag(noise) > 0
+                # The mode prior -n reg tr(noise^-1) / 2; see the docstring of the module.
                 total -= 0.5 * count * self.reg * float(np.trace(np.linalg.inv(noise[np.ix_(alive, alive)])))
         return total
 
@@ -233,6 +237,7 @@ def _residual(weights: Array, square: Array, cross: Array, before: Array) -> Arr
 
 def _gaussian_sum(count: float, residual: Array, noise: Array) -> float:
     """Return -(count log|noise| + tr(noise^-1 residual)) / 2, over the directions that have noise."""
+    # Directions without noise are deterministic and have no density.
     alive = np.diag(noise) > 0
     part = noise[np.ix_(alive, alive)]
     if not count or not len(part):

@@ -186,6 +186,8 @@ class MeanFieldDisplay:
         self.clusters_ = np.unique(self.labels)
         parts = [self.rows[self.labels == cluster] for cluster in self.clusters_]
         self.means_ = np.stack([np.square(self.grid[:, None] - part).mean(axis=1) for part in parts], axis=1)
+        # mean_a (x - x_a)^2 - mean_ab (x_a - x_b)^2 / 2 = (x - mean)^2:
+        # the field is the squared distance from the mean.
         self.spreads_ = np.array([0.5 * np.square(part[:, None] - part).mean() for part in parts])
         self.field_ = self.means_ - self.spreads_
 

@@ -88,6 +88,7 @@ class DendrogramDisplay:
                 f"Fit it with compute_distances=True and compute_full_tree=True."
             )
             raise DataError(message)
+        # The fourth column of SciPy's matrix, the number of leaves, is not drawn; ones fill it.
         Z = np.column_stack([estimator.children_, estimator.distances_, np.ones(len(estimator.children_))])
         return cls(Z, **options).plot(ax=ax)
 

@@ -147,5 +147,6 @@ def _moments(noise: Any) -> tuple[float, float]:
             values.append(float(value))
     if len(values) == 2:
         return values[0], values[1]
+    # 100 000 draws give the mean up to about 0.3 % of a deviation; the fixed seed repeats the picture.
     sample = np.asarray(noise.sample(100_000, 0), dtype=np.float64)
     return float(sample.mean()), float(sample.var())

@@ -79,6 +79,7 @@ class EpochCurveDisplay:
         train = np.asarray(history["objective"], dtype=np.float64)
         if watch is None:
             return cls(train)
+        # Scores of a watch are greater for better models; their negatives are drawn as losses.
         validation = watch.errors_ if hasattr(watch, "errors_") else -np.asarray(watch.scores_, dtype=np.float64)
         return cls(train, validation)
 

@@ -55,6 +55,7 @@ class PlaneDistanceDisplay:
             raise DataError(message)
         self.labels = None if y is None else np.asarray(y)
         norm = np.linalg.norm(self.w)
+        # The signed distance from the line w^T x + b = 0 is (w^T x + b) / |w|; the foot lies that far along -w / |w|.
         self.distances_ = (self.rows @ self.w + self.b) / norm
         self.feet_ = self.rows - self.distances_[:, None] * self.w / norm
 

@@ -64,6 +64,7 @@ class FilterDisplay:
         name, convolution = nodes[layer]
         window = convolution.window
         height, width = (window, window) if isinstance(window, int) else window
+        # Weights are (height, width, channels, filters); the mean over channels is what a grey picture can show.
         W = case.network.split(case.theta)[name]["W"].reshape(height, width, -1, convolution.filters)
         return cls(np.moveaxis(W.mean(axis=2), -1, 0)).plot(axes=axes)
 

@@ -54,6 +54,7 @@ class CanonicalVariatesDisplay:
             raise DataError(message)
         t, u = self.x_scores - self.x_scores.mean(axis=0), self.y_scores - self.y_scores.mean(axis=0)
         sizes = np.sqrt((t**2).sum(axis=0) * (u**2).sum(axis=0))
+        # A constant score has no correlation, and gets zero.
         self.correlations_ = (t * u).sum(axis=0) / np.where(sizes > 0, sizes, 1.0)
 
     @classmethod

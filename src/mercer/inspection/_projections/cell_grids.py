@@ -47,7 +47,9 @@ class CellGridDisplay:
                 f"{self.X.shape}. Scale three columns to [0, 1]."
             )
             raise DataError(message)
+        # The value 1 belongs to the last cell, which is closed on both sides.
         cells = np.minimum((self.X * n_bins).astype(int), n_bins - 1)
+        # The number of cells is n_bins^d, so a fixed number of rows fills an ever smaller share.
         self.occupied_ = [len(np.unique(cells[:, :d], axis=0)) / n_bins**d for d in (1, 2, 3)]
 
     def plot(self, *, axes: Any = None, **kwargs: Any) -> "CellGridDisplay":

@@ -165,6 +165,7 @@ class ComponentImagesDisplay:
         for ax in axes.flat:
             ax.axis("off")
         for number, (image, ax) in enumerate(zip(images, axes.flat, strict=False)):
+            # Equal limits on both sides put zero in the middle of the colours.
             most = float(np.abs(image).max(initial=0.0)) or 1.0
             scale = {"cmap": "RdBu_r", "vmin": -most, "vmax": most} if self.symmetric else {"cmap": "gray"}
             self.drawn_.append(ax.imshow(image, **(scale | kwargs)))

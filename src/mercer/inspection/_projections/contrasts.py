@@ -58,8 +58,10 @@ class ContrastLandscapeDisplay:
         if values[0] <= 1e-12 * values[1]:
             message = "ContrastLandscapeDisplay: the two columns must not be proportional; got rank 1. Choose others."
             raise DataError(message)
+        # A direction and its opposite have the same contrast, so half a turn is enough.
         self.angles_ = np.linspace(0.0, 180.0, _ANGLES)
         radians = np.deg2rad(self.angles_)
+        # eigh lists small eigenvalues first. In the reversed order the white plane begins with the largest.
         white = centred @ vectors[:, ::-1] / np.sqrt(values[::-1])
         projections = white @ np.array([np.cos(radians), np.sin(radians)])
         self.kurtosis_ = excess_kurtosis(projections)

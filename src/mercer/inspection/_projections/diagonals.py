@@ -48,6 +48,7 @@ class JointDiagonalDisplay:
                 f"k); got {self.matrices.shape} and {self.transform.shape}. Stack the matrices."
             )
             raise DataError(message)
+        # The transform B diagonalises C as B C B^T.
         self.transformed_ = self.transform @ self.matrices @ self.transform.T
         self.names = [f"matrix {number}" for number in range(len(self.matrices))] if names is None else list(names)
 

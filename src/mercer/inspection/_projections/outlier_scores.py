@@ -93,6 +93,7 @@ class OutlierScoresDisplay:
         low, high = rows.min(axis=0), rows.max(axis=0)
         margin = 0.08 * np.where(high > low, high - low, 1.0)
         x, y = (np.linspace(low[j] - margin[j], high[j] + margin[j], _GRID) for j in range(2))
+        # Points lie row by row along y, so the values have the shape (y, x) that contour takes.
         points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
         values = np.ravel(detector.score_samples(points)).reshape(_GRID, _GRID)
         return cls(scores, offset=offset, X=rows, grid=(x, y, values)).plot(ax=ax, **kwargs)

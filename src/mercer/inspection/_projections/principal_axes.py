@@ -72,11 +72,13 @@ class PrincipalAxesDisplay:
             )
             raise DataError(message)
         first = np.asarray(components, dtype=float)[0]
+        # A model of one component gets the direction at right angles as its second axis.
         axes = np.array([first, [-first[1], first[0]]])
         if len(components) > 1:
             axes[1] = components[1]
         self.scores_ = (rows - centre) @ axes.T
         self.projections_ = centre + self.scores_[:, :1] * first
+        # The squared distances from the first axis are what one component leaves unexplained.
         self.residual_ = float((self.scores_[:, 1] ** 2).sum())
 
     @classmethod

@@ -51,12 +51,15 @@ class ShepardDisplay:
                 f"{D.shape}. Give dissimilarity_matrix_ and embedding_ of one model."
             )
             raise DataError(message)
+        # A symmetric matrix has each pair twice; the upper triangle has it once.
         upper = np.triu_indices(len(Y), 1)
         order = np.argsort(D[upper], kind="stable")
         self.dissimilarities_ = D[upper][order]
         self.distances_ = np.linalg.norm(Y[upper[0]] - Y[upper[1]], axis=1)[order]
+        # Disparities are the monotone function of the dissimilarities that is nearest to the distances.
         self.disparities_ = isotonic_regression(self.distances_).x
         squares = float(np.sum(self.distances_**2))
+        # Kruskal's stress 1: sqrt(sum (d - disparity)^2 / sum d^2).
         self.stress_ = float(np.sqrt(np.sum((self.distances_ - self.disparities_) ** 2) / squares)) if squares else 0.0
 
     @classmethod

@@ -56,6 +56,7 @@ class SimilarityTailsDisplay:
         squares = np.square(self.distances)
         self.values_ = {"Gaussian": np.exp(-squares)}
         for dof in self.dofs:
+            # Student's t without its constant; one degree of freedom is the 1 / (1 + d^2) of t-SNE.
             self.values_[f"t, {dof:g}"] = (1.0 + squares / dof) ** (-0.5 * (dof + 1.0))
 
     @classmethod

@@ -178,6 +178,7 @@ class SeparationStagesDisplay:
             raise DataError(message)
         rows = check_array(X, dtype=np.float64)
         white = (rows - estimator.mean_) @ estimator.whitening_.T
+        # Each white column is drawn at variance one, whatever the scale of the whitening.
         return cls(rows, white / white.std(axis=0), estimator.transform(X)).plot(ax=ax, **kwargs)
 
     def plot(self, *, ax: Any = None, **kwargs: Any) -> "SeparationStagesDisplay":

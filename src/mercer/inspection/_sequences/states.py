@@ -51,6 +51,7 @@ class StateSequenceDisplay:
                 f"{self.states.shape}."
             )
             raise DataError(message)
+        # A run begins at each step whose state differs from the one before.
         cuts = np.flatnonzero(np.diff(self.states)) + 1
         starts, stops = np.append(0, cuts), np.append(cuts, len(self.states))
         self.runs_ = [(int(a), int(b), int(self.states[a])) for a, b in zip(starts, stops, strict=True)]

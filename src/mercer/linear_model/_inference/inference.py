@@ -87,6 +87,7 @@ class Inference:
         lines = [" " * width + "".join(f"{head:>12s}" for head in heads) + ends]
         columns = (self.estimates, self.standard_errors, self.statistics, self.p_values)
         flat = [np.reshape(column, -1) for column in (*columns, self.intervals[..., 0], self.intervals[..., 1])]
+        # Several scores: the names repeat for each of them.
         for number, row in enumerate(zip(*flat)):
             name = self.names[number % len(self.names)]
             lines.append(f"{name:<{width}s}" + "".join(f"{value:>12.4g}" for value in row))
@@ -182,7 +183,9 @@ def describe_estimates(
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = estimates / errors
     normal = math.isinf(freedom)
+    # Both tails of the normal, or of Student's t with the residual degrees of freedom.
     tail = special.ndtr(-np.abs(ratios)) if normal else special.stdtr(freedom, -np.abs(ratios))
+    # Half of what the interval leaves out lies above it.
     share = 0.5 + confidence / 2.0
     quantile = special.ndtri(share) if normal else special.stdtrit(freedom, share)
     return {

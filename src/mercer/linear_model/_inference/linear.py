@@ -35,6 +35,7 @@ def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: flo
     source = open_single_target(model, X, y, sample_weight, reset=False)
     centre = model.fit_intercept
     dense = source.place == "memory" and not source.is_sparse
+    # The triangle keeps the small singular values that the squares of the scatter lose.
     spectrum = answer_requests(spectrum_of_triangle(centre) if dense else spectrum_of_moments(centre), source)
     if alpha == 0 and (len(spectrum.values) < source.n_features or not (spectrum.values > 0).all()):
         refuse_rank(name)
@@ -44,6 +45,7 @@ def infer_linear(model: Any, X: Any, y: Any, sample_weight: Any, confidence: flo
     squares, n = float(sums.squares[0]), spectrum.weight
     # The trace of the hat matrix: the effective number of coefficients of ridge, d without a penalty.
     freedom = float(np.sum(spectrum.values / (spectrum.values + alpha))) + centre
+    # Residual degrees of freedom.
     left = n - freedom
     if left <= 0:
         message = f"{name}: {freedom:g} coefficients leave nothing of {n:g} rows to estimate the noise; add rows."
@@ -74,6 +76,7 @@ def _covariance(spectrum: LinearSpectrum, alpha: float, centre: bool) -> np.ndar
 
 
 def _quality(squares: float, total: float, n: float, freedom: float, left: float, centre: bool) -> dict[str, Any]:
+    # The likelihood at the maximum-likelihood variance squares / n.
     likelihood = -0.5 * n * (math.log(2 * math.pi * squares / n) + 1.0) if squares > 0 else math.inf
     unexplained = squares / total if total > 0 else math.nan
     explaining = freedom - centre
@@ -112,6 +115,7 @@ def _influence(
     source: Source, spectrum: LinearSpectrum, alpha: float, centre: bool, fit: tuple, variance: float, freedom: float
 ) -> dict[str, Any]:
     """Compute leverages, residuals under the model without one copy of each row, and Cook's distances."""
+    # Leverages are h_i = |V (l + alpha)^(-1/2) x_i|^2, plus 1 / sum(w) for the intercept.
     whitening = spectrum.directions / np.sqrt(np.maximum(spectrum.values + alpha, np.finfo(np.float64).tiny))
     share = 1.0 / spectrum.weight if centre else 0.0
     leverage, residual = source.map(_Leverage(whitening, spectrum.mean, share, *fit))
@@ -122,5 +126,6 @@ def _influence(
     return {
         "leverages": leverage,
         "leave_one_out_residuals": missed,
+        # D_i = (r_i / (1 - h_i))^2 h_i / (p s^2).
         "cooks_distances": missed**2 * taken / (freedom * variance),
     }

@@ -38,7 +38,9 @@ def infer_logistic(model: Any, X: Any, y: Any, sample_weight: Any, confidence: f
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     parameters = np.column_stack([coef, np.broadcast_to(model.intercept_, len(coef))]).astype(np.float64)
     total = source.total_weight()
+    # The summed loss is minus the log-likelihood.
     likelihood = -source.reduce(LossGradient(loss, parameters)).value
+    # The objective is a mean over rows; the information is a sum.
     penalty = total * np.tile(strengths(model, C, 0.0, source.n_features, total).l2, len(coef))
     information = source.reduce(LossCurvature(loss, parameters))
     kept = np.tile(np.arange(parameters.shape[1]) < parameters.shape[1] - (not model.fit_intercept), len(coef))
@@ -96,7 +98,9 @@ def _quality(
     weights = np.asarray(source.reduce(Labels()).weights, dtype=np.float64)
     # The log-likelihood of the class shares alone, or of equal probabilities.
     alone = float(np.sum(special.xlogy(weights, weights / n))) if has_intercept else -n * math.log(n_classes)
+    # The intercepts of k - 1 classes are in the null model too.
     explaining = freedom - (n_classes - 1) * has_intercept
+    # Twice the gain in log-likelihood is chi-squared under the null model, for many rows.
     ratio = 2.0 * (likelihood - alone)
     return {
         "n_samples": n,
@@ -105,6 +109,7 @@ def _quality(
         "log_likelihood": likelihood,
         "aic": 2.0 * freedom - 2.0 * likelihood,
         "bic": freedom * math.log(n) - 2.0 * likelihood,
+        # McFadden's R^2.
         "r_squared": 1.0 - likelihood / alone if alone else math.nan,
         "adjusted_r_squared": 1.0 - (likelihood - explaining) / alone if alone else math.nan,
         "test": ratio,

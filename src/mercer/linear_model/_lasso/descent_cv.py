@@ -100,6 +100,7 @@ class DescentCV(LinearRegressor):
         def grids(moments: Any) -> np.ndarray:
             if alphas is not None:
                 return np.tile(alphas, (len(ratios), 1))
+            # A grid for each mixing, from the penalty at which the first coefficient leaves zero.
             tops = [first_alpha(moments, ratio, self.positive, name) for ratio in ratios]
             return np.stack([alpha_grid(top, self.eps, int(self.alphas)) for top in tops])
 
@@ -122,6 +123,7 @@ class DescentCV(LinearRegressor):
             if not float(alpha) >= 0:
                 message = f"{type(self).__name__}: alphas[{index}] == {alpha}, must be >= 0.0."
                 raise ParameterError(message)
+        # Falling, so that each solution starts the next.
         return np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
 
     def _one_target(self, source: Source) -> Source:
@@ -163,6 +165,7 @@ class DescentCV(LinearRegressor):
     def _read_state(self, state: FoldsState, dtype: str) -> dict[str, Any]:
         """Return the fitted attributes: the model of all rows, the chosen penalty, and the errors of the folds."""
         model = self._linear_attributes(state, dtype, flat_coef=True, flat_intercept=True)
+        # The chosen place in the table of mixings and penalties.
         ratio, alpha = np.unravel_index(state.chosen, state.errors.shape[:2])
         one_grid = len(self._mixings) == 1 or not isinstance(self.alphas, numbers.Integral)
         return model | {

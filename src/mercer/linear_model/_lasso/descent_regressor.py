@@ -118,6 +118,7 @@ class DescentRegressor(LinearRegressor):
             )
             warnings.warn(message, UserWarning, stacklevel=4)
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
+        # scikit-learn flattens coefficients for one target, and the intercept for a flat y.
         flat = source.n_targets == 1, source.target_shape == ()
         begin = self._begin(source)
         fitted = partial(self._read_state, dtype=source.host_dtype.name, flat=flat)
@@ -146,6 +147,7 @@ class DescentRegressor(LinearRegressor):
                 f"{coef.shape}. Fit with warm_start=False first."
             )
             raise DataError(message)
+        # Coefficients of another fit may be negative.
         return np.maximum(coef.T, 0.0) if self.positive else coef.T.copy()
 
     def _solver(self, source: Source, begin: np.ndarray, start: Any) -> Solver:
@@ -180,7 +182,9 @@ def solve_closed_form(model: Any, source: Source, start: Any) -> Generator[Any, 
     else:
         ridge = Ridge(tol=min(model.tol, 1e-10), **parameters)
         ridge.solver_ = ridge._resolve_solver(source)
+        # The lasso's objective has a mean, ridge a sum: alpha times the total weight.
         solver = ridge._solver(source, np.full(source.n_targets, total * model.alpha), start)
+    # The steps report the lasso's objective, (1 / 2n) |r|^2.
     solution = yield from relay(solver, lambda step: replace(step, objective=step.objective / (2.0 * total)))
     return (yield from _judge(model, solution, moments))
 
@@ -198,6 +202,7 @@ def _judge(model: Any, solution: Solution, moments: MomentSums) -> Generator[Any
     objectives = 0.5 * sums.squares + 0.5 * l2 * np.sum(state.coef**2, axis=0)
     certificate = solution.certificate
     if l2:
+        # tol is relative to the mean square of the targets.
         goal = model.tol * float(moments.y_scatter.sum()) / total
         certificate = Certificate.of("duality gap", float(gaps.sum()) / total, goal, STATEMENT)
     steps = np.full(len(gaps), getattr(state, "steps", 1))

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from mercer._base.parameter import Real, Rule
+from mercer._documentation import compose_docstring
 from mercer.linear_model._lasso.descent_regressor import DescentRegressor
 from mercer.linear_model._lasso.documentation import SHARED
 
@@ -68,7 +69,7 @@ class ElasticNet(DescentRegressor):
     0.3791
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = DescentRegressor._shared_parameters | {"l1_ratio": Real(0, 1)}
 
     def __init__(

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import Array, Real, Rule
+from mercer._documentation import compose_docstring
 from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
 from mercer.linear_model._lasso.descent_cv import DescentCV
@@ -68,7 +69,7 @@ class ElasticNetCV(DescentCV):
     (0.1995, 0.399)
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = DescentCV._shared_parameters | {"l1_ratio": Real(0, 1) | Array()}
 
     _stored: ClassVar[dict[str, Stored]] = {

@@ -135,6 +135,7 @@ def enet_path(
         suits_gram(source, precompute, "enet_path"), gram, source.host_dtype == np.float32,
         descent_seed(options["selection"], options["random_state"]),
     )  # fmt: skip
+    # BLAS on one thread: its own threads would change the bits.
     with one_blas_thread():
         walk = _walk(plan, wanted, l1_ratio, eps, Xy, coef_init, bool(verbose))
         grid, coefs, gaps, sweeps, missed = answer_requests(walk, source)
@@ -171,6 +172,7 @@ def first_alpha(moments: MomentSums, l1_ratio: float, positive: bool, subject: s
     target = abs(moments.y_mean[0]) + np.sqrt(moments.y_scatter[0] / total)
     rounding = np.finfo(np.float64).resolution * sizes * target
     slopes = (cross if positive else np.abs(cross)) / total
+    # At alpha = max |x_j . y| / (n l1_ratio) all coefficients are zero.
     return float(np.max(np.where(slopes > rounding, slopes, 0.0), initial=0.0)) / l1_ratio
 
 
@@ -186,6 +188,7 @@ def _walk(
     [problem] = yield from open_problems(plan, [moments], [0])
     if coef_init is not None:
         yield from problem.start(np.asarray(coef_init, dtype=np.float64).ravel())
+    # The gap is compared with tol times the squares of the targets.
     goal, missed = plan.tol * float(moments.y_scatter[0]), 0
     coefs, gaps, sweeps = np.empty((len(moments.mean), len(wanted))), np.empty(len(wanted)), []
     # Falling penalties: each solution starts the next, which differs by few coefficients.

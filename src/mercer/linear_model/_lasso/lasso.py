@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from mercer._base.parameter import Rule
+from mercer._documentation import compose_docstring
 from mercer.linear_model._lasso.descent_regressor import DescentRegressor
 from mercer.linear_model._lasso.documentation import SHARED
 
@@ -70,7 +71,7 @@ class Lasso(DescentRegressor):
     (3, 0.3574)
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = DescentRegressor._shared_parameters
     _mixing = 1.0
 

@@ -92,10 +92,12 @@ def _search_alpha(plan: DescentPlan, source: Source, budget: float) -> float:
             missed.append(problem.gap / moments.weight)
         return float(np.abs(problem.coef).sum()) - budget
 
+    # At the top all coefficients are zero; lower penalties are bracketed by factors of four.
     high = top = first_alpha(moments, 1.0, plan.positive, _NAME)
     low = top / 4.0
     while low > _LEAST * top and excess(low) < 0:
         high, low = low, low / 4.0
+    # Below the least penalty the budget does not bind.
     alpha = brentq(excess, low, high, xtol=1e-300, rtol=1e-13) if low > _LEAST * top else 0.0
     if missed:
         message = f"{_NAME}: {len(missed)} fits did not converge; the largest duality gap is {max(missed):.3g}."

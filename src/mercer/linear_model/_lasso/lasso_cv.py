@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import Rule
+from mercer._documentation import compose_docstring
 from mercer._stored import Stored, floats
 from mercer.linear_model._lasso.descent_cv import DescentCV
 from mercer.linear_model._lasso.documentation import SHARED
@@ -61,7 +62,7 @@ class LassoCV(DescentCV):
     (0.9994, 28)
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = DescentCV._shared_parameters
 
     _stored: ClassVar[dict[str, Stored]] = {

@@ -200,6 +200,7 @@ class BayesianRidge(LinearRegressor):
         self : BayesianRidge
         """
         source = open_single_target(self, X, y, sample_weight)
+        # The directions, the covariance and their copies: 5 matrices of 8 bytes an entry.
         require_memory(
             "BayesianRidge", 40 * source.n_features**2, "the posterior covariance", "use Ridge, or select columns"
         )
@@ -233,6 +234,7 @@ class BayesianRidge(LinearRegressor):
     def _read_state(self, state: EvidenceState, dtype: np.dtype) -> dict[str, Any]:
         """Return the fitted attributes, in the precision of the rows."""
         spectrum, at = state.spectrum, state.precisions
+        # The posterior mean is ridge regression with penalty lambda / alpha.
         coef = spectrum.coef(at.lambda_ / at.alpha)
         return {
             "coef_": coef[:, 0].astype(dtype),
@@ -329,12 +331,14 @@ class BayesianRidge(LinearRegressor):
         random = np.random.default_rng(seed_sequence(random_state))
         spectrum, at = self._evidence.spectrum, self._evidence.precisions
         directions, d = spectrum.directions, len(spectrum.mean)
+        # Draws from the prior N(0, 1 / lambda).
         noise = random.standard_normal((n_samples, d)) / math.sqrt(at.lambda_)
         # Along each direction of the data the prior's deviation shrinks to the posterior's; others keep the prior's.
         shrink = 1.0 - np.sqrt(at.lambda_ / (at.lambda_ + at.alpha * spectrum.values))
         coefs = spectrum.coef(at.lambda_ / at.alpha)[:, 0] + noise - (noise @ directions * shrink) @ directions.T
         if not self.fit_intercept:
             return coefs, np.zeros(n_samples)
+        # The level of the centred model has variance 1 / (alpha sum(w)).
         level = random.standard_normal(n_samples) / math.sqrt(at.alpha * spectrum.weight)
         return coefs, spectrum.y_mean[0] - coefs @ spectrum.mean + level
 

@@ -188,6 +188,7 @@ class GaussianConditionalRegressor(LinearRegressor):
     def _read_state(self, state: GaussianState, dtype: np.dtype, flat: bool) -> dict[str, Any]:
         """Return the fitted attributes; if `flat`, the targets have no axis."""
         d = state.coef.shape[0]
+        # The moments are sums; ddof = 1 gives the unbiased covariance.
         freedom = max(state.weight - self.ddof, np.finfo(np.float64).tiny)
         coef, intercept = state.coef.T, state.mean[d:] - state.mean[:d] @ state.coef
         return {
@@ -232,9 +233,11 @@ def _condition(seen: GaussianState | None, n_features: int, tol: float) -> Solve
     joint = yield JointMoments()
     sums = MomentSums(float(joint.weight), np.array(joint.mean), np.array(joint.scatter))
     if seen is not None:
+        # Moments of batches merge exactly, so partial fits equal one fit.
         sums = MomentSums(seen.weight, seen.mean, seen.scatter) + sums
     coef, rest, rank = yield Dense(partial(_solve, sums.scatter, n_features, tol), n_features > _HEAVY)
     state = GaussianState(sums.weight, sums.mean, sums.scatter, coef, rest, rank)
+    # E(y | x) has coefficients S_xx^-1 S_xy; the gradient S_xy - S_xx coef certifies them.
     inner, cross = sums.scatter[:n_features, :n_features], sums.scatter[:n_features, n_features:]
     squares = float(np.trace(inner)), float(np.trace(sums.scatter[n_features:, n_features:]))
     certificate = gradient_certificate(cross - inner @ coef, *squares, _TOLERANCE)

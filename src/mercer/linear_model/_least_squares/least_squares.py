@@ -199,6 +199,7 @@ class LinearRegression(Inferring, RunningRegressor):
         source = self._open(X, None, sample_weight, accept_sparse="csr", reset=False)
         moments = source.reduce(Moments(self.fit_intercept))
         factor, failed = lapack.dpotrf(moments.scatter, lower=False)
+        # The reciprocal condition number of the scatter; near rounding it says nothing of the errors.
         if failed or lapack.dpocon(factor, np.abs(moments.scatter).sum(axis=0).max(), uplo="U")[0] < _SINGULAR:
             message = "LinearRegression: standard errors need columns of full rank; drop columns that others determine."
             raise DataError(message)
@@ -221,6 +222,7 @@ class LinearRegression(Inferring, RunningRegressor):
         centre, alpha = self.fit_intercept, np.zeros(source.n_targets)
         n_rows, n_features = source.known_rows or source.n_features, source.n_features
         # The tolerance separates singular values that count from those that do not, as in scipy.linalg.lstsq.
+        # Relative to the largest singular value.
         cutoff = max(self.tol, max(n_rows, n_features) * np.finfo(np.float64).eps)
         by_triangle = partial(self._by_triangle, alpha, cutoff)
         by_steps = partial(self._by_steps, source, alpha, start)
@@ -241,6 +243,7 @@ class LinearRegression(Inferring, RunningRegressor):
             centre,
             self.tol,
             refine_below=np.inf,
+            # The scatter has the squared singular values, hence cutoff^2.
             give_up_below=max(_WELL_CONDITIONED, 10 * cutoff**2),
             otherwise=by_steps if is_sparse else by_triangle,
             spectrum=not is_sparse,
@@ -279,6 +282,7 @@ class LinearRegression(Inferring, RunningRegressor):
         if not isinstance(state, LinearState):
             return
         # Without freedom left the residuals are zero and say nothing of the noise.
+        # Weights count as rows.
         freedom = source.total_weight() - state.rank - int(self.fit_intercept)
         variance = state.squares / freedom if freedom > 0 else np.full(state.squares.shape, np.nan)
         self.residual_variance_ = float(variance[0]) if source.target_shape == () else variance

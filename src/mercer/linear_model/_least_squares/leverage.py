@@ -112,6 +112,7 @@ def leave_one_out_residuals(
     if alpha > 0:
         return _ridge_residuals(X, y, float(alpha), fit_intercept)
     left = 1.0 - leverages(X, fit_intercept=fit_intercept, n_jobs=n_jobs)
+    # Rows of leverage one have no residual without themselves.
     left[left <= 1e-12] = np.nan
     residuals = LinearRegression(fit_intercept=fit_intercept, n_jobs=n_jobs).fit(X, y).residuals(X, y)
     return residuals / (left if residuals.ndim == 1 else left[:, None])
@@ -146,5 +147,6 @@ def _whitening(source: Source, centre: bool) -> tuple[np.ndarray, np.ndarray]:
     triangle = source.reduce(Triangle(centre)).factor
     with one_blas_thread():
         _, singular, right = np.linalg.svd(triangle, full_matrices=False)
+    # Directions within rounding of zero do not belong to the column space.
     kept = singular > max(source.n_rows, source.n_features) * np.finfo(np.float64).eps * singular.max(initial=0.0)
     return moments.mean, right[kept].T / singular[kept]

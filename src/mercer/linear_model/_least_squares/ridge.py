@@ -262,6 +262,7 @@ class Ridge(Inferring, RunningRegressor):
                 self._forecast("the scatter of the columns", 16 * source.n_features**2)
                 return by_nonnegative_sweeps(alpha, centre, tol, self.max_iter or 15_000, start)
             case "sparse_cg":
+                # The smaller side of the table is the space in which the steps are taken.
                 wide = _rows(source) < source.n_features
                 return by_conjugate_gradient(alpha, centre, tol, self.max_iter or 10 * smaller + 10, wide, start)
             case "lsqr":
@@ -293,11 +294,13 @@ class Ridge(Inferring, RunningRegressor):
 
         if isinstance(start, LsqrState):
             return otherwise()
+        # Fewer rows than columns: w = X^T a with (X X^T + alpha I) a = y, a smaller system.
         if source.place == "memory" and source.n_rows < source.n_features:
             self._forecast("the Gram matrix of the rows", 16 * source.n_rows**2)
             y = target_columns(source.y)
             return by_dual_equations(alpha, y, source.weight, centre, tol, otherwise)
         self._forecast("the scatter of the columns", 24 * source.n_features**2)
+        # From sums alone residuals cannot be computed, so nothing is refined.
         refine_below = 0.0 if source.place == "sums" else _REFINE_BELOW
         return by_normal_equations(
             alpha, centre, tol, refine_below=refine_below, give_up_below=_SINGULAR, otherwise=otherwise

@@ -144,6 +144,7 @@ class RidgeClassifier(SignedClassifier, Estimator):
         ridge = self._regressor()
         ridge._check_solver()
         source, _, classes = self._open_signed(X, y, sample_weight, False if self.solver == "svd" else "csr")
+        # Two classes have one score, with targets -1 and 1.
         n_scores = 1 if self._is_binary else len(classes)
         ridge.solver_ = self.solver_ = ridge._resolve_solver(source)
         alpha = np.full(n_scores, float(self.alpha))

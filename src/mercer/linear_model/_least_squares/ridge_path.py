@@ -86,6 +86,7 @@ def ridge_path(
         raise ParameterError(message)
     spectrum, flat = _decompose(X, y, fit_intercept, sample_weight, n_jobs)
     with one_blas_thread():
+        # V diag(d / (d^2 + alpha)) U^T y for each penalty, from one decomposition.
         coefs = np.stack([spectrum.coef(alpha).T for alpha in alphas])
         intercepts = spectrum.y_mean - coefs @ spectrum.mean
     return (coefs[:, 0], intercepts[:, 0]) if flat else (coefs, intercepts)

@@ -8,12 +8,13 @@ from numbers import Real as RealNumber
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from mercer._base import Estimator
 from mercer._base.folds import FOLDS, fold_source, of_rows, route_parameters, router, scorer_of, splits
 from mercer._base.linear.prediction import target_columns
 from mercer._base.parameter import Array, Boolean, Function, Integer, Nothing, Real, Rule, Text
+from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._solver import Dense, Outcome, Solver
 from mercer._solver.relay import answer_requests
 from mercer._source import Source
@@ -132,6 +133,7 @@ class RidgeSelection(Estimator):
                 raise ParameterError(message)
 
     def _by_leave_one_out(self, source: Source, alphas: np.ndarray, judge: Any) -> Solver:
+        # A scorer, or stored results, need the error of every row; the mean square needs sums only.
         whole = self.scoring is not None or self.store_cv_results
         if whole:
             self._needs_memory(source, "a scorer, or store_cv_results,", "leave both out")
@@ -175,8 +177,10 @@ class RidgeSelection(Estimator):
                 stored["cv_results_"] = self._lay_out(errors, source)
                 errors = errors.sum(axis=0)
             scores = -errors / source.total_weight()
+            # One penalty for all targets is judged by the mean over targets.
             scores = scores if self.alpha_per_target else scores.mean(axis=1)
         else:
+            # The leave-one-out prediction is the target less its error.
             predictions = target_columns(source.y)[:, None, :] - errors
             stored["cv_results_"] = self._lay_out(predictions, source)
             scores = self._scores(predictions, labels, to_scorer)
@@ -186,6 +190,7 @@ class RidgeSelection(Estimator):
         """Score predictions (n, a, k): (a,), or (a, k) with a penalty for each target."""
         scorer = scorer_of(self, self._default_scorer)
         numbers = range(predictions.shape[1])
+        # A score for each penalty and target, so that targets may differ in their penalty.
         if self.alpha_per_target:
             columns = range(predictions.shape[2])
             y = target_columns(labels)
@@ -227,6 +232,7 @@ class RidgeSelection(Estimator):
         def path(number: int) -> tuple[np.ndarray, np.ndarray]:
             return _path(fold_source(source, folds[number][0], 1), alphas, self.fit_intercept, by_gram)
 
+        # Each path runs on one thread, since the folds are on all of them.
         run_numbered(path, len(folds), source.threads, paths.append)
         scorer = scorer_of(self, self._default_scorer)
 

@@ -100,6 +100,7 @@ def _ratios(estimator: Any, given: Any) -> np.ndarray:
 
 def _strengths(estimator: Any) -> np.ndarray:
     if np.ndim(estimator.Cs) == 0:
+        # scikit-learn's grid: Cs values from 1e-4 to 1e4 at equal ratios.
         return np.logspace(-4, 4, int(estimator.Cs))
     Cs = np.asarray(estimator.Cs, dtype=np.float64)
     if Cs.size == 0 or not (Cs > 0).all():

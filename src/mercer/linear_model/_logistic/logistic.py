@@ -216,6 +216,7 @@ class LogisticRegression(LinearClassifier, Inferring):
         penalty = strengths(self, C, ratio, source.n_features, total)
         problem = LinearProblem(loss, penalty, total, self.fit_intercept, self.tol)
         used, solve = self._choose(problem, source)
+        # The solver's own dense algebra on one BLAS thread: the bits do not depend on the machine's cores.
         with one_blas_thread():
             outcome = self._drive(
                 solve,
@@ -243,6 +244,7 @@ class LogisticRegression(LinearClassifier, Inferring):
         """Return the name of the method, and a function from a state to resume from to the solver."""
         used = self._method(problem)
         if used in ("newton-cholesky", "proximal-newton"):
+            # Proximal Newton needs the Hessian of its working set only, of bounded size.
             n_bytes = 16.0 * min(math.prod(problem.shape), 4096) ** 2 * (1 + source.threads)
             if used == "newton-cholesky":
                 n_bytes = 16.0 * math.prod(problem.shape) ** 2 * (1 + source.threads)
@@ -257,6 +259,7 @@ class LogisticRegression(LinearClassifier, Inferring):
         if used in simple:
             return used, lambda state: simple[used](problem, begin if state is None else state, self.max_iter)
         self._needs_memory(source, f"solver={self.solver!r}", "use solver='lbfgs'")
+        # The residual, slope and order of every row.
         n_bytes = 24.0 * source.n_rows * problem.shape[0]
         require_memory(type(self).__name__, n_bytes, "the table of residuals", "use solver='lbfgs'")
         rows, seed = source.n_rows, tuple(seed_sequence(self.random_state).generate_state(4).tolist())
@@ -290,6 +293,7 @@ class LogisticRegression(LinearClassifier, Inferring):
         start[:, :-1] = to_numpy(last)
         if self.fit_intercept:
             start[:, -1] = to_numpy(self.intercept_)
+        # Softmax is unchanged by a shift of all classes; the l2 penalty is least where they sum to zero.
         if isinstance(problem.loss, Softmax) and not problem.penalty.has_l1:
             start -= start.mean(axis=0)
         return start

@@ -241,9 +241,11 @@ class LogisticRegressionCV(LogisticRegression):
     def _average(self, search: Search, paths: Paths, record: dict[str, Any]) -> Solver:
         """Return the mean of the coefficients that scored best on each fold."""
         n_folds = len(search.folds)
+        # C outside, ratio inside, as the table of scores is laid out for users.
         flat = np.swapaxes(paths.scores, 1, 2).reshape(n_folds, -1).argmax(axis=1)
         C, ratio = np.unravel_index(flat, (len(search.Cs), len(search.ratios)))
         record["best"], record["method"] = (ratio, C), "mean of folds"
+        # Without refit: the mean over folds of the coefficients that were best on each.
         parameters = paths.parameters[np.arange(n_folds), ratio, C].mean(axis=0)
         state, certificate = NewtonState(parameters, 1), Certificate.none(_AVERAGED)
         score = float(paths.scores[np.arange(n_folds), ratio, C].mean())

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._objective import ElasticNetPenalty
-from mercer.errors import ParameterError
+from mercer.errors import DataError, ParameterError
 
 __all__ = ["check_solver", "read_penalty", "strengths"]
 
@@ -53,6 +53,7 @@ def read_penalty(estimator: Any) -> tuple[float, float]:
 def check_solver(estimator: Any, C: float, ratio: float) -> None:
     """Refuse what a named solver cannot do."""
     solver, name = estimator.solver, type(estimator).__name__
+    # The l1 ratio alone names the penalty.
     penalty = "l2" if ratio == 0 else ("l1" if ratio == 1 else "elasticnet")
     message = ""
     if penalty == "elasticnet" and solver not in ("saga", "auto"):
@@ -70,6 +71,12 @@ def check_solver(estimator: Any, C: float, ratio: float) -> None:
 
 def strengths(estimator: Any, C: float, ratio: float, n_features: int, total_weight: float) -> ElasticNetPenalty:
     """Return penalty strengths on the scale of the mean loss: 1 / (C S) a column; the intercept's as in liblinear."""
+    if not total_weight > 0:
+        message = (
+            f"{type(estimator).__name__}: the rows of a fit, or of a training fold, must have a positive total weight; "
+            f"got {total_weight:g}. Give fewer folds, or drop rows of weight zero first."
+        )
+        raise DataError(message)
     strength = 0.0 if math.isinf(C) else 1.0 / (C * total_weight)
     columns = np.ones(n_features + 1)
     columns[-1] = 0.0

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mercer._base.parameter import Choice, Instance, Nothing, Real, Rule
+from mercer._documentation import compose_docstring
 from mercer._objective import PerceptronLoss
 from mercer._solver import Certificate, Outcome
 from mercer._source import Block, Source
@@ -96,7 +97,7 @@ class Perceptron(StochasticClassifier):
     (0.0, 1.0)
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
         "l1_ratio": Real(0, 1),
         "class_weight": Choice("balanced") | Instance(dict) | Nothing(),

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
+from mercer._documentation import compose_docstring
 from mercer.linear_model._stochastic.documentation import SHARED
 from mercer.linear_model._stochastic.stochastic import PARAMETERS
 from mercer.linear_model._stochastic.stochastic_classifier import StochasticClassifier
@@ -76,10 +77,10 @@ class SGDClassifier(StochasticClassifier):
     >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
     >>> model = SGDClassifier(average=True, random_state=0).fit(X, y)
     >>> round(model.score(X, y), 2)
-    0.99
+    0.98
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
         "loss": Choice(
             "hinge",

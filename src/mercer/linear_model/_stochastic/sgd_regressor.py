@@ -7,6 +7,7 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor, SingleTarget
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._documentation import compose_docstring
 from mercer.linear_model._solvers.stochastic.stochastic_gradient import StochasticState
 from mercer.linear_model._stochastic.documentation import SHARED
 from mercer.linear_model._stochastic.stochastic import PARAMETERS, StochasticModel
@@ -84,7 +85,7 @@ default='squared_error'
     ([1.0, 0.0, -2.0], [3.0])
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _places: ClassVar[tuple[str, ...]] = StochasticModel._places  # type: ignore[assignment]
     _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
         "loss": Choice("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive"),

@@ -192,9 +192,9 @@ class StochasticModel(Estimator):
         self, descent: Descent, start: StochasticState, last_epoch: int, source: Source, attributes: dict[str, Any]
     ) -> Outcome:
         """Run the epochs and store the fitted attributes."""
-        name = type(self).__name__
+        name, watched = type(self).__name__, self._is_watched()
         outcome = self._drive(
-            lambda state: stochastic_gradient(descent, start if state is None else state, last_epoch, name),
+            lambda state: stochastic_gradient(descent, start if state is None else state, last_epoch, name, watched),
             source,
             fitted=partial(self._read_state, dtype=source.host_dtype),
             max_steps=last_epoch - start.epochs,

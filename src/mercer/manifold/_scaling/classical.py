@@ -12,7 +12,13 @@ from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
-from mercer.manifold._embedding import EigenMap, EigenMapState, largest_eigenvectors, solve_at_once
+from mercer.manifold._embedding import (
+    EigenMap,
+    EigenMapState,
+    centre_squares,
+    largest_eigenvectors,
+    solve_at_once,
+)
 from mercer.manifold._scaling.dissimilarities import check_dissimilarities, compute_dissimilarities
 
 __all__ = ["ClassicalMDS", "Parameters"]
@@ -188,6 +194,7 @@ class ClassicalMDS(EigenMap):
                 raise DataError(message)
         else:
             D = compute_dissimilarities("ClassicalMDS", rows, self.metric, self.metric_params, self.landmarks_)
+        # Gower's formula for new points, with the means of the squared distances of the fit.
         gaps = -0.5 * (D**2 - self._square_means)
         return (gaps @ self._directions).astype(self.embedding_.dtype)
 
@@ -199,11 +206,10 @@ class ClassicalMDS(EigenMap):
 
 def _decompose(D: Array, k: int) -> EigenMapState:
     """Return coordinates from dissimilarities; ``extra`` has the mean square of each column, and what is left of B."""
-    squares = D**2
-    means = squares.mean(axis=0)
-    B = -0.5 * (squares - means - means[:, None] + means.mean())
+    B, means = centre_squares(D)
     values, vectors, residual = largest_eigenvectors(B, k)
     total = float(np.vdot(B, B))
+    # The share of B that the kept coordinates do not explain.
     left = max(0.0, 1.0 - float(np.sum(np.maximum(values, 0.0) ** 2)) / total) if total > 0 else 0.0
     embedding = vectors * np.sqrt(np.maximum(values, 0.0))
     if embedding.shape[1] < k:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._solver.request import run_aside
 from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.errors import DataError
@@ -44,9 +45,14 @@ def compute_dissimilarities(subject: str, rows: Array, metric: Any, parameters: 
     from sklearn.metrics import pairwise_distances
 
     options = parameters or {}
-    D = pairwise_distances(rows, others, metric=metric, **options)
-    if others is None:
-        # Rounding may differ between the two triangles.
-        D = 0.5 * (D + D.T)
-        np.fill_diagonal(D, 0.0)
-    return np.asarray(D, dtype=np.float64)
+
+    def compute() -> Array:
+        D = pairwise_distances(rows, others, metric=metric, **options)
+        if others is None:
+            # Rounding may differ between the two triangles.
+            D = 0.5 * (D + D.T)
+            np.fill_diagonal(D, 0.0)
+        return np.asarray(D, dtype=np.float64)
+
+    # A million distances take some 10 ms; more of them would keep Ctrl-C waiting.
+    return compute() if n * m < 10**6 else run_aside(compute)

@@ -249,6 +249,7 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         points = self.embedding_.astype(np.float64)
         targets = D
         if not by_value:
+            # Without values, targets come from the monotone regression of the fit.
             targets = follow_order(np.asarray(self.dissimilarity_matrix_, dtype=np.float64), points, D)
         return place_points(points, D, targets, self.max_iter).astype(self.embedding_.dtype)
 

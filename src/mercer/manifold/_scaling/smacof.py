@@ -20,6 +20,8 @@ __all__ = ["Ranking", "ScalingState", "Stress", "certify", "majorise", "measure_
 
 # Values of a tile: 2**15 float64 are 256 KiB, so that the few arrays of a tile stay in a second-level cache.
 _TILE = 2**15
+# Pairs above which ranking them takes long enough to run where Ctrl-C can interrupt it: some 20 ms.
+_MANY = 2**17
 STATEMENT = "Length of one more step of Guttman's transform, relative to the length of all coordinates."
 
 
@@ -122,10 +124,13 @@ class Ranking:
 
 def majorise(stress: Stress, run: ScalingState, *, metric: bool, max_iter: int, eps: float) -> Any:
     """Minimise the stress from the points of a run; a step is one transform of all points. Returns the last run."""
-    ranking = None if metric else Ranking(stress.dissimilarities)
     targets = stress.dissimilarities
-    if ranking is not None:
-        targets = ranking.first() if run.steps == 0 else ranking.disparities(stress.distances(run.points))
+    ranking, many = None, targets.size > _MANY
+    if not metric:
+        # Sorting all pairs, and the monotone regression on them, cannot be cut into pieces.
+        ranking = yield Dense(partial(Ranking, targets), many)
+        begin = ranking.first if run.steps == 0 else partial(_rank_points, stress, ranking, run.points)
+        targets = yield Dense(begin, many)
     following = (yield Dense(partial(stress.step, run.points, targets)))[0]
     while run.steps < max_iter and not run.converged:
         before, points = run.stress, following
@@ -134,14 +139,18 @@ def majorise(stress: Stress, run: ScalingState, *, metric: bool, max_iter: int, 
         else:
             # The stress counts against the disparities that the points were moved towards; the next move has new ones.
             _, value, squares = yield Dense(partial(stress.step, points, targets))
-            distances = yield Dense(partial(stress.distances, points))
-            targets = yield Dense(partial(ranking.disparities, distances))
+            targets = yield Dense(partial(_rank_points, stress, ranking, points), many)
             following = (yield Dense(partial(stress.step, points, targets)))[0]
         change = (before - value) / squares if squares > 0 else 0.0
         converged = bool(np.isfinite(before) and change < eps)
         run = ScalingState(points, value, squares, _measure_move(points, following), run.steps + 1, converged)
         yield Step(value, run, certify(run, eps))
     return run
+
+
+def _rank_points(stress: Stress, ranking: Ranking, points: Array) -> Array:
+    """Return the disparities of the distances between points."""
+    return ranking.disparities(stress.distances(points))
 
 
 def _measure_move(points: Array, following: Array) -> float:

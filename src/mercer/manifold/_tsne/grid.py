@@ -18,15 +18,15 @@ from mercer.manifold._tsne.affinities import Affinities
 from mercer.manifold._tsne.descent import LONGEST_STEP, EmbeddingState
 from mercer.manifold._tsne.divergence import sum_edges
 
-__all__ = ["MARGIN", "SPACING", "Grid", "GridEngine", "GridRepulsion"]
+__all__ = ["LEAST_CELLS", "MARGIN", "MOST_CELLS", "SPACING", "Grid", "GridEngine", "GridRepulsion"]
 
 # Spacing of the nodes, in units of the map: the kernel has width one. Forces are then right to 0.1 % where points are
 # dense, and to 0.6 % where they are more than one unit apart, because the spline pushes a point slightly by itself.
 SPACING = 0.3
 # The least number of cells along the longer side: a map smaller than the kernel needs finer nodes.
-_LEAST_CELLS = 50
+LEAST_CELLS = 50
 # The most cells along a side: a wider map gets wider cells, since a grid of 8192 x 8192 takes 0.5 GiB.
-_MOST_CELLS = 4096
+MOST_CELLS = 4096
 # Nodes beyond the outermost points: cubic splines reach two nodes, and one for rounding.
 MARGIN = 3
 # Lines that one transform call takes: fixed, so that no sum depends on the number of threads.
@@ -54,7 +54,7 @@ class Grid:
     def choose(cls, extent: Array, last: "Grid | None") -> "Grid":
         """Return a grid for points of this extent: `last` if it serves, else one with a tenth of room to grow."""
         longest = max(float(extent.max()), 1e-12)
-        spacing = max(min(SPACING, longest / _LEAST_CELLS), longest / _MOST_CELLS)
+        spacing = max(min(SPACING, longest / LEAST_CELLS), longest / MOST_CELLS)
         if spacing != SPACING:
             cells = np.ceil(extent / spacing) + 2 * MARGIN
             return cls(spacing, (int(cells[0]), int(cells[1])))

@@ -7,10 +7,11 @@ import numpy as np
 from mercer._native.embedding import map_tasks
 from mercer._source.threads import run_numbered
 from mercer._types import Array
+from mercer.errors import ModelFileError
 from mercer.manifold._tsne.affinities import match_perplexity
 from mercer.manifold._tsne.cell_tree import LEAF, make_tree
 
-__all__ = ["place_rows"]
+__all__ = ["check_map", "place_rows"]
 
 # Iterations for new rows; the divergence of a row changes by less than 1e-3 after.
 _STEPS = 100
@@ -26,6 +27,14 @@ _MOST_PAIRS = 2**24
 _ANGLE = 0.5
 # Leaves that a thread works on at a time.
 _RUN = 8
+
+
+def check_map(model: Any) -> None:
+    """Raise ModelFileError if a loaded map has fewer than 2 rows: a row of one alone has no neighbours."""
+    rows = len(model.embedding_) if hasattr(model, "embedding_") else 2
+    if rows < 2:
+        message = f"{type(model).__name__}.embedding_ must have at least 2 rows; the file has {rows}."
+        raise ModelFileError(message)
 
 
 def place_rows(distances: Array, columns: Array, perplexity: Any, embedding: Array, threads: int) -> Array:

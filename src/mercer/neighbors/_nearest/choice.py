@@ -71,13 +71,16 @@ def select_n_neighbors(
     targets = np.asarray(y)
     indices = model.kneighbors(n_neighbors=min(max_neighbors, model.n_samples_fit_ - 1), return_distance=False)
     if task == "regression":
+        # Running means over 1, 2, 3... neighbours from one sorted list.
         means = np.cumsum(targets[indices], axis=1, dtype=np.float64) / np.arange(1, indices.shape[1] + 1)
         residuals = np.mean((targets[:, None] - means) ** 2, axis=0)
         scores = 1.0 - residuals / max(float(np.var(targets)), np.finfo(np.float64).tiny)
         errors = np.full(len(scores), np.nan)
     else:
         scores = _score_votes(indices, targets)
+        # The standard error of a share.
         errors = np.sqrt(scores * (1.0 - scores) / len(targets))
+    # Of equally good numbers the largest: it varies less.
     best = len(scores) - 1 - int(np.argmax(scores[::-1]))
     return NeighborChoice(best + 1, scores, errors)
 

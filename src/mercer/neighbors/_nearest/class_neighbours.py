@@ -120,19 +120,23 @@ class ClassNeighbours:
         """Return the sum of w_i p_i over the rows of a block, their rows of W Z, and their part of W' (Z, 1)."""
         start = block * self.size
         stop = min(start + self.size, self.n)
+        # -|z_i - z_j|^2 up to a constant of the row, by one product.
         P = Z[start:stop] @ Z.T
         P *= 2.0
         P -= norms
         self._weigh(P, start, stop, norms)
+        # Softmax of the row, with its largest exponent taken off.
         P -= P.max(axis=1, keepdims=True)
         np.exp(P, out=P)
         P /= P.sum(axis=1, keepdims=True)
+        # Rows are sorted by class, so that the classes of a block are one range of columns.
         first = np.searchsorted(self.codes, self.codes[start])
         last = np.searchsorted(self.codes, self.codes[stop - 1], side="right")
         own = P[:, first:last]
         if self.codes[start] != self.codes[stop - 1]:
             own = own * (self.codes[start:stop, None] == self.codes[None, first:last])
         shares = own.sum(axis=1)
+        # W_ij = p_ij ([same class] - p_i): the weights of the gradient.
         W = P * -shares[:, None]
         W[:, first:last] += own
         if self.weight is not None:
@@ -165,6 +169,7 @@ def maximise_accuracy(
     while not certificate.satisfied and state.n_steps < max_iter:
         direction = -inverse_product(state.steps, state.changes, place.gradient)
         length, size = float(np.linalg.norm(direction)), float(np.linalg.norm(place.parameters))
+        # The first step, without curvature, moves A by a small share of its size.
         first = 1.0 if state.steps or size == 0.0 else _FIRST_MOVE * size / length
         reached = yield from search(problem, place, direction, first=first, strong=True)
         if reached is None and not state.steps:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
+from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
 from mercer._source import Source, place_of
 from mercer._source.namespace import to_numpy
@@ -70,6 +70,7 @@ class ClassVotes(ClassifierMixin, RowsModel):
         else:
             check_classification_targets(y)
         columns = y[:, None] if y.ndim == 1 else y
+        # Each output has classes of its own.
         parts = [np.unique(column, return_inverse=True) for column in columns.T]
         codes = np.stack([part[1].ravel() for part in parts], axis=1).astype(np.intp)
         return parts[0][0] if flat else [part[0] for part in parts], codes, flat

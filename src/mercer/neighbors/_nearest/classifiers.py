@@ -9,10 +9,12 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Integer, Nothing, Rule, Text
+from mercer._documentation import compose_docstring
 from mercer._stored import Stored, labels, members
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.class_votes import ClassVotes
+from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY, rules_of
 from mercer.neighbors._nearest.votes import Neighbours
@@ -37,18 +39,12 @@ class KNeighborsClassifier(ClassVotes, NearestQueries):
     weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
         The vote :math:`w_i` of a neighbour: one; one over its distance (where that is zero, only such rows vote); or
         a function from an array of distances to one of votes. None means ``'uniform'``.
-    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
-        As in :class:`NearestNeighbors`.
-    leaf_size : an integer in [1, inf), default=30
-        Taken for compatibility.
+    %(algorithm_and_leaf_size)s
     p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         As in :class:`NearestNeighbors`. Columns of different units should be scaled first.
-    metric_params : an instance of dict or None, default=None
-        More arguments of the metric.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
+    %(metric_params_and_n_jobs)s
 
     Attributes
     ----------
@@ -60,10 +56,7 @@ class KNeighborsClassifier(ClassVotes, NearestQueries):
         The number of rows.
     outputs_2d_ : bool
         Whether there are several outputs.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
-    history_, converged_, n_iter_, certificate_ :
-        One step of objective 0: nothing is optimised, and the neighbours are exact.
+    %(fitted)s
 
     Notes
     -----
@@ -85,6 +78,7 @@ class KNeighborsClassifier(ClassVotes, NearestQueries):
     0.967
     """
 
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", "weights")
     _places: ClassVar[tuple[str, ...]] = ON_DEVICES
     _law_exceptions: ClassVar[dict[str, str]] = {
@@ -152,10 +146,7 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
         How far a row may be that votes.
     weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
         As in :class:`KNeighborsClassifier`; a function gets an array of arrays of distances.
-    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
-        As in :class:`NearestNeighbors`.
-    leaf_size : an integer in [1, inf), default=30
-        Taken for compatibility.
+    %(algorithm_and_leaf_size)s
     p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
@@ -163,10 +154,7 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
     outlier_label : an integer in (-inf, inf) or a string or an array-like or None, default=None
         The label of outliers: one, or one for each output; ``'most_frequent'`` takes the most frequent label of the
         fit. None refuses outliers.
-    metric_params : an instance of dict or None, default=None
-        More arguments of the metric.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
+    %(metric_params_and_n_jobs)s
 
     Attributes
     ----------
@@ -180,10 +168,7 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
         The number of rows.
     outputs_2d_ : bool
         Whether there are several outputs.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
-    history_, converged_, n_iter_, certificate_ :
-        One step of objective 0: nothing is optimised, and the neighbours are exact.
+    %(fitted)s
 
     Notes
     -----
@@ -198,6 +183,7 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
     [0, 1, -1]
     """
 
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = rules_of(
         "radius", "weights", outlier_label=Integer() | Text() | ArrayRule() | Nothing()
     )
@@ -257,6 +243,7 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
         if given is None:
             return {"outlier_label_": None}
         if isinstance(given, str) and given == "most_frequent":
+            # Ties go to the first class, as argmax returns the lowest index.
             counts = [np.bincount(codes[:, output], weight) for output in range(len(by_output))]
             return {"outlier_label_": [labels[count.argmax()] for labels, count in zip(by_output, counts, strict=True)]}
         is_scalar = isinstance(given, str) or np.ndim(given) == 0
@@ -276,6 +263,7 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
             if not isinstance(label, str) and np.ndim(label):
                 message = f"{name}: The outlier_label of classes {classes} is supposed to be a scalar, got {label}."
                 raise TypeError(message)
+            # A label of another kind would change the type of all predictions.
             if np.append(classes, label).dtype != classes.dtype:
                 message = (
                     f"{name}: The dtype of outlier_label {label} is inconsistent with classes {classes} in y; give a "
@@ -285,6 +273,7 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
 
     def _votes(self, rows: Rows, threads: int) -> tuple[Array, ...]:
         votes = super()._votes(rows, threads)
+        # A query without neighbours has no votes.
         outliers = np.flatnonzero(~votes[0].any(axis=1))
         if len(outliers) and self.outlier_label_ is None:
             message = (
@@ -308,6 +297,7 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
         labels = []
         for output, (classes, table) in enumerate(zip(self._classes_by_output, votes, strict=True)):
             chosen = classes[np.argmax(table, axis=1)]
+            # A query without a vote has no neighbour within the radius.
             outliers = ~table.any(axis=1)
             if outliers.any():
                 chosen[outliers] = self.outlier_label_[output]

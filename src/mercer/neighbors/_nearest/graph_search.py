@@ -29,6 +29,7 @@ def check_graph(subject: str, D: Rows, square: bool = False) -> Rows:
         )
         raise DataError(message)
     values = D.data if issparse(D) else D
+    # The initial value of 0 also serves a matrix without entries.
     least = values.min(initial=0.0)
     if least < 0:
         message = (
@@ -58,6 +59,7 @@ def sort_graph(graph: Rows, warn: bool = False) -> Rows:
         message = "Precomputed sparse input was not sorted by row values. Use the function sort_graph_by_row_values."
         warnings.warn(message, EfficiencyWarning, stacklevel=8)
     rows = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr))
+    # The last key of lexsort is the first to sort by: row, then value, then column.
     order = np.lexsort((graph.indices, graph.data, rows))
     return type(graph)((graph.data[order], graph.indices[order], graph.indptr), shape=graph.shape)
 
@@ -87,6 +89,7 @@ class GraphSearch:
         if issparse(queries):
             return self._nearest_in_graph(queries, k, leave_out_self)
         m = queries.shape[0]
+        # -1 is the number of no row, so nothing is left out.
         own = np.arange(m) if leave_out_self else np.full(m, -1)
         distances, indices = empty_heaps(m, k)
         norm_nearest.search_table(np.ascontiguousarray(queries, np.float64), 0, own, distances, indices)
@@ -103,6 +106,7 @@ class GraphSearch:
                 f"more neighbors."
             )
             raise DataError(message)
+        # Rows are sorted by distance: the first k entries are the nearest.
         places = starts[:-1, None] + np.arange(k)
         return distances[places], indices[places].astype(np.intp)
 

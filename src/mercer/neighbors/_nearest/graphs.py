@@ -123,6 +123,7 @@ def sort_graph_by_row_values(graph: Any, copy: bool = False, warn_when_not_sorte
     if not issparse(graph):
         message = f"sort_graph_by_row_values: Input graph must be a sparse matrix, got {graph!r} instead."
         raise TypeError(message)
+    # The other formats drop stored zeros, which here are the distances of equal rows.
     if graph.format not in ("csr", "csc", "coo", "lil"):
         message = (
             f"sort_graph_by_row_values: Sparse matrix in {graph.format!r} format is not supported due to its handling "
@@ -141,6 +142,7 @@ def sort_graph_by_row_values(graph: Any, copy: bool = False, warn_when_not_sorte
     if copy:
         return sorted_graph
     graph.data[:], graph.indices[:] = sorted_graph.data, sorted_graph.indices
+    # Columns no longer rise within a row, and SciPy must not rely on it.
     graph.has_sorted_indices = False
     return graph
 

@@ -6,6 +6,7 @@ from scipy.sparse import issparse
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Choice, Rule, Seed
+from mercer._documentation import compose_docstring
 from mercer._solver import Dense
 from mercer._solver.neighbours.descent import FEWEST_ROWS, GraphIndex, NeighbourGraph, build_graph, measure_recall
 from mercer._solver.neighbours.metric import Metric
@@ -15,6 +16,7 @@ from mercer._source.placement import is_on_device
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array, Rows
 from mercer.errors import ModelFileError, ParameterError
+from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import ON_DEVICES, STATEMENT, rules_of
 
@@ -49,10 +51,7 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
         ``'precomputed'``: `X` is a square matrix of distances, or a sparse graph that holds the near ones.
     p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric: 1 is the Manhattan, 2 the Euclidean distance.
-    metric_params : an instance of dict or None, default=None
-        More arguments of the metric.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
+    %(metric_params_and_n_jobs)s
     random_state : None, a non-negative integer, a numpy RandomState or a numpy Generator, default=None
         The seed of ``'nn_descent'``; the exact searches draw nothing.
 
@@ -104,6 +103,7 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
     ([[0, 1]], [[1.0, 2.0]])
     """
 
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = rules_of(
         "n_neighbors",
         "radius",
@@ -179,6 +179,7 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
                 f"{what}. Use algorithm='auto'."
             )
             raise ParameterError(message)
+        # A row has n - 1 others, which bounds the neighbours that the graph can list.
         k, threads = min(self.n_neighbors, rows.shape[0] - 1), self._threads()
         if rows.shape[0] < FEWEST_ROWS:
             return {"recall_": 1.0}
@@ -209,7 +210,7 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
         graph = NeighbourGraph(self._neighbours, self._neighbour_distances, self._entries)
         return GraphIndex(rows, graph, threads, type(self).__name__)
 
-    def _nearest(self, rows: Rows, k: int, threads: int) -> tuple[Array, Array]:
+    def _nearest(self, rows: Rows, k: int, threads: int, stay: bool = False) -> tuple[Array, Array]:
         if self._has_graph and rows is None and k <= self._neighbours.shape[1]:
             return self._neighbour_distances[:, :k].copy(), self._neighbours[:, :k].astype("intp")
-        return super()._nearest(rows, k, threads)
+        return super()._nearest(rows, k, threads, stay)

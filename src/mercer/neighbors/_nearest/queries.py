@@ -145,11 +145,13 @@ class RadiusQueries(RowsModel):
         For None, the queries are the rows of the fit, without themselves.
         """
         alone, rows = rows is None, self._fit_X if rows is None else rows
+        # Queries at once, so that even all rows as neighbours of each fit the memory.
         search, size = self._search(threads), max(1, _PAIRS // self.n_samples_fit_)
         for start in range(0, rows.shape[0], size):
             starts, indices, distances = search.within(rows[start : start + size], self.radius)
             if alone:
                 queries = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+                # A row of the fit is not its own neighbour.
                 others = indices != start + queries
                 starts = np.concatenate([[0], np.cumsum(np.bincount(queries[others], minlength=len(starts) - 1))])
                 indices, distances = indices[others], distances[others]
@@ -176,7 +178,7 @@ class _Nearest:
         self.model, self.k = model, k
 
     def __call__(self, rows: Rows, threads: int) -> tuple[Array, Array]:
-        return self.model._nearest(rows, self.k, threads)
+        return self.model._nearest(rows, self.k, threads, stay=True)
 
 
 class _Within:

@@ -5,16 +5,18 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from mercer._base import fitting
 from mercer._base.parameter import Rule
+from mercer._base.scoring import RegressorMixin
+from mercer._documentation import compose_docstring
 from mercer._source import place_of
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import is_on_device
 from mercer._stored import Stored, floats, numbers
 from mercer._types import Array, Rows
+from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY, RowsModel, precision_of, rules_of
 from mercer.neighbors._nearest.votes import Neighbours, average, weigh
@@ -113,18 +115,12 @@ class KNeighborsRegressor(NeighbourMeans, NearestQueries):
     weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
         The weight :math:`w_i` of a neighbour: one; one over its distance (where that is zero, only such rows count);
         or a function from an array of distances to one of weights. None means ``'uniform'``.
-    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
-        As in :class:`NearestNeighbors`.
-    leaf_size : an integer in [1, inf), default=30
-        Taken for compatibility.
+    %(algorithm_and_leaf_size)s
     p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         As in :class:`NearestNeighbors`. Columns of different units should be scaled first.
-    metric_params : an instance of dict or None, default=None
-        More arguments of the metric.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
+    %(metric_params_and_n_jobs)s
 
     Attributes
     ----------
@@ -132,10 +128,7 @@ class KNeighborsRegressor(NeighbourMeans, NearestQueries):
         The metric in use and its arguments.
     n_samples_fit_ : int
         The number of rows.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
-    history_, converged_, n_iter_, certificate_ :
-        One step of objective 0: nothing is optimised, and the neighbours are exact.
+    %(fitted)s
 
     Notes
     -----
@@ -150,6 +143,7 @@ class KNeighborsRegressor(NeighbourMeans, NearestQueries):
     [0.5]
     """
 
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", "weights")
     _places: ClassVar[tuple[str, ...]] = ON_DEVICES
     _law_exceptions: ClassVar[dict[str, str]] = {
@@ -216,18 +210,12 @@ class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
         How far a row may be that counts.
     weights : one of 'uniform', 'distance' or a callable or None, default='uniform'
         As in :class:`KNeighborsRegressor`; a function gets an array of arrays of distances.
-    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
-        As in :class:`NearestNeighbors`.
-    leaf_size : an integer in [1, inf), default=30
-        Taken for compatibility.
+    %(algorithm_and_leaf_size)s
     p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         As in :class:`NearestNeighbors`.
-    metric_params : an instance of dict or None, default=None
-        More arguments of the metric.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
+    %(metric_params_and_n_jobs)s
 
     Attributes
     ----------
@@ -235,10 +223,7 @@ class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
         The metric in use and its arguments.
     n_samples_fit_ : int
         The number of rows.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
-    history_, converged_, n_iter_, certificate_ :
-        One step of objective 0: nothing is optimised, and the neighbours are exact.
+    %(fitted)s
 
     Notes
     -----
@@ -252,6 +237,7 @@ class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
     [0.5]
     """
 
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = rules_of("radius", "weights")
 
     def __init__(

@@ -230,7 +230,9 @@ class RowsModel(Estimator):
                 f"{name}: kd_tree does not support callable metric {self.metric!r}. Use algorithm='brute' or 'auto'."
             )
             raise ParameterError(message)
+        # An entry of metric_params takes precedence over the parameter p, as in scikit-learn.
         power = (self.metric_params or {}).get("p", self.p)
+        # Below 1 the triangle inequality fails, by which trees skip branches.
         if not callable(self.metric) and self.metric == "minkowski" and power is not None and power < 1:
             if is_tree:
                 message = (
@@ -315,9 +317,13 @@ class RowsModel(Estimator):
         placement = Placement.of(self._fit_X)
         return tuple(placement.put(part) for part in answers) if type(answers) is tuple else placement.put(answers)
 
-    def _nearest(self, rows: Rows, k: int, threads: int) -> tuple[Array, Array]:
-        """Return the k nearest rows for some queries; for None, for the rows of the fit, without themselves."""
+    def _nearest(self, rows: Rows, k: int, threads: int, stay: bool = False) -> tuple[Array, Array]:
+        """Return the k nearest rows for some queries; for None, for the rows of the fit, without themselves.
+
+        With `stay`, answers that were found on a device are left there; else they are NumPy arrays.
+        """
         alone, n = rows is None, self.n_samples_fit_
+        # A row is not its own neighbour, so n - 1 rows are left for it.
         if k > n - alone:
             fewer = "less than" if alone else "at most"
             message = (
@@ -325,7 +331,10 @@ class RowsModel(Estimator):
                 f"n_neighbors or fit more rows."
             )
             raise DataError(message)
-        return self._search(threads).nearest(self._fit_X if alone else rows, k, leave_out_self=alone)
+        search, queries = self._search(threads), self._fit_X if alone else rows
+        if stay and isinstance(search, DeviceSearch):
+            return search.nearest_there(queries, k, leave_out_self=alone)
+        return search.nearest(queries, k, leave_out_self=alone)
 
     def _within(self, rows: Rows, radius: float, threads: int, by_distance: bool = False) -> tuple[Array, Array, Array]:
         """Return the rows of the fit within a radius of some queries; for None, of the rows of the fit."""
@@ -339,6 +348,7 @@ class RowsModel(Estimator):
         tags.input_tags.pairwise = self._is_precomputed
         tags.input_tags.positive_only = self._is_precomputed
         tags.input_tags.allow_nan = self._allows_nan
+        # The search on a device knows the Euclidean distance only.
         if "device" in tags.places and not self._is_euclidean:
             tags.places, tags.array_api_support = tuple(place for place in tags.places if place != "device"), False
         return tags

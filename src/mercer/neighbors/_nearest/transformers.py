@@ -6,7 +6,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from mercer._base import fitting
 from mercer._base.parameter import Choice, Rule
+from mercer._documentation import compose_docstring
 from mercer._types import Rows
+from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
 from mercer.neighbors._nearest.rows_model import RowsModel, rules_of
 
@@ -42,18 +44,12 @@ class KNeighborsTransformer(GraphMaker, NearestQueries):
         Whether entries are distances or ones.
     n_neighbors : an integer in [1, inf), default=5
         The number of neighbours.
-    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
-        As in :class:`NearestNeighbors`.
-    leaf_size : an integer in [1, inf), default=30
-        Taken for compatibility.
+    %(algorithm_and_leaf_size)s
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         As in :class:`NearestNeighbors`.
     p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
-    metric_params : an instance of dict or None, default=None
-        More arguments of the metric.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
+    %(metric_params_and_n_jobs)s
 
     Attributes
     ----------
@@ -61,10 +57,7 @@ class KNeighborsTransformer(GraphMaker, NearestQueries):
         The metric in use and its arguments.
     n_samples_fit_ : int
         The number of rows of the fit: the columns of graphs.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
-    history_, converged_, n_iter_, certificate_ :
-        One step of objective 0: nothing is optimised, and the neighbours are exact.
+    %(fitted)s
 
     Examples
     --------
@@ -74,6 +67,7 @@ class KNeighborsTransformer(GraphMaker, NearestQueries):
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
     """
 
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", mode=Choice("distance", "connectivity"))
     # The graph is one sparse matrix, which a Dask array cannot hold.
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
@@ -147,18 +141,12 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
         Whether entries are distances or ones.
     radius : a number in [0, inf), default=1.0
         How far a row may be.
-    algorithm : one of 'auto', 'ball_tree', 'kd_tree', 'brute', default='auto'
-        As in :class:`NearestNeighbors`.
-    leaf_size : an integer in [1, inf), default=30
-        Taken for compatibility.
+    %(algorithm_and_leaf_size)s
     metric : the name of a metric or a callable or an object with a method pairwise, default='minkowski'
         As in :class:`NearestNeighbors`.
     p : a number in (0, inf) or None, default=2
         The power of the Minkowski metric.
-    metric_params : an instance of dict or None, default=None
-        More arguments of the metric.
-    n_jobs : an integer in (-inf, inf) or None, default=None
-        Threads; None means all cores. Changes no result.
+    %(metric_params_and_n_jobs)s
 
     Attributes
     ----------
@@ -166,10 +154,7 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
         The metric in use and its arguments.
     n_samples_fit_ : int
         The number of rows of the fit: the columns of graphs.
-    n_features_in_, feature_names_in_ :
-        As in scikit-learn.
-    history_, converged_, n_iter_, certificate_ :
-        One step of objective 0: nothing is optimised, and the neighbours are exact.
+    %(fitted)s
 
     Examples
     --------
@@ -179,6 +164,7 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
     [[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]]
     """
 
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = rules_of("radius", mode=Choice("distance", "connectivity"))
     # Lists of any length are joined in memory.
     _places: ClassVar[tuple[str, ...]] = ("memory",)

@@ -67,6 +67,7 @@ def weigh(subject: str, neighbours: Neighbours, weights: Any, sample_weight: Arr
         weight = _invert(neighbours)
     elif callable(weights):
         weight = _call(subject, neighbours, weights)
+    # The weight by distance says how near a neighbour is, its own weight how often it counts.
     if sample_weight is not None:
         own = sample_weight[neighbours.indices]
         weight = own if weight is None else weight * own
@@ -80,6 +81,7 @@ def _invert(neighbours: Neighbours) -> Array:
     if not zero.any():
         return 1.0 / distances
     queries = neighbours.queries
+    # Queries that coincide with a row: only such rows vote.
     touched = np.zeros(len(neighbours.starts) - 1, bool)
     touched[queries[zero]] = True
     with np.errstate(divide="ignore"):
@@ -105,6 +107,7 @@ def _call(subject: str, neighbours: Neighbours, weights: Any) -> Array:
 def count_votes(subject: str, neighbours: Neighbours, labels: Array, n_classes: int, weight: Array) -> Array:
     """Return the share of each class in the weight of the neighbours, (m, n_classes); zeros where there are none."""
     m = len(neighbours.starts) - 1
+    # One number for each pair of query and class, so that one count serves all.
     places = neighbours.queries * n_classes + labels[neighbours.indices]
     votes = np.bincount(places, weight, minlength=m * n_classes).reshape(m, n_classes).astype(np.float64, copy=False)
     totals = votes.sum(axis=1, keepdims=True)
@@ -121,12 +124,14 @@ def average(neighbours: Neighbours, targets: Array, weight: Array) -> Array:
     """Return the mean of the targets of the neighbours, (m, t); NaN where there are none."""
     m, values = len(neighbours.starts) - 1, targets[neighbours.indices]
     if neighbours.width is not None:
+        # Queries with the same number k of neighbours form a table (m, k, t).
         table = values.reshape(m, neighbours.width, -1)
         if weight is None:
             return table.mean(axis=1)
         shares = weight.reshape(m, neighbours.width)
         return np.einsum("mk,mkt->mt", shares, table) / shares.sum(axis=1)[:, None]
     queries = neighbours.queries
+    # Without a neighbour both sums are zero, and 0 / 0 gives the NaN that callers look for.
     with np.errstate(invalid="ignore"):
         totals = np.bincount(queries, weight, minlength=m)
         columns = [

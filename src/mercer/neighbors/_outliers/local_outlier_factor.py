@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,39 +11,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
 from mercer._base.outliers import CONTAMINATION, Detector, find_offset, label_scores
+from mercer._base.outliers.repetition import NeighbourShares, count_others, share_neighbours
 from mercer._base.parameter import Boolean, Rule
-from mercer._plain import plain
-from mercer._solver import Certificate, Dense, Solution, Solver, Step
-from mercer._solver.neighbours.metric_search import Search
+from mercer._base.validation import check_weight
 from mercer._stored import Stored, floats, size
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.neighbors._nearest.queries import NearestQueries
 from mercer.neighbors._nearest.rows_model import rules_of
+from mercer.neighbors._outliers.factors import OutlierFactorState, find_factors, score_new
 
 __all__ = ["LocalOutlierFactor"]
 
 # The threshold of 'auto': an inlier's factor is about 1.
 _USUAL_OFFSET = -1.5
-# Added to mean reachability distances, as a share of the mean distance to the last neighbour: where a row has k
-# duplicates the distance is zero, and densities must stay finite. scikit-learn adds this number itself.
-_SMOOTHING = 1e-10
 # A factor above this can only come from the smoothing of zero distances.
 _HUGE_FACTOR = 1e7
-# Rows from which the search runs on a thread of its own, open to Ctrl-C.
-_MANY_ROWS = 2000
-EXACT = Certificate.none("Neighbours are found exactly, and factors are a closed form of their distances.")
-
-
-@plain
-@dataclass(frozen=True, eq=False)
-class OutlierFactorState:
-    """Local reachability densities (n,), the distance of each row's last neighbour (n,), and negative factors (n,)."""
-
-    densities: Array
-    last_distances: Array
-    negative_factors: Array
-    smoothing: float
 
 
 def _require_novelty(method: str) -> Callable[["LocalOutlierFactor"], bool]:
@@ -124,8 +107,11 @@ class LocalOutlierFactor(Detector, NearestQueries):
     Notes
     -----
     The search for neighbours takes most of the time: up to n^2 d operations in many columns. Ties of distance are
-    broken by the order of rows. The rows must be in memory and are kept. The k-th neighbour is counted in rows, so
-    there are no sample weights: repeat the rows.
+    broken by the order of rows. The rows must be in memory and are kept.
+
+    With sample weights, N(a) are the nearest rows whose weights sum to k; the last of them counts with the part that is
+    needed. A row of weight w has w - 1 neighbours at no distance, its own copies, and a row of weight zero is nobody's
+    neighbour. ``kneighbors`` counts rows all the same.
 
     References
     ----------
@@ -150,12 +136,15 @@ class LocalOutlierFactor(Detector, NearestQueries):
         "_densities": floats("rows"),
         "_last_distances": floats("rows"),
         "_smoothing": floats(""),
+        "_row_weight": floats("rows | none"),
     }
     negative_outlier_factor_: Any
     n_neighbors_: int
     _densities: Any
     _last_distances: Any
     _smoothing: float
+    # Files of models without weights do not have it.
+    _row_weight: Any = None
 
     def __init__(
         self,
@@ -181,7 +170,7 @@ class LocalOutlierFactor(Detector, NearestQueries):
         self.n_jobs = n_jobs
 
     @fitting
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the neighbours of each row, and its factor.
 
         Parameters
@@ -190,6 +179,8 @@ class LocalOutlierFactor(Detector, NearestQueries):
             Rows.
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights; a weight of two is the row twice. Their sum is at least 2.
 
         Returns
         -------
@@ -197,7 +188,9 @@ class LocalOutlierFactor(Detector, NearestQueries):
         """
         source = self._open_fit(X)
         rows, _, _ = self._gather(source)
-        n = rows.shape[0]
+        # Rows of weight zero have factors too, so that none is left out here.
+        weight = check_weight(self, sample_weight, rows.shape[0])
+        n = rows.shape[0] if weight is None else count_others("LocalOutlierFactor", weight) + 1
         if self.n_neighbors > n:
             message = (
                 f"LocalOutlierFactor: n_neighbors ({self.n_neighbors}) is greater than the total number of samples "
@@ -209,9 +202,9 @@ class LocalOutlierFactor(Detector, NearestQueries):
         metric, attributes = self._describe_rows(rows)
         search = self._open_search(rows, metric, self._threads())
         outcome = self._drive(
-            lambda start: _solve(search, rows, k),
+            lambda start: find_factors(search, rows, k, weight),
             source,
-            fitted=self._list_attributes,
+            fitted=lambda state: self._list_attributes(state, weight),
             max_steps=1,
             attributes=attributes | {"n_neighbors_": k},
         )
@@ -224,19 +217,20 @@ class LocalOutlierFactor(Detector, NearestQueries):
         self._conclude(outcome)
         return self
 
-    def _list_attributes(self, state: OutlierFactorState) -> dict[str, Any]:
+    def _list_attributes(self, state: OutlierFactorState, weight: Array) -> dict[str, Any]:
         factors = state.negative_factors
-        offset = _USUAL_OFFSET if self.contamination == "auto" else find_offset(factors, self.contamination)
+        offset = _USUAL_OFFSET if self.contamination == "auto" else find_offset(factors, self.contamination, weight)
         return {
             "negative_outlier_factor_": factors,
             "offset_": offset,
             "_densities": state.densities,
             "_last_distances": state.last_distances,
             "_smoothing": state.smoothing,
+            "_row_weight": weight,
         }
 
     @available_if(_require_training_rows)
-    def fit_predict(self, X: Any, y: Any = None) -> Array:
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Find the factors of rows, and return 1 for usual rows and -1 for outliers.
 
         Parameters
@@ -245,12 +239,14 @@ class LocalOutlierFactor(Detector, NearestQueries):
             Rows.
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights, as in ``fit``.
 
         Returns
         -------
         ndarray of shape (n_samples,), int64
         """
-        self.fit(X)
+        self.fit(X, sample_weight=sample_weight)
         return label_scores(self.negative_outlier_factor_ - self.offset_)
 
     @available_if(_require_novelty("score_samples"))
@@ -321,36 +317,27 @@ class LocalOutlierFactor(Detector, NearestQueries):
         found = super().kneighbors(X, self.n_neighbors_ if n_neighbors is None else n_neighbors, return_distance)
         return (found[0].astype(self._fit_X.dtype, copy=False), found[1]) if return_distance else found
 
-    def _nearest(self, rows: Rows, k: int, threads: int) -> tuple[Array, Array]:
+    def _nearest(self, rows: Rows, k: int, threads: int, stay: bool = False) -> tuple[Array, Array]:
         _check_count(k, self.n_samples_fit_, self.n_samples_fit_ if rows is None else rows.shape[0], own=rows is None)
-        return super()._nearest(rows, k, threads)
+        return super()._nearest(rows, k, threads, stay)
 
     def _score(self, rows: Rows, threads: int) -> Array:
         """Return minus the factors of checked rows."""
-        distances, indices = self._nearest(rows, self.n_neighbors_, threads)
-        distances = distances.astype(self._fit_X.dtype if self._is_precomputed else rows.dtype, copy=False)
-        densities = _measure_densities(distances, self._last_distances[indices], self._smoothing)
-        return -np.mean(self._densities[indices] / densities[:, None], axis=1)
-
-
-def _solve(search: Search, rows: Rows, k: int) -> Solver:
-    """Find neighbours, densities, and factors."""
-    heavy = rows.shape[0] > _MANY_ROWS
-    distances, indices = yield Dense(lambda: search.nearest(rows, k, leave_out_self=True), heavy=heavy)
-    distances = distances.astype(rows.dtype, copy=False)
-    last = np.ascontiguousarray(distances[:, -1])
-    scale = float(last.mean(dtype=np.float64))
-    smoothing = _SMOOTHING * scale if scale > 0 else _SMOOTHING
-    densities = _measure_densities(distances, last[indices], smoothing)
-    factors = np.mean(densities[indices] / densities[:, None], axis=1)
-    state = OutlierFactorState(densities, last, -factors, smoothing)
-    yield Step(float(factors.mean(dtype=np.float64)), state, EXACT)
-    return Solution(state, True, EXACT)
-
-
-def _measure_densities(distances: Array, last_distances: Array, smoothing: float) -> Array:
-    """Return the local reachability densities: one over the mean of max(d_k(b), d(a, b)) over the neighbours b."""
-    return 1.0 / (np.mean(np.maximum(distances, last_distances), axis=1) + smoothing)
+        k, weight = self.n_neighbors_, self._row_weight
+        if weight is None:
+            shares = NeighbourShares(*self._nearest(rows, k, threads), np.empty(0))
+        else:
+            shares = share_neighbours(
+                lambda count: self._nearest(rows, count, threads),
+                weight,
+                k,
+                self.n_samples_fit_,
+                lambda distances, near: np.zeros(len(distances)),
+            )
+        dtype = self._fit_X.dtype if self._is_precomputed else rows.dtype
+        shares = replace(shares, distances=shares.distances.astype(dtype, copy=False))
+        state = OutlierFactorState(self._densities, self._last_distances, np.empty(0), self._smoothing)
+        return score_new(shares, state, weight)
 
 
 def _check_count(k: int, n_fit: int, n: int, own: bool) -> None:

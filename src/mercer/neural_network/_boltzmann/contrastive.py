@@ -108,6 +108,7 @@ class Contrast:
         flips : (n,): the unit of each row that the pseudo-likelihood looks at
         """
         n = len(rows)
+        # Persistent chains go on from the last batch; others begin at the hidden units of the rows.
         if self.persistent:
             chains = state.chains
             self.run_chains(state, chains, keys[1:-2])
@@ -152,7 +153,9 @@ class Contrast:
         """Return the state after one step on rows as one batch; its arrays are changed in place."""
         d, k = state.weights.shape
         if self.momentum and not state.velocity.size:
+            # One vector holds the velocities of the weights (d k), the visible biases (d) and the hidden biases (k).
             state = replace(state, velocity=np.zeros(d * k + d + k, dtype=state.weights.dtype))
+        # The seed of a step depends on the epoch alone, so a resumed fit draws the same numbers.
         random = np.random.default_rng(np.random.SeedSequence([*state.seed.tolist(), 2, state.epoch]))
         keys = random.integers(2**32, size=(self.n_draws, 2), dtype=np.uint32).tolist()
         flips = random.integers(d, size=len(rows))
@@ -164,6 +167,7 @@ class Contrast:
         """Return visible states some Gibbs steps after `rows`."""
         with one_blas_thread():
             for _ in range(n_steps):
+                # Alternate draws of hidden and visible units: Gibbs steps.
                 scores = rows @ state.weights
                 chains = np.empty_like(scores)
                 keys = random.integers(2**32, size=(3, 2), dtype=np.uint32).tolist()
@@ -194,10 +198,12 @@ class Contrast:
 
     def _step(self, state: RestrictedState, visible: Array, hidden: Array, signs: Array, n: int) -> None:
         """Move the parameters along the sum over rows of sign times visible times hidden, divided by `n`."""
+        # The gradient of the biases: signed sums over rows and chains.
         by_visible, by_hidden = signs @ visible, signs @ hidden
         hidden *= signs[:, None]
         d, k = state.weights.shape
         rate = self.learning_rate / n
+        # Weight decay multiplies the weights by 1 - rate decay at each step.
         shrink = 1.0 - self.learning_rate * self.weight_decay
         multiply = sgemm if state.weights.dtype == np.float32 else dgemm
         if not self.momentum:
@@ -265,6 +271,7 @@ def train_epochs(contrast: Contrast, state: RestrictedState, batch_size: int, n_
     d, k = state.weights.shape
     if contrast.momentum and not state.velocity.size:
         state = replace(state, velocity=np.zeros(d * k + d + k, dtype=state.weights.dtype))
+    # A piece is a whole number of batches, so that batches do not depend on how rows are fetched.
     size = batch_size * max(1, _PIECE // (batch_size * d))
     native = NativeContrast(contrast, state, batch_size) if contrast.is_native else None
     while state.epoch < n_epochs:
@@ -278,6 +285,7 @@ def train_epochs(contrast: Contrast, state: RestrictedState, batch_size: int, n_
             start += len(piece[0])
         if native is not None:
             current = native.read(state)
+        # The weights of the last sound epoch are kept.
         if not current.is_finite():
             return Solution(state, False, Certificate.none(_STATEMENT), "diverged")
         state = replace(current, epoch=state.epoch + 1)
@@ -297,8 +305,10 @@ def _learn_piece(
     rows, weight, threads = piece
     n, d = rows.shape
     rows = rows.astype(state.weights.dtype, copy=False)
+    # One stream for each piece of each epoch; 1 separates it from other uses of the seed.
     random = np.random.default_rng(np.random.SeedSequence([*state.seed.tolist(), 1, state.epoch, start]))
     keys = random.integers(2**32, size=(-(-n // batch_size), contrast.n_draws, 2), dtype=np.uint32)
+    # The pseudo-likelihood looks at one random unit of each row.
     flips = random.integers(d, size=n)
     if native is not None:
         return native.learn(rows, weight, keys, flips, threads)

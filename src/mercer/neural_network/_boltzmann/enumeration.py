@@ -46,17 +46,20 @@ def sum_spins(weights: Array, biases: Array, *, products: bool = True) -> SpinSu
     n = len(biases)
     a = (n + 1) // 2
     first, second = list_spins(a), list_spins(n - a)
+    # log weight = within the first half + within the second + between the two.
     logs = first @ weights[:a, a:] @ second.T
     logs += _weigh_half(first, weights[:a, :a], biases[:a])[:, None] + _weigh_half(second, weights[a:, a:], biases[a:])
     total = float(logsumexp(logs))
     if not products:
         return SpinSums(total, np.empty(0), np.empty((0, 0)))
     shares = np.exp(logs - total)
+    # Marginals of each half from the row and column sums of the joint table.
     left, right = shares.sum(axis=1), shares.sum(axis=0)
     means = np.concatenate([left @ first, right @ second])
     matrix = np.empty((n, n))
     matrix[:a, :a] = (first * left[:, None]).T @ first
     matrix[a:, a:] = (second * right[:, None]).T @ second
+    # Products across the halves need the joint table itself.
     matrix[:a, a:] = first.T @ shares @ second
     matrix[a:, :a] = matrix[:a, a:].T
     return SpinSums(total, means, matrix)
@@ -69,20 +72,29 @@ def anneal_spins(weights: Array, biases: Array, n_chains: int, n_levels: int, se
     each.
     """
     random, n = np.random.default_rng(seed), len(biases)
+    # Without couplings a unit is up with probability expit(2 b).
     spins = np.where(random.random((n_chains, n)) < 1.0 / (1.0 + np.exp(-2.0 * biases)), 1.0, -1.0)
     logs = np.zeros(n_chains)
     for level in range(n_levels):
         inputs = spins @ weights
+        # Each level multiplies the importance weight by exp(s^T W s / (2 levels)).
         logs += 0.5 * np.einsum("ij,ij->i", inputs, spins) / n_levels
         beta = (level + 1) / n_levels
         chances = random.random((n, n_chains))
+        # One line for each unit: a sweep reads and writes whole lines.
+        lines, states = np.ascontiguousarray(inputs.T), np.ascontiguousarray(spins.T)
         for unit in range(n):
-            up = chances[unit] * (1.0 + np.exp(-2.0 * (beta * inputs[:, unit] + biases[unit]))) < 1.0
-            change = np.where(up, 1.0, -1.0) - spins[:, unit]
-            spins[:, unit] += change
-            inputs += change[:, None] * weights[unit]
+            # Heat bath: the unit is up with probability expit(2 input).
+            up = chances[unit] * (1.0 + np.exp(-2.0 * (beta * lines[unit] + biases[unit]))) < 1.0
+            change = np.where(up, 1.0, -1.0) - states[unit]
+            states[unit] += change
+            # Only units that are still to come in this sweep read their input again.
+            lines[unit + 1 :] += weights[unit, unit + 1 :, None] * change
+        spins = np.ascontiguousarray(states.T)
     ratios = np.exp(logs - logs.max())
+    # The standard error of log Z, by the delta method.
     error = float(ratios.std() / ratios.mean()) / np.sqrt(n_chains)
+    # log Z of independent spins.
     base = float(np.logaddexp(biases, -biases).sum())
     return base + float(logsumexp(logs)) - float(np.log(n_chains)), error
 

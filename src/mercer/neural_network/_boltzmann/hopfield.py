@@ -207,6 +207,7 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """
         source = self._open(X, None, sample_weight)
         d = source.n_features
+        # 24 bytes an entry allow for three matrices of float64 at once.
         require_memory("Hopfield", 24.0 * d * d, f"{d} x {d} weights", "drop features, or store parts of the patterns")
 
         def solve(start: HopfieldState | None) -> Solver[HopfieldState]:
@@ -254,6 +255,7 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
                 order = random.permutation(spins.shape[1])
                 before = spins.copy()
                 sweep_units(self.weights_, spins, order if self.updates == "asynchronous" else None)
+                # A row that no sweep has changed is at rest; the recall ends when all are.
                 moving = (spins != before).any(axis=1)
                 energies.append(_measure_energies(self.weights_, spins))
                 n_sweeps += 1
@@ -316,11 +318,13 @@ def sweep_units(weights: Array, spins: Array, order: Array) -> None:
     """Set every unit of each row to the sign of its input: one after the other, or all at once if `order` is None."""
     if order is None:
         inputs = spins @ weights
+        # An input of zero leaves a unit as it is.
         np.copyto(spins, np.sign(inputs), where=inputs != 0)
         return
     inputs = spins @ weights
     for unit in order:
         wish = np.sign(inputs[:, unit])
+        # One unit after the other, in all rows at once: the energy of no row can rise.
         change = np.where(wish != 0, wish - spins[:, unit], 0.0)
         turned = np.flatnonzero(change)
         if len(turned):

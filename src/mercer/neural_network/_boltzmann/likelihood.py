@@ -141,14 +141,17 @@ def clamp_rows(weights: Array, biases: Array, visible: Array, counts: Array) -> 
     """
     d = visible.shape[1]
     hidden = list_spins(len(biases) - d)
+    # Energy among the hidden units alone, for each of their states.
     inside = 0.5 * np.einsum("ij,ij->i", hidden @ weights[d:, d:], hidden) + hidden @ biases[d:]
     logs = visible @ weights[:d, d:] @ hidden.T + inside
     totals = logsumexp(logs, axis=1)
+    # P(hidden | row) times the weight of the row.
     shares = np.exp(logs - totals[:, None]) * counts[:, None]
     own = 0.5 * np.einsum("ij,ij->i", visible @ weights[:d, :d], visible) + visible @ biases[:d]
     hidden_means = shares @ hidden
     means = np.concatenate([counts @ visible, hidden_means.sum(axis=0)])
     products = np.empty((len(biases), len(biases)))
+    # <s s^T> in blocks: visible with visible, visible with hidden, hidden with hidden.
     products[:d, :d] = (visible * counts[:, None]).T @ visible
     products[:d, d:] = visible.T @ hidden_means
     products[d:, :d] = products[:d, d:].T
@@ -160,6 +163,7 @@ def average_clamped(weights: Array, biases: Array, data: CountedStates) -> tuple
     """Return the means over the data of what :func:`clamp_rows` gives."""
     n = len(biases)
     value, means, products = 0.0, np.zeros(n), np.zeros((n, n))
+    # The shares of the distinct states sum to one, so the sums over blocks are means over the rows.
     for spins, shares in data.blocks():
         logs, some_means, some_products = clamp_rows(weights, biases, spins, shares)
         value += float(shares @ logs)
@@ -191,6 +195,7 @@ def ascend_exactly(
             "The largest entry of the gradient of the penalised mean log-likelihood."
             + ("" if n_hidden else " Without hidden units the problem is concave: the maximum is global."),
         )
+        # The first place is where a resumed fit stopped: it has been reported already.
         if n_steps > reported:
             reported = n_steps
             yield Step(place.objective, state, certificate, {"log_likelihood": place.log_likelihood})
@@ -199,11 +204,13 @@ def ascend_exactly(
         direction = -inverse_product(steps, changes, place.gradient)
         reached = yield from search(loss, place, direction, strong=True)
         if reached is None:
+            # Without a memory the direction was the gradient itself; otherwise the memory may mislead, and is dropped.
             if not steps:
                 return Solution(state, False, certificate, "line_search")
             steps, changes = (), ()
             continue
         step, change = reached.parameters - place.parameters, reached.gradient - place.gradient
+        # Only pairs with positive curvature keep the approximate Hessian positive definite.
         if is_curved(step, change):
             steps, changes = (*steps, step)[-_MEMORY:], (*changes, change)[-_MEMORY:]
         place, n_steps = reached, n_steps + 1
@@ -228,9 +235,12 @@ def ascend_by_samples(
     while state.n_steps < max_iter:
         t = state.n_steps
         _, means, products = average_clamped(state.weights, state.biases, data)
+        # Chains persist between steps: weights move slowly, so that chains stay near the distribution of the model.
         chains = move_chains(state, n_sweeps, np.random.SeedSequence([*seed.tolist(), t]), threads)
         step = rate / (1.0 + 10.0 * t / max_iter)
+        # <s s^T>_data - <s s^T>_chains - alpha W.
         weights = state.weights + step * (products - chains.T @ chains / len(chains) - alpha * state.weights)
+        # No unit is coupled to itself.
         np.fill_diagonal(weights, 0.0)
         biases = state.biases + step * (means - chains.mean(axis=0) - alpha * state.biases)
         gap = float(np.abs(weights - state.weights).max() / step)
@@ -242,6 +252,7 @@ def ascend_by_samples(
 def move_chains(state: LikelihoodState, n_sweeps: int, seed: np.random.SeedSequence, threads: int) -> Array:
     """Return the states of the chains some sweeps later."""
     model = make_ising(state.weights, state.biases)
+    # The chains go on from where they were (persistent contrastive divergence), so few sweeps are enough.
     simulated = model.simulate(
         1,
         burn_in=n_sweeps,

@@ -199,6 +199,7 @@ class BoltzmannMachine(DensityMixin, Estimator):
 
         def solve(start: LikelihoodState | None) -> Solver[LikelihoodState]:
             if solver == "exact":
+                # The upper triangle of the symmetric weights, row by row, and then the biases.
                 parameters = np.concatenate([first.weights[np.triu_indices(n_units, 1)], first.biases])
                 begin = parameters if start is None else start
                 return ascend_exactly(request, self.n_hidden, self.alpha, self.tol, self.max_iter, begin)
@@ -212,6 +213,7 @@ class BoltzmannMachine(DensityMixin, Estimator):
 
     def _choose_solver(self, n_units: int) -> str:
         if self.solver == "auto":
+            # The exact solver sums over 2^n states.
             return "exact" if n_units <= _MOST_EXACT else "sampled"
         if self.solver == "exact" and n_units > _MOST_EXACT:
             message = (
@@ -231,6 +233,7 @@ class BoltzmannMachine(DensityMixin, Estimator):
 
     def _fitted(self, state: LikelihoodState) -> dict[str, Any]:
         if len(state.biases) <= _MOST_EXACT:
+            # Few units: Z exactly. Many: an estimate with its standard error.
             total, error = sum_spins(state.weights, state.biases, products=False).log_partition, 0.0
         else:
             total, error = anneal_spins(state.weights, state.biases, _CHAINS, _LEVELS, 0)
@@ -292,6 +295,7 @@ class BoltzmannMachine(DensityMixin, Estimator):
                 f"{spins.shape}."
             )
             raise DataError(message)
+        # E(s) = -s^T W s / 2 - b^T s; W is symmetric and each pair counts twice in s^T W s.
         return -0.5 * np.einsum("ij,ij->i", spins @ self.weights_, spins) - spins @ self.biases_
 
     def to_ising(self, beta: float = 1.0) -> IsingModel:
@@ -335,6 +339,7 @@ class BoltzmannMachine(DensityMixin, Estimator):
                 1, burn_in=n_sweeps, n_chains=n_samples, n_jobs=self.n_jobs, random_state=random_state
             )
             states = chains.states[:, -1, :]
+        # Hidden units come last and are no part of a visible state.
         return decode_spins(states[:, : self.n_features_in_].astype(np.float64), self.coding_, self._dtype)
 
 

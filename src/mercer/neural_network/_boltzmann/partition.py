@@ -36,6 +36,7 @@ def sum_log_partition(weights: Array, visible: Array, hidden: Array, gaussian: b
     gaussian : bool
     """
     d, k = weights.shape
+    # The sum is over the smaller layer; the roles of the layers are symmetric for binary units.
     if not gaussian and d < k:
         return sum_log_partition(np.ascontiguousarray(weights.T), hidden, visible, False)
     if k > MOST_UNITS:
@@ -49,6 +50,7 @@ def sum_log_partition(weights: Array, visible: Array, hidden: Array, gaussian: b
         states = list_states(k, first, min(first + _BLOCK, 2**k))
         scores = states @ weights.T
         if gaussian:
+            # The Gaussian integral over v given h: exp(b.s + |s|^2 / 2) (2 pi)^(d / 2), with s = W h.
             inside = scores @ visible + 0.5 * np.einsum("ij,ij->i", scores, scores) + 0.5 * d * math.log(2.0 * math.pi)
         else:
             inside = np.empty(len(states))
@@ -69,6 +71,7 @@ def anneal_log_partition(
     random = np.random.default_rng(seed)
     if gaussian:
         rows = visible + random.standard_normal((n_chains, d))
+        # Hidden units without input double the weight each.
         base = k * math.log(2.0) + 0.5 * d * math.log(2.0 * math.pi)
     else:
         rows = (random.random((n_chains, d)) < 1.0 / (1.0 + np.exp(-visible))).astype(np.float64)
@@ -80,6 +83,7 @@ def anneal_log_partition(
         scores = rows @ weights + hidden
         unit_draws.sum_softplus(beta * scores, nothing, scratch, here)
         unit_draws.sum_softplus(following * scores, nothing, scratch, there)
+        # The ratio of unnormalised probabilities of two levels at the present state.
         logs += there - here
         # One Gibbs step at the next level keeps its distribution.
         chances = following * scores

@@ -246,6 +246,7 @@ class BernoulliRBM(RestrictedModel, Estimator):
             source.release()
         if seen:
             self._check_same_size()
+            # The step changes arrays in place; a copy keeps the model as it was if the weights overflow.
             state = self._state().copy()
         else:
             state = RestrictedState.begin(seed_sequence(self.random_state), shape, self.batch_size, rows.dtype)
@@ -287,6 +288,7 @@ class BernoulliRBM(RestrictedModel, Estimator):
 
     def _fitted(self, state: RestrictedState) -> dict[str, Any]:
         return {
+            # scikit-learn's components_ are (hidden, visible), the state's weights (visible, hidden).
             "components_": state.weights.T,
             "intercept_hidden_": state.hidden,
             "intercept_visible_": state.visible,

@@ -91,6 +91,7 @@ class RestrictedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             )
             raise DataError(message)
         scores = hidden @ self.components_
+        # Gaussian visible units have the mean W h + b; binary ones have the logistic function of it.
         if self.visible == "gaussian":
             return scores + self.intercept_visible_
         unit_draws.activate_units(scores, self.intercept_visible_)
@@ -118,6 +119,7 @@ class RestrictedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         unit_draws.sum_softplus(scores, hidden, np.empty((2, len(hidden))), inside)
         if self.visible == "gaussian":
             gap = rows - self.intercept_visible_
+            # F(v) = |v - b|^2 / 2 - sum_j softplus(c_j + v.W_j) for Gaussian units.
             return 0.5 * np.einsum("ij,ij->i", gap, gap) - inside
         return -(rows @ self.intercept_visible_) - inside
 
@@ -144,6 +146,7 @@ class RestrictedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         seed = self.random_state if isinstance(self.random_state, int | np.integer) else 0
         words = np.random.SeedSequence([int(seed), source.n_features]).generate_state(source.n_features, np.uint64)
         state = self._state()
+        # An odd factor maps 64-bit numbers one to one, so no bit of a row's values is lost in the hash.
         return source.map(partial(_score_block, state, words | np.uint64(1)))
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -175,6 +178,8 @@ class RestrictedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         gaussian = self.visible == "gaussian"
         arrays = (self.components_.T, self.intercept_visible_, self.intercept_hidden_)
         weights, visible, hidden = (np.ascontiguousarray(part, dtype=np.float64) for part in arrays)
+        # The sum runs over the states of one layer; the other is summed in closed form. Gaussian units cannot be
+        # listed.
         listed = len(hidden) if gaussian else min(weights.shape)
         with one_blas_thread():
             if method == "exact" or (method == "auto" and listed <= MOST_UNITS):
@@ -218,6 +223,7 @@ class RestrictedModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         source = open_new_rows(self, v, accept_sparse="csr")
         rows = np.concatenate([block.dense() for block in source.blocks()]).astype(self.components_.dtype, copy=False)
         state = self._state()
+        # Each call has a stream of its own, so that calls one after another differ.
         self._n_gibbs_calls = vars(self).get("_n_gibbs_calls", 0) + 1
         random = np.random.default_rng(np.random.SeedSequence([*state.seed.tolist(), 3, self._n_gibbs_calls]))
         drawn = self._contrast().walk(state, rows, n_steps, random)

@@ -36,6 +36,7 @@ class _Hebb:
         counts: list[tuple[int, float, float]] = []
 
         def receive(part: tuple[Array, tuple[int, float, float]]) -> None:
+            # Matrices are added in a fixed tree, as their rounding depends on the order; counts are exact in any order.
             tree.add(part[0])
             counts.append(part[1])
 
@@ -88,6 +89,7 @@ def store_patterns(rule: str, threshold: float) -> Solver[HopfieldState]:
     products, n_patterns, total, least = yield _Hebb(threshold)
     d = len(products)
     if rule == "hebb":
+        # Hebb: w_ij = (1 / d) sum over patterns of s_i s_j.
         weights = products / d
     else:
         patterns, times, _ = yield _Patterns(threshold)
@@ -97,6 +99,7 @@ def store_patterns(rule: str, threshold: float) -> Solver[HopfieldState]:
         weights = np.linalg.pinv(patterns) @ patterns if rule == "pseudo_inverse" else _apply_storkey(patterns, times)
     np.fill_diagonal(weights, 0.0)
     weights = 0.5 * (weights + weights.T)
+    # How many units of the stored patterns the network itself would turn over.
     unstable, energy = yield _Stability(threshold, weights)
     share = unstable / (total * d)
     statement = "The share of units of stored patterns that the network changes; 0 if every pattern is a fixed point."

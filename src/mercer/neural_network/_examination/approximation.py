@@ -90,6 +90,7 @@ def approximate_by_units(
         raise ParameterError(message)
     width = (high - low) / n_units
     starts = low + width * np.arange(n_units)
+    # The value in the middle of each piece.
     values = np.asarray(function(starts + 0.5 * width), dtype=np.float64)
     if values.shape != starts.shape or not np.isfinite(values).all():
         message = f"approximate_by_units: the function must give {n_units} finite numbers for {n_units} points."
@@ -141,6 +142,7 @@ def approximate_by_cosines(function: Callable[[Array], Any], n_frequencies: int)
     frequencies = np.arange(n_frequencies)
     waves = np.cos(np.pi * np.outer(frequencies, middles))
     norms = np.where(frequencies == 0, 1.0, 2.0)
+    # Fourier coefficients by the midpoint rule; the constant has norm 1, cosines 1/2.
     coefficients = norms[:, None] * norms * (waves @ values @ waves.T) / m**2
     j, k = (np.pi * part.ravel() for part in np.meshgrid(frequencies, frequencies, indexing="ij"))
     weights = np.concatenate([np.stack([j, k]), np.stack([j, -k])], axis=1)

@@ -91,6 +91,7 @@ def examine_layers(
     for node in network.nodes:
         values, saturated, dead = None, np.nan, np.nan
         if isinstance(node.layer, Activation):
+            # What goes into the activation: the pre-activations of the layer before.
             values = trace.outputs[node.sources[0]].reshape(n_rows, -1)
             saturated, dead = _measure_slopes(node.layer, values)
         reports.append(

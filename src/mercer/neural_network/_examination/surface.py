@@ -91,6 +91,7 @@ def map_loss(loss: Callable[[Array], float], theta: Any, first: Any, second: Any
         )
         raise ParameterError(message)
     grid = np.linspace(-1.0, 1.0, 25) if steps is None else np.asarray(steps, dtype=np.float64)
+    # Far from theta a loss may overflow; such places are NaN and are left blank in the picture.
     with np.errstate(all="ignore"):
         losses = np.array([[loss(centre + a * right + b * up) for a in grid] for b in grid], dtype=np.float64)
     return LossSurface(grid, grid, np.where(np.isfinite(losses), losses, np.nan), (right, up))

@@ -99,9 +99,11 @@ def unfold_estimator(model: Any, X: Any = None, y: Any = None) -> NetworkCase:
     if isinstance(model, Autoencoder):
         coder = model._build(model.n_features_in_)
         layers = [node.layer for part in (coder.encoder, coder.decoder) for node in part.nodes]
+        # An autoencoder's targets are its rows.
         return NetworkCase(Network(layers, (model.n_features_in_,)), theta, rows, rows, read_loss("squared_error", 1))
     if isinstance(model, ConvClassifier):
         images = None if rows is None else rows.reshape(len(rows), *model.image_shape_)
+        # There are never fewer than two outputs, as softmax over one would be constant.
         loss = read_loss("log_loss", max(2, len(model.classes_)))
         return NetworkCase(model.network_, theta, images, _number_classes(model, y), loss, statistics)
     return _unfold_recurrent(model, theta, rows, y)
@@ -113,6 +115,7 @@ def _unfold_perceptron(model: Any, X: Any, y: Any) -> NetworkCase:
     for number, W in enumerate(model.coefs_):
         layers += [Activation(model.activation)] if number else []
         layers.append(Dense(int(W.shape[1])))
+    # Weights are laid out as in the network: the matrix and the intercepts of each layer in turn.
     theta = np.concatenate(
         [_widen(part).ravel() for pair in zip(model.coefs_, model.intercepts_, strict=True) for part in pair]
     )
@@ -134,11 +137,13 @@ def _unfold_perceptron(model: Any, X: Any, y: Any) -> NetworkCase:
 def _unfold_recurrent(model: Any, theta: Array, rows: Any, y: Any) -> NetworkCase:
     """Return a recurrent network for sequences of one length."""
     width = model.n_steps_features_
+    # One step stands for a network that is examined without rows; the weights do not depend on the number of steps.
     sequences = np.zeros((1, 1, width)) if rows is None else rows.reshape(len(rows), -1, width)
     network = model._build(SequenceRows(sequences.shape[1], width, False), model._n_outputs, model.by_step_)
     given = None if rows is None else sequences
     if isinstance(model, RecurrentClassifier):
         return NetworkCase(network, theta, given, _number_classes(model, y), read_loss("log_loss", model._n_outputs))
+    # The network was trained on standardised targets.
     targets = None if y is None else (np.asarray(to_numpy(y), dtype=np.float64) - model.y_mean_) / model.y_scale_
     return NetworkCase(network, theta, given, targets, read_loss("squared_error", 1))
 

@@ -125,4 +125,5 @@ class Activation(Layer):
         z, a = call.kept
         if self.function == "identity":
             return (gradient,)
+        # The chain rule: dL/dz = dL/da f'(z). Some slopes are cheaper from a than from z, so both are kept.
         return (gradient * ACTIVATIONS[self.function].slope(z, a, namespace_of(z)),)

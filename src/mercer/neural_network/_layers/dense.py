@@ -63,11 +63,13 @@ class Dense(Layer):
         (flat,) = call.kept
         xp, W = namespace_of(gradient), call.weights["W"]
         delta = gradient if gradient.ndim == 2 else xp.reshape(gradient, (-1, self.units))
+        # dL/dW = inputs^T deltas; leading axes such as time are flattened.
         call.gradients["W"] = flat.T @ delta
         if self.bias:
             call.gradients["b"] = xp.sum(delta, axis=0)
         if not call.wants_inputs:
             return (None,)
+        # dL/dx = delta W^T.
         by_input = delta @ W.T
         return (by_input if gradient.ndim == 2 else xp.reshape(by_input, (*gradient.shape[:-1], W.shape[0])),)
 
@@ -105,6 +107,7 @@ class Embedding(Layer):
         if bool(xp.any((codes < 0) | (codes >= self.n_categories))):
             got = f"codes from {int(xp.min(codes))} to {int(xp.max(codes))}"
             self._refuse(f"codes must be in [0, {self.n_categories})", got, "Raise n_categories.")
+        # The gradient of a category's row is the sum over all places with its code, so the flat codes are kept.
         flat = xp.reshape(codes, (-1,))
         call.kept = (flat,)
         return xp.reshape(xp.take(call.weights["W"], flat, axis=0), (*codes.shape, self.width))
@@ -145,6 +148,7 @@ class TableEmbedding(Layer):
             self._refuse("columns, sizes and widths must be equally long", got, "Give one of each per column.")
         if any(column < 0 or column >= shape[0] for column in self.columns):
             self._refuse(f"columns must be below {shape[0]}", self.columns, "Count columns from zero.")
+        # Each column of codes gives its place to as many columns as its vector has entries.
         return (shape[0] - len(self.columns) + sum(self.widths),)
 
     def initialise(self, random: np.random.Generator, *shapes: Shape) -> dict[str, np.ndarray]:
@@ -165,6 +169,7 @@ class TableEmbedding(Layer):
     def backward(self, call: Call, gradient: Array) -> tuple[Array, ...]:
         codes, others, rows = call.kept
         xp, first = namespace_of(gradient), 0
+        # Embedded columns come first in the output, one run of `width` for each.
         for column, code, size, width in zip(self.columns, codes, self.sizes, self.widths, strict=True):
             call.gradients[f"W{column}"] = _sum_by_code(code, gradient[:, first : first + width], size)
             first += width

@@ -39,6 +39,7 @@ def draw_weights(
     if scheme == "zeros":
         return np.zeros(shape)
     if scheme == "sklearn":
+        # Glorot and Bengio's bound sqrt(6 / (in + out)); a third of the variance for the logistic function.
         bound = math.sqrt((2.0 if activation == "logistic" else 6.0) / (fan_in + fan_out))
         return random.uniform(-bound, bound, shape)
     inputs = 0.5 * (fan_in + fan_out) if scheme.startswith("glorot") else float(fan_in)

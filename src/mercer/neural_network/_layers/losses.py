@@ -62,6 +62,7 @@ class OutputLoss:
         """Return the loss (m,) and its residual (m, k) at every output, m rows or steps."""
         k = int(scores.shape[-1])
         flat = xp.reshape(scores, (-1, k))
+        # One target with k scores, as softmax has it.
         if self.loss.n_scores == k:
             targets = xp.astype(xp.reshape(y, (-1,)), flat.dtype, copy=False)
             self._check(int(targets.shape[0]), int(flat.shape[0]))
@@ -103,6 +104,7 @@ def read_loss(loss: Any, n_outputs: int) -> OutputLoss:
         "huber": Huber,
         "poisson": Poisson,
         "binary_log_loss": Logistic,
+        # Two classes need one score: softmax of (0, z) is the logistic function of z.
         "log_loss": Logistic if n_outputs == 1 else lambda: Softmax(n_outputs),
     }
     if loss not in losses:

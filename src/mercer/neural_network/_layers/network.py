@@ -100,6 +100,7 @@ class Network:
         if not graph:
             message = "Network: layers must hold at least one layer; got none."
             raise ParameterError(message)
+        # In a chain the last layer is the output; a graph may name another one.
         self.output = list(graph)[-1] if output is None else output
         if self.output not in graph:
             message = f"Network: output must name a layer ({', '.join(graph)}); got {self.output!r}."
@@ -133,6 +134,7 @@ class Network:
             if not isinstance(layer, Layer):
                 message = f"Network: layers must be layers; number {number} is {layer!r}."
                 raise ParameterError(message)
+            # The number in the name keeps two layers of one kind apart.
             name = f"{number} {type(layer).__name__}"
             graph[name] = (layer, last)
             last = name
@@ -165,6 +167,7 @@ class Network:
     def initialise(self, random_state: Any = None, dtype: Any = np.float64) -> tuple[np.ndarray, dict[str, Any]]:
         """Draw the first weights; return them, and the statistics that layers keep beside them."""
         theta, statistics = np.empty(self.n_weights, dtype=dtype), {}
+        # A stream for each layer, so that adding a layer leaves the weights of the others as they are.
         for node, child in zip(self.nodes, seed_sequence(random_state).spawn(len(self.nodes)), strict=True):
             values = node.layer.initialise(np.random.default_rng(child), *node.shapes)
             for key, (place, _) in node.weights.items():
@@ -201,7 +204,7 @@ class Network:
         Parameters
         ----------
         theta : array of shape (n_weights,)
-        X : array of shape (n, *shape), or dict of arrays
+        X : array of shape (n,) + shape, or dict of arrays
         statistics : dict or None
             As `initialise` or an earlier trace gave it; None where no layer keeps any.
         training : bool
@@ -215,6 +218,7 @@ class Network:
         trace = Trace(theta, outputs, {}, theta)
         weights = self.split(theta)
         for number, node in enumerate(self.nodes):
+            # The random numbers of a layer come from seed, step and its own number.
             call = Call(weights[node.name], training, dict(statistics.get(node.name, {})), (*seed, step, number))
             outputs[node.name] = node.layer.forward(call, *(outputs[source] for source in node.sources))
             trace.calls[node.name] = call
@@ -247,6 +251,7 @@ class Network:
             if node.name not in pending:
                 continue  # nothing of this layer reaches the output
             call = trace.calls[node.name]
+            # Derivatives by the rows themselves are wanted only if someone asks.
             call.wants_inputs = by_inputs or not self.inputs.keys() >= set(node.sources)
             slopes = node.layer.backward(call, pending.pop(node.name))
             parts[node.name] = call.gradients
@@ -287,6 +292,7 @@ def _sort(graph: dict[str, tuple[Any, ...]], known: set[str]) -> list[str]:
     done = set(known)
     left = dict(graph)
     while left:
+        # All layers whose inputs are ready: Kahn's topological order.
         ready = [name for name, (_, *sources) in left.items() if all(source in done for source in sources)]
         if not ready:
             strange = {source for _, *sources in left.values() for source in sources} - done - set(graph)

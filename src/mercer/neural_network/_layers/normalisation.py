@@ -39,6 +39,7 @@ class Dropout(Layer):
         (a,) = inputs
         keep = 1.0 - self.rate
         if not call.training or self.rate == 0.0:
+            # Inverted dropout scales while it trains; plain dropout scales when it predicts.
             factor = 1.0 if self.inverted or self.rate == 0.0 else keep
             call.kept = (factor,)
             return a if factor == 1.0 else factor * a
@@ -86,6 +87,7 @@ class BatchNorm(Layer):
     def forward(self, call: Call, *inputs: Array) -> Array:
         (z,) = inputs
         xp = namespace_of(z)
+        # Over all axes but the last: rows, and places of convolutions.
         axes = tuple(range(z.ndim - 1))
         if call.training:
             n = z.shape[0]
@@ -101,6 +103,7 @@ class BatchNorm(Layer):
             mean, variance = call.statistics["mean"], call.statistics["variance"]
         root = xp.sqrt(variance + self.epsilon)
         normal = (z - mean) / root
+        # The backward pass needs the normalised values and the deviations.
         call.kept = (normal, root, axes)
         return normal * call.weights["scale"] + call.weights["shift"]
 

@@ -36,6 +36,7 @@ class _Recurrent(Layer):
         shape = shapes[0]
         if len(shape) != 2 or shape[0] < 1:
             self._refuse("rows must have the shape (time, columns), time >= 1", shape, "Reshape the rows.")
+        # The second input, if there is one, marks the steps that exist in sequences of different lengths.
         if len(shapes) == 2 and shapes[1] != shape[:1]:
             self._refuse(f"the mask must have the shape {shape[:1]}", shapes[1], "Give one number per step.")
         if self.units < 1:
@@ -64,6 +65,7 @@ class _Recurrent(Layer):
             after, own = self._advance(driven[t, :, :], state, call.weights["U"], xp)
             if mask is not None:
                 share = mask[:, t][:, None]
+                # Padding (share 0) keeps the old state.
                 after = tuple(old + share * (new - old) for new, old in zip(after, state, strict=True))
             state = after
             states.append(state)
@@ -79,9 +81,11 @@ class _Recurrent(Layer):
         by_state: State = (zeros,) * self.n_states
         by_driven = [zeros] * time
         if not self.return_sequences:
+            # Only the last state has a derivative from above.
             by_state = (gradient, *by_state[1:])
         for t in range(time - 1, -1, -1):
             if self.return_sequences:
+                # Each step adds its own derivative to what flows back from the steps after it.
                 by_state = (by_state[0] + gradient[:, t, :], *by_state[1:])
             if mask is None:
                 by_driven[t], by_state = self._retreat(by_state, states[t], kept[t], U, xp)
@@ -177,11 +181,14 @@ class GatedRecurrent(_Recurrent):
     def _retreat(self, by_after: State, state: State, own: Any, U: Array, xp: Any) -> tuple[Array, State]:
         k, (h,), (by_h,) = self.units, state, by_after
         update, reset, candidate, _ = own
+        # tanh' = 1 - candidate^2, and h' = (1 - update) h + update candidate.
         by_candidate = by_h * update * (1.0 - candidate * candidate)
         by_reset_state = by_candidate @ U[:, 2 * k :].T
+        # d h' / d update = candidate - h; the gate's slope is update (1 - update).
         by_update = by_h * (candidate - h) * update * (1.0 - update)
         by_reset = by_reset_state * h * reset * (1.0 - reset)
         by_gates = xp.concat([by_update, by_reset], axis=1)
+        # Three ways back to the old state: past the update, through the reset, and through the gates.
         before = by_h * (1.0 - update) + by_reset_state * reset + by_gates @ U[:, : 2 * k].T
         return xp.concat([by_gates, by_candidate], axis=1), (before,)
 

@@ -38,8 +38,10 @@ class Residual(Layer):
     def infer_shape(self, *shapes: Shape) -> Shape:
         (shape,) = shapes
         inner = _make_inner(tuple(self.layers), shape)
+        # x + f(x) needs f to keep the shape.
         if inner.output_shape != shape:
             self._refuse(f"the chain must keep the shape {shape}", inner.output_shape, "Add a Dense layer.")
+        # initialise returns the weights and the running statistics; here only the latter matter.
         if inner.initialise(0)[1]:
             message = "Residual: its layers must keep no running statistics; use Add in a graph with BatchNorm."
             raise ParameterError(message)

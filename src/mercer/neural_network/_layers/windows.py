@@ -40,6 +40,7 @@ class _Window(Layer):
             got = f"a window {window} with stride {stride} for rows {shape}"
             self._refuse("window and stride must be positive, one for each axis", got, "Give one number each.")
         places = tuple(
+            # floor((size + 2 padding - window) / stride) + 1 places.
             (size + 2 * zeros - wide) // step + 1
             for size, wide, step, zeros in zip(shape[:-1], window, stride, padding, strict=True)
         )
@@ -56,6 +57,7 @@ class _Window(Layer):
             ranges = zip(offset, stride, places, strict=True)
             yield (
                 slice(None),
+                # A strided slice takes the value at this offset for all places of the window at once.
                 *(slice(first, first + step * (n - 1) + 1, step) for first, step, n in ranges),
                 slice(None),
             )
@@ -65,6 +67,7 @@ class _Window(Layer):
         if not any(padding):
             return a
         xp = namespace_of(a)
+        # Axis 0 counts rows and the last axis channels; only the axes between them are padded, on both sides.
         sizes = [size + 2 * zeros for size, zeros in zip(a.shape[1:-1], padding, strict=True)]
         wide = xp.zeros((a.shape[0], *sizes, a.shape[-1]), dtype=a.dtype, device=a.device)
         wide[self._inside(padding, tuple(a.shape[1:-1]))] = a
@@ -212,6 +215,7 @@ class MaxPool(_Pool):
         xp, shape = namespace_of(a), tuple(a.shape[1:])
         parts = [a[part] for part in self._slice_places(shape)]
         largest = parts[0]
+        # The maximum over window offsets: each part is the whole input shifted by one offset, so no windows are copied.
         for part in parts[1:]:
             largest = xp.maximum(largest, part)
         call.kept = (a, largest)

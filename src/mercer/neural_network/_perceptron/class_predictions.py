@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import expit as scipy_expit
-from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from mercer._base.scoring import ClassifierMixin
 from mercer._source import Source, place_of
 from mercer._source.namespace import namespace_of
 from mercer._types import Array
@@ -176,6 +176,7 @@ class ClassPredictions(ClassifierMixin):
         """Return probabilities from outputs."""
         xp = namespace_of(outputs)
         if self.temperature_ != 1.0:
+            # A temperature above one makes probabilities milder.
             outputs = outputs * (1.0 / self.temperature_)
         if outputs.shape[1] == 1 and not self._several_labels:
             if xp is np and self.classes_.shape[0] > 1:

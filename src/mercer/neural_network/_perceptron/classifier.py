@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._documentation import compose_docstring
 from mercer._source import Source
 from mercer._stored import Stored, flags, floats
 from mercer.errors import DataError, ParameterError
@@ -86,7 +87,7 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
     True
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
         "loss": Choice("log_loss") | Instance(Loss),
         "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
@@ -253,6 +254,7 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
         plan = self._plan(source, count_outputs(classes, source), self._choose_loss(classes, source), coding)
         workshop = Workshop(plan)
         rules = self._make_rules(plan, source, workshop, None, partial(read_embeddings, plan))
+        # Later calls go on with the optimiser's moments; the count for early stopping begins anew.
         start = self._begin(plan, source, False) if first else self._state.restart()
         attributes = self._describe_outputs(plan, coding) | {"classes_": classes, "temperature_": 1.0}
         outcome = self._learn(plan, start, start.epochs + 1, source, rules, workshop, attributes)
@@ -272,6 +274,7 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
         options: dict[str, Any] = {"reset": False, "ensure_all_finite": coding is None, "multi_output": True}
         source = self._open(X, y, weight, targets="labels", accept_sparse=coding is None and "csr", **options)
         rows = source.whole() if coding is None else coding.apply(source.whole())
+        # Class weights belong to the training loss; the rows that judge are not weighed by class.
         source = source if is_multilabel(source) else source.relabel(KnownLabels(classes, None))
         return rows, source.y, source.weight
 

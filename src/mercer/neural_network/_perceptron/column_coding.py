@@ -62,8 +62,10 @@ def learn_coding(subject: str, X: np.ndarray, categorical: Any) -> ColumnCoding 
                 f"{codes[(codes < 0) | (codes != np.floor(codes))][0]:g}. Code it with OrdinalEncoder."
             )
             raise DataError(message)
+        # Codes 0 to max, and one more for gaps and unknown codes.
         sizes.append(int(codes.max(initial=-1)) + 2)
     numbers = np.setdiff1d(np.arange(d), columns)
+    # The mean of the known values fills gaps in numbers.
     counts = np.maximum((~missing).sum(axis=0), 1)
     means = np.where(missing, 0.0, X).sum(axis=0) / counts
     gaps = np.array([j for j in numbers.tolist() if missing[:, j].any()], dtype=np.int64)
@@ -75,6 +77,7 @@ def _read_columns(subject: str, categorical: Any, d: int) -> np.ndarray:
     if categorical is None:
         return np.empty(0, dtype=np.int64)
     given = np.asarray(categorical)
+    # Booleans would count as the integers 0 and 1 below, so a mask is read first.
     if given.dtype == bool and given.shape == (d,):
         return np.flatnonzero(given)
     if given.dtype.kind not in "iu" or given.ndim != 1 or (given.size and not 0 <= given.min() <= given.max() < d):

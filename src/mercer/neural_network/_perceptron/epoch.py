@@ -63,6 +63,7 @@ class Epoch:
             rows = self.workshop.list_rows(source.n_rows, source.weight)
             walk.visit(passes, rows, (self.state.epochs,))
         else:
+            # Rows elsewhere come block by block; batches end where blocks end.
             source.each(_itself, lambda block: walk.visit_block(block, source.threads))
         return walk.finish()
 
@@ -104,9 +105,11 @@ class _Walk:
             random = np.random.default_rng(np.random.SeedSequence(self.state.seed, spawn_key=key))
             order = random.permutation(rows)
         order = np.ascontiguousarray(order, dtype=np.intp)
+        # Without a native or flat form the steps are array operations.
         if isinstance(passes, LayerPasses) or (isinstance(passes, DensePasses) and not passes.takes_steps):
             self._step_through(passes, order)
             return
+        # These passes hold weights of their own during a run, and give them back at its end.
         passes.load(self.theta, self.carried)
         sums = passes.run(order, self.state.rate, self.steps)
         self.steps = int(sums[2])
@@ -133,12 +136,14 @@ class _Walk:
             value, gradient, total = passes.differentiate(place, rows, self.steps)
             if total == 0.0:
                 continue
+            # The penalty is that of a batch: divided by its weight, like the loss.
             penalty, slope = plan.penalty(place, xp) if plan.alpha > 0 else (0.0, 0.0)
             self._move(gradient + slope / total if plan.alpha > 0 else gradient, xp)
             if xp is np:
                 # On the host sums are taken in double, whatever the precision of the rows.
                 value, penalty = float(value), float(penalty)
             losses = losses + value * total
+            # Weighted by rows, so that the mean over the epoch is one over rows.
             penalties = penalties + penalty * (len(rows) / total)
             self.sums[1] += total
             self.sums[4] += len(rows)
@@ -171,6 +176,7 @@ class _Walk:
 
     def finish(self) -> tuple[PerceptronState, float]:
         """Return the state after the epoch, and the mean loss met plus the mean penalty."""
+        # The sums: losses, weights, steps, penalties and rows met.
         loss = self.sums[0] / self.sums[1] if self.sums[1] > 0 else 0.0
         loss += self.sums[3] / self.sums[4] if self.sums[4] > 0 else 0.0
         state = replace(

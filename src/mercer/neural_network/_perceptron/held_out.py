@@ -31,4 +31,5 @@ def draw_held_out(model: Any, source: Source, stratified: bool) -> tuple[np.ndar
             f"of your dataset; it has {len(held_out)} rows, and at least 2 are needed."
         )
         raise DataError(message)
+    # Sorted: the order of visits comes from the epochs alone.
     return np.sort(training), np.sort(held_out)

@@ -34,6 +34,7 @@ def label_rows(model: Any, source: Source) -> tuple[np.ndarray, Source]:
 def check_classes(model: Any, classes: Any, first: bool, source: Source) -> np.ndarray:
     """Return all classes of a fit by parts; raise if they are missing or differ from those of the first call."""
     name = type(model).__name__
+    # Several labels a row are columns of 0 and 1, and the classes are the columns' numbers.
     if is_multilabel(source):
         return np.arange(source.y.shape[1])
     if first and classes is None:

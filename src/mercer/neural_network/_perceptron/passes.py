@@ -21,8 +21,9 @@ __all__ = ["DensePasses", "LayerPasses", "Passes", "open_passes"]
 _CHUNK = 64
 # Weights in an item of native work: 2^15 of them, with their gradients and two means, take half a megabyte.
 _PIECE = 2**15
-# Floating-point operations in a native call: about 50 ms on one core, after which Ctrl-C is noticed.
-_CALL = 2e9
+# Floating-point operations in a native call, after which Ctrl-C is noticed: some 5 ms on one core for wide layers, and
+# 40 ms for layers of 8 units, whose loops are short.
+_CALL = 1.5e8
 # Floating-point operations of a batch for each thread: below this a second thread costs more than it saves.
 _SHARE = 4e6
 # Rows whose gradient over all rows is computed at a time, layer by layer.
@@ -33,6 +34,7 @@ _NO_WEIGHT = np.empty(0)
 
 def open_passes(plan: Plan, X: Any, y: Any, weight: Any, threads: int, batch: int) -> "Passes":
     """Return the passes for these rows: the plan's own, written out for torch, or native for plain chains in NumPy."""
+    # The order is from the special to the general: layers in array operations serve everything else.
     own = getattr(plan, "make_passes", None)
     if own is not None:
         return own(X, y, weight)
@@ -171,6 +173,7 @@ class LayerPasses:
         The loss is an array of no axes: on a device nobody waits for it before the epoch ends.
         """
         total = float(len(rows)) if self.host_weight is None else float(self.host_weight[rows].sum())
+        # A batch whose rows all weigh nothing takes no step.
         if total == 0.0:
             return 0.0, 0.0 * theta, 0.0
         X, y, weight = self.take(rows)
@@ -193,9 +196,11 @@ def move_named(plan: Plan, theta: Array, gradient: Array, carried: tuple[Array, 
         xp = namespace_of(theta)
         mean = first * carried[0] + (1.0 - first) * gradient
         square = second * carried[1] + (1.0 - second) * gradient**2
+        # Both running means start at zero: the two factors make up for it (Kingma and Ba, 2015).
         rate = rate * (1.0 - second**t) ** 0.5 / (1.0 - first**t)
         return theta - rate * mean / (xp.sqrt(square) + epsilon), (mean, square)
     velocity = first * carried[0] - rate * gradient
+    # Nesterov's form: one more part of the velocity ahead.
     move = first * velocity - rate * gradient if plan.nesterov else velocity
     return theta + move, (velocity,)
 

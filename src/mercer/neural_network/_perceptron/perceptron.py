@@ -110,6 +110,7 @@ class PerceptronModel(Estimator):
         name = type(self).__name__
         whole = self._takes_all_rows()
         wrong = ""
+        # L-BFGS compares values of one function along a line; random masks would change the function between them.
         if whole and (self.dropout > 0 or self.batch_norm):
             wrong = f"solver={self.solver!r} needs one objective in all steps; use 'adam' with dropout or batch_norm"
         elif whole and self.early_stopping:
@@ -200,6 +201,7 @@ class PerceptronModel(Estimator):
         """Return the state before the first epoch: random weights, or the last ones."""
         dtype = source.host_dtype
         earlier = vars(self).get("_state") if go_on else None
+        # A warm start goes on only if the network has the same shape.
         if earlier is not None and earlier.theta.shape == (plan.network.n_weights,):
             theta, _ = earlier.choose_model()
             start = earlier.restart(self.learning_rate_init, keep_scores=True)
@@ -244,6 +246,7 @@ class PerceptronModel(Estimator):
                 coefs, intercepts = plan.fold(theta, state.statistics)
                 given = source if validation is None else validation[0]
                 like = given.whole() if validation is None else given
+                # A probe with the fitted arrays of this state predicts as the estimator would.
                 probe = SimpleNamespace(
                     coefs_=place_weights(coefs, like),
                     intercepts_=place_weights(intercepts, like),

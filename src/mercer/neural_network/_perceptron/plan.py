@@ -172,6 +172,7 @@ class Plan:
                 intercepts.append(own["b"].copy() if "b" in own else np.zeros(own["W"].shape[1], own["W"].dtype))
             elif isinstance(node.layer, BatchNorm):
                 kept = statistics[node.name]
+                # y = scale (x - mean) / sqrt(var + eps) + shift is affine in x.
                 factor = own["scale"] / np.sqrt(kept["variance"] + node.layer.epsilon)
                 coefs[-1] = coefs[-1] * factor
                 intercepts[-1] = (intercepts[-1] - kept["mean"]) * factor + own["shift"]

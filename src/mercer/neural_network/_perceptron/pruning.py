@@ -63,6 +63,7 @@ def prune_weights(model: Any, fraction: float, *, rule: str = "magnitude", X: An
         raise DataError(message)
     worth = [np.abs(W) for W in model.coefs_] if rule == "magnitude" else estimate_saliency(model, X, y)
     flat = np.concatenate([part.ravel() for part in worth])
+    # The smallest n_zero weights of all layers together.
     n_zero = round(fraction * flat.size)
     # The order of equal weights is that of the layers, so that the share is reached exactly.
     gone = np.zeros(flat.size, dtype=bool)
@@ -117,6 +118,7 @@ def estimate_saliency(model: Any, X: Any, y: Any) -> list[np.ndarray]:
     for node in network.nodes:
         for key, (part, shape) in node.weights.items():
             if key == "W":
+                # Second derivatives from differences of the gradient, one weight at a time.
                 values = [_find_curvature(differentiate, theta, k) for k in range(part.start, part.stop)]
                 saliencies.append((0.5 * np.array(values) * theta[part] ** 2).reshape(shape))
     return saliencies

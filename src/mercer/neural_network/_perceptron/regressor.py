@@ -3,11 +3,12 @@
 from functools import partial
 from typing import Any, ClassVar
 
-from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Rule
+from mercer._base.scoring import RegressorMixin
+from mercer._documentation import compose_docstring
 from mercer._source import place_of
 from mercer._source.namespace import namespace_of
 from mercer._stored import Stored, flags
@@ -71,7 +72,7 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
     True
     """
 
-    __doc__ = (__doc__ or "") % SHARED
+    __doc__ = compose_docstring(__doc__, SHARED)
     _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
         "loss": Choice("squared_error", "poisson", "absolute_error", "huber") | Instance(Loss)
     }
@@ -255,10 +256,12 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
         xp = namespace_of(predicted)
         y = xp.reshape(xp.astype(y, predicted.dtype), (predicted.shape[0], -1))
         share = xp.ones_like(y[:, 0]) if weight is None else xp.astype(weight, predicted.dtype)
+        # Weights as shares of one turn sums into means.
         share = (share / xp.sum(share))[:, None]
         mean = xp.sum(share * y, axis=0)
         total = xp.sum(share * (y - mean) ** 2, axis=0)
         left = xp.sum(share * (y - predicted) ** 2, axis=0)
+        # R^2 = 1 - left / total. A constant target has no variance, and 1 divides its error instead.
         return float(xp.mean(1.0 - left / xp.where(total > 0, total, xp.ones_like(total))))
 
     def predict(self, X: Any) -> Array:

@@ -110,6 +110,7 @@ class ValidationScore:
                 X, y = xp.take(X, place, axis=0), xp.take(source.y, place, axis=0)
                 weight = None if source.weight is None else xp.take(source.weight, place, axis=0)
         n = X.shape[0]
+        # By tiles: the activations of all rows at once could take more memory than the rows.
         parts = [self.predict(X[first : min(first + _TILE, n), :]) for first in range(0, n, _TILE)]
         with np.errstate(all="ignore"):
             return float(self.score(y, namespace_of(parts[0]).concat(parts, axis=0), weight))

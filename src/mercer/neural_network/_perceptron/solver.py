@@ -76,6 +76,7 @@ def descend_in_epochs(workshop: Workshop, state: PerceptronState, epochs: tuple[
         with np.errstate(all="ignore"):
             state, loss = yield Epoch(workshop, before)
         first = loss if math.isnan(first) else first
+        # The loss is not finite, or far above that of the first epoch: the state before it is kept.
         if not _is_sound(state, loss, first):
             return Solution(before, False, certificate, "diverged")
         score = None if rules.judge is None else (yield rules.judge(state))
@@ -125,6 +126,7 @@ def _update(
 ) -> tuple[PerceptronState, bool]:
     """Return the state with its stopping rule and averages brought up to date, and whether the fit ends."""
     watched = loss if score is None else -float(score)
+    # No improvement by more than tol.
     stuck = watched > state.best - rules.tol
     stale = state.stale + 1 if stuck else 0
     best_theta, best_statistics = state.best_theta, state.best_statistics
@@ -142,9 +144,11 @@ def _update(
     )
     state = _average(workshop, state)
     if rules.schedule == "invscaling":
+        # rate / t^power with t the rows seen.
         state = replace(state, rate=rules.rate / (state.seen + 1.0) ** rules.power)
     if stale <= rules.patience:
         return state, False
+    # Adaptive: a fifth of the rate, and new patience, until the rate is negligible.
     if rules.schedule == "adaptive" and state.rate > _LOWEST_RATE:
         return replace(state, rate=state.rate / 5.0, stale=0), False
     return state, True
@@ -203,6 +207,7 @@ class _Objective:
                 loss, weight = loss + total * float(value), weight + total
                 gradient += total * part
             penalty, slope = workshop.plan.penalty(theta, np)
+        # Batches each carry the penalty once: the mean over batches of loss and penalty.
         n_batches = 1 if batch_size is None else -(-len(rows) // batch_size)
         penalty, slope = n_batches * penalty, n_batches * slope
         self.counter[0] += 1

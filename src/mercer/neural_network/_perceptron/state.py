@@ -83,6 +83,7 @@ class PerceptronState:
             self,
             stale=0,
             rate=self.rate if rate is None else rate,
+            # The average of the weights starts with the epochs to come.
             average=np.empty(0),
             n_averaged=0,
             best=self.best if keep_scores else float("inf"),

@@ -124,6 +124,7 @@ class TorchPasses:
                 else:
                     self.graph.replay()
             if n_batches > n_whole:
+                # The last batch is shorter, and not in the graph.
                 self._step(len(order) - n_whole * self.batch)
             met = to_numpy(self.met)
         return np.array([met[0], total, steps + n_batches, met[1], len(order)], dtype=np.float64)
@@ -166,6 +167,7 @@ class TorchPasses:
             self.graph = graph
         except RuntimeError:
             self.graph = None
+        # The rehearsals moved the weights: they are put back.
         for part, values in kept:
             part.copy_(values)
 
@@ -183,11 +185,14 @@ class TorchPasses:
         delta = self._meet_loss(values[-1], rows, inverse)
         for number in range(len(self.layers) - 1, -1, -1):
             W_slope, b_slope = self.slopes[number]
+            # dL/dW = (inputs)^T delta and dL/db = sum of delta over the rows.
             torch.mm(values[number].T, delta, out=W_slope)
             torch.sum(delta, 0, out=b_slope)
             if number > 0:
+                # dL/d(inputs) = delta W^T, then times the slope of the activation.
                 delta = torch.mm(delta, self.layers[number][0].T, out=self.deltas[number - 1][:n])
                 self._return_slopes(delta, values[number])
+        # Marks are one at weights and zero at intercepts, which are not penalised.
         if plan.alpha > 0:
             torch.mul(self.theta, self.marks, out=self.scratch)
             self.met[1] += torch.dot(self.scratch, self.scratch) * inverse[0] * (0.5 * plan.alpha * n)
@@ -198,6 +203,7 @@ class TorchPasses:
     def _activate(self, z: Any) -> None:
         """Apply the activation function in place."""
         torch, kind = self.torch, self.activation
+        # The numbers are those that native code uses for the same functions.
         if kind == 1:
             z.sigmoid_()
         elif kind == 2:
@@ -209,6 +215,7 @@ class TorchPasses:
         elif kind == 5:
             torch.nn.functional.elu_(z)
         elif kind == 6:
+            # Softplus: log(1 + exp(z)) = logaddexp(z, 0), which does not overflow.
             torch.logaddexp(z, torch.zeros_like(z), out=z)
 
     def _return_slopes(self, delta: Any, a: Any) -> None:
@@ -235,9 +242,11 @@ class TorchPasses:
         weight = None if self.weight is None else self.weight.index_select(0, rows)
         if self.loss == _SOFTMAX:
             delta = torch.log_softmax(z, 1)
+            # -log p of the true class; the derivative by the outputs is p less one there.
             losses = delta.gather(1, y[:, None]).neg_()
             delta.exp_().scatter_add_(1, y[:, None], self.minus[: len(rows)])
         elif self.loss == _LOGISTIC:
+            # log(1 + e^z) - y z, the logistic loss with y of 0 or 1.
             losses = torch.nn.functional.softplus(z, threshold=40.0) - y * z
             delta = torch.sigmoid(z) - y
         elif self.loss == _SQUARED:
@@ -257,6 +266,8 @@ class TorchPasses:
         torch, (keep, keep_square, epsilon) = self.torch, self.plan.rules
         mean, square = self.carried
         if self.plan.native_method == 3:
+            # Adam: m = b1 m + (1 - b1) g and v = b2 v + (1 - b2) g^2;
+            # `rate` contains the correction of the first steps.
             mean.lerp_(self.gradient, 1.0 - keep)
             square.mul_(keep_square).addcmul_(self.gradient, self.gradient, value=1.0 - keep_square)
             torch.sqrt(square, out=self.scratch)
@@ -265,8 +276,10 @@ class TorchPasses:
             self.theta.addcmul_(self.scratch, rate, value=-1.0)
             return
         self.gradient.mul_(rate)
+        # Momentum: v = mu v - rate g, and the step is v.
         mean.mul_(keep).sub_(self.gradient)
         if self.plan.native_method == 2:
+            # Nesterov's step is mu v - rate g, with the v of after this step.
             self.theta.add_(mean, alpha=keep).sub_(self.gradient)
         else:
             self.theta.add_(mean)

@@ -234,10 +234,13 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
         if any(size < 1 for size in sizes):
             message = f"Autoencoder: hidden_layer_sizes must be positive integers; got {self.hidden_layer_sizes!r}."
             raise ParameterError(message)
+        # The activation tells the layer which scale of first weights suits it;
+        # the function itself is a layer of its own.
         code: list[Layer] = [Dense(self.n_components, activation=self.code_activation)]
         if self.code_activation != "identity":
             code.append(Activation(self.code_activation))
         encoder = join_layers((*self._stack(sizes), *code), (n_features,))
+        # The decoder mirrors the encoder's hidden layers.
         decoder = join_layers((*self._stack(sizes[::-1]), Dense(n_features)), (self.n_components,))
         return Coder(encoder, decoder)
 

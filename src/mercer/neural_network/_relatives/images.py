@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, open_new_rows
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
+from mercer._base.scoring import ClassifierMixin
 from mercer._source import Source
 from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, integers, members
@@ -258,12 +258,14 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         return self
 
     def _make_task(self, shape: ImageShape, n_classes: int) -> Supervised:
+        # A batch of one image has no variance between images.
         if self.batch_norm and self.batch_size < 2:
             message = (
                 f"ConvClassifier: batch_norm=True needs batches of at least 2 images; got batch_size={self.batch_size}."
                 f" Raise batch_size, or set batch_norm=False."
             )
             raise ParameterError(message)
+        # One class still has two outputs, because softmax over one would be constant.
         loss = read_loss("log_loss", max(n_classes, 2))
         return Supervised(self._build(shape, n_classes), ImageRows(shape), loss, self.alpha)
 
@@ -283,6 +285,7 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
         given = seen if self.image_shape is None else tuple(int(side) for side in self.image_shape)
         if given is None:
             return find_image_shape(n_features)
+        # Images of two axes have one channel.
         shape = (*given, 1) if len(given) == 2 else given
         if len(shape) != 3 or min(shape) < 1 or math.prod(shape) != n_features:
             message = (

@@ -100,6 +100,7 @@ class NetworkModel(Estimator):
     def _check_together(self, is_random: bool) -> None:
         """Raise where parameters do not go together; `is_random` tells whether each step has its own objective."""
         whole, wrong = self._takes_all_rows(), ""
+        # A line search compares values of one function; dropout and noise change it from step to step.
         if whole and is_random:
             wrong = f"solver={self.solver!r} needs one objective in all steps; use 'adam' with dropout, noise or norms"
         elif whole and self.early_stopping:
@@ -227,7 +228,9 @@ class NetworkModel(Estimator):
                 f"by; got {n_rows}. Add rows, or give X_val."
             )
             raise DataError(message)
+        # A child of the seed is used, so the draw of the rows does not shift the draws of the weights.
         order = np.random.default_rng(seed_sequence(self.random_state).spawn(1)[0]).permutation(n_rows)
+        # At least one row judges and at least one row is left to learn from.
         n_held = min(n_rows - 1, max(1, round(self.validation_fraction * n_rows)))
         return np.sort(order[n_held:]), np.sort(order[:n_held])
 
@@ -281,6 +284,7 @@ class NetworkOutputs:
         statistics = self.network.place(self.statistics, self.theta)
         parts = []
         n_rows = rows.shape[0]
+        # Rows go through the network in parts, because the values of all layers are held for a part at once.
         for start in range(0, n_rows, self.together):
             part = rows if n_rows <= self.together else rows[start : min(start + self.together, n_rows), ...]
             batch = xp.astype(part, self.theta.dtype, copy=False)

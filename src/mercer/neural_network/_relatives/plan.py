@@ -152,4 +152,5 @@ class ValidationLoss:
                 share = float(len(batch.X)) if batch.weight is None else float(namespace_of(X).sum(batch.weight))
                 if share > 0.0:
                     loss, total = loss + share * self.task.judge(theta, batch, statistics), total + share
+        # Larger scores are better, hence the minus sign of the mean loss.
         return -loss / total if total > 0.0 else 0.0

@@ -131,8 +131,10 @@ class Reconstruction:
         network = self.coder.encoder
         here, there = network.forward(theta, rows, {}), network.forward(theta, rows + step, {})
         gap = there.output - here.output
+        # The scale contains 1 / s^2 of the estimate.
         scale = self.model.contraction * weight[:, None] / _CONTRACTION_STEP**2
         loss = float(namespace_of(rows).sum(scale * gap * gap))
+        # The gap depends on theta at both places: d|gap|^2 = 2 gap (d there - d here).
         slope = network.backward(there, 2.0 * scale * gap)[0] - network.backward(here, 2.0 * scale * gap)[0]
         return loss, slope
 

@@ -3,13 +3,13 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
 from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
 from mercer._source import Source
 from mercer._source.namespace import to_numpy
@@ -190,10 +190,12 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
     def _learn_classes(
         self, given: GivenSequences, source: Source, classes: np.ndarray, judged: Any, is_part: bool
     ) -> None:
+        # One class still has two outputs, because softmax over one would be constant.
         n_outputs = max(2, len(classes))
         known: dict[str, Any] = {"classes_": classes, "_n_outputs": n_outputs}
         if given.targets is not None and self.class_weight is not None:
             labels = given.list_targets()
+            # Balanced weights need the shares of all labels, which a part of the rows does not show.
             known["_factors"] = (
                 read_factors(self, classes)
                 if is_part

@@ -15,7 +15,7 @@ from mercer._source.namespace import namespace_of, to_numpy
 from mercer._source.placement import is_on_device
 from mercer._stored import Stored, flags, integers
 from mercer._types import Array
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 from mercer.neural_network._layers.dense import Dense
 from mercer.neural_network._layers.layer import as_like
 from mercer.neural_network._layers.losses import OutputLoss
@@ -156,6 +156,7 @@ class RecurrentModel(NetworkModel):
                 f"Drop empty sequences."
             )
             raise DataError(message)
+        # Checks of rows are for matrices: steps of all sequences are laid one below the other, and put back after.
         flat = namespace_of(X).reshape(X, (shape[0] * shape[1], shape[2])) if len(shape) == 3 else X
         source = self._open(flat, reset=reset)
         source.check_finite()
@@ -226,10 +227,20 @@ class RecurrentModel(NetworkModel):
         judge = None
         if judged is not None:
             validation = (judged[1].whole(), judged[1].y, judged[1].weight)
+            # Sequences that judge may have another length, so their network has other shapes and the same weights.
             judge = self._make_task(judged[0].layout, given.by_step, loss, known)
         known = {name: value for name, value in known.items() if name != "_factors"}
         known = known | {"n_steps_features_": given.layout.width, "by_step_": given.by_step}
         self._train(task, source, validation=validation, attributes=known, is_part=is_part, judge_task=judge)
+
+    def _check_structure(self) -> None:
+        # Each layer has weights: what a file says of their number is bounded by its size.
+        if "weights_" in vars(self) and self.n_layers > len(self.weights_):
+            message = (
+                f"{type(self).__name__}.weights_ must hold numbers for n_layers = {self.n_layers} layers; the file's "
+                f"holds {len(self.weights_)} numbers."
+            )
+            raise ModelFileError(message)
 
     def _build(self, layout: SequenceRows, n_outputs: int, by_step: bool) -> Network:
         return _build_network(self.cell, self.n_units, self.n_layers, self.dropout, layout, n_outputs, by_step)
@@ -241,6 +252,7 @@ class RecurrentModel(NetworkModel):
         elsewhere = place_of(X) not in ("memory", "device")
         if elsewhere:
             source = self._open(X, reset=False)
+            # Rows elsewhere are one sequence each, with one number a step.
             sequences, layout = None, SequenceRows(source.n_features, 1, False)
         else:
             sequences = self._read(X, lengths, False)
@@ -265,6 +277,7 @@ class RecurrentModel(NetworkModel):
             n_steps = predicted.shape[1] if predicted.ndim == 2 else 0
             counts = np.full(len(predicted), n_steps) if lengths is None else np.asarray(lengths)
             if predicted.ndim == 2:
+                # Steps after the end of a sequence are padding and do not count.
                 exists = np.arange(n_steps) < counts[:, None]
                 predicted, given = predicted[exists], np.reshape(given, predicted.shape)[exists]
             weight = None if weight is None else np.repeat(weight, counts)
@@ -288,6 +301,7 @@ def _build_network(
     graph: dict[str, tuple[Any, ...]] = {}
     last, masked = "input", ("mask",) if layout.masked else ()
     for number in range(n_layers):
+        # Every recurrent layer but the last hands on all steps.
         all_steps = by_step or number < n_layers - 1
         graph[f"recurrent {number}"] = (_CELLS[cell](n_units, return_sequences=all_steps), last, *masked)
         last = f"recurrent {number}"
@@ -303,6 +317,7 @@ def read_targets(name: str, y: np.ndarray, sequences: PaddedSequences) -> tuple[
     """Return the targets as (n, ...) or (n, time, ...), and whether each step has one."""
     n, n_steps, time = len(sequences.lengths), int(sequences.lengths.sum()), sequences.values.shape[1]
     values = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    # One target for each sequence, unless the second axis is that of time.
     if values.ndim > 0 and len(values) == n and (values.ndim == 1 or values.shape[1] != time):
         return values, False
     if values.shape[:2] == (n, time):

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from mercer._base import fitting
+from mercer._base.scoring import RegressorMixin
 from mercer._source import Block, Source
 from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats
@@ -114,6 +114,7 @@ class RecurrentRegressor(RegressorMixin, RecurrentModel):
 
     def _measure(self, given: GivenSequences) -> tuple[float, float]:
         """Return the mean and the deviation of the targets: standardised ones suit the first weights and the steps."""
+        # A warm start keeps the scale of the targets to which the weights belong.
         if self.warm_start and hasattr(self, "y_mean_"):
             return self.y_mean_, self.y_scale_
         source = given.source
@@ -126,6 +127,7 @@ class RecurrentRegressor(RegressorMixin, RecurrentModel):
             values = np.asarray(given.list_targets(), dtype=np.float64)
             share = np.ones(source.n_rows) if source.weight is None else to_numpy(source.weight)
             if given.by_step and given.sequences is not None:
+                # A step has the weight of its sequence.
                 share = np.repeat(share, given.sequences.lengths)
         if values.ndim != 1:
             message = (
@@ -134,6 +136,7 @@ class RecurrentRegressor(RegressorMixin, RecurrentModel):
             )
             raise DataError(message)
         mean = float(np.average(values, weights=share))
+        # Constant targets have a deviation of zero; one is used instead.
         return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=share))) or 1.0
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:

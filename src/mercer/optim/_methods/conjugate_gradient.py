@@ -88,6 +88,7 @@ def _conjugate_gradient(
     period = method.restart or max(10, _size(state.x))
     while True:
         reached = yield from _along(method, state)
+        # Along the steepest descent itself no lower point was found: nothing is left to try.
         if reached is None and state.n_since == 0:
             return Solution(state, False, certify_gradient(state.gradient), "no lower point")
         if reached is None:
@@ -119,6 +120,7 @@ def _along(method: ConjugateGradient, state: FunctionConjugateState) -> Generato
                 FunctionProblem(), point, state.direction, first=state.step, flatness=flatness, strong=True
             )
         )
+    # Not a direction of descent any more: restart from the gradient.
     if not inner(state.gradient, state.direction) < 0:
         return None
     line = yield from search_by_parabola(state.x, state.direction, state.value, state.step)

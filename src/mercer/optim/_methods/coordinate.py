@@ -99,6 +99,7 @@ def _sweep(
         x, value, moves = state.x, state.value, state.moves.copy()
         for number in _order_directions(method.order, len(directions), state):
             # The last move along a direction tells how far to look along it this time.
+            # A direction that has not moved is tried with a small step.
             first = moves[number] or 1e-3
             line = yield from search_by_parabola(x, directions[number], value, float(first), method.tol)
             x, value, moves[number] = x + line.step * directions[number], line.value, line.step
@@ -134,6 +135,7 @@ def _directions(x: np.ndarray, constraint: Any) -> list[np.ndarray]:
     if c.shape != x.shape or not np.all(np.isfinite(c)):
         message = f"CoordinateSearch: constraint must hold {len(x)} finite numbers, one for each parameter; got {c}."
         raise DataError(message)
+    # Coordinates that the constraint does not mention are free.
     free = [row for row, coefficient in zip(np.eye(len(x), dtype=x.dtype), c) if coefficient == 0]
     tied = np.flatnonzero(c)
     for i, j in ((i, j) for i in tied for j in tied if i < j):

@@ -129,10 +129,12 @@ def _descend(method: FirstOrder, start: Array | FunctionDescentState) -> Generat
     while True:
         t = state.n_steps + 1
         place = method.place(state.x, state.carried)
+        # Nesterov's method wants the gradient ahead of the present place.
         gradient = state.gradient if place is state.x else (yield Evaluate(place)).gradient
         x, carried = method.move(state.x, gradient, state.carried, t)
         before, state = state, _advance(state, (yield Evaluate(x)), carried)
         best = state if state.value < best.value else best
+        # The value rises beyond any former one by too much: the rate is too high for the curvature.
         if rises(state.value, state):
             return Solution(best, False, divergence(method, t, before.curvature), "diverged")
         yield make_step(state, before.x, learning_rate=method.rate(t))

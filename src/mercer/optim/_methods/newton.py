@@ -83,6 +83,7 @@ def _newton(damping: float | None, start: np.ndarray | FunctionNewtonState) -> G
         point = yield Evaluate(start)
         state = FunctionNewtonState(start, point.objective, point.gradient, 0)
     while True:
+        # The point is rebuilt from the state: a run that is continued takes the same steps, with the same bits.
         point = FunctionPoint(state.x, state.value, state.gradient)
         direction, reflected = yield from _direct(point)
         if damping is None:
@@ -90,6 +91,7 @@ def _newton(damping: float | None, start: np.ndarray | FunctionNewtonState) -> G
         else:
             reached = yield Evaluate(state.x + damping * direction)
         if reached is None or not np.isfinite(reached.objective):
+            # Neither search nor damping leads to a lower finite value: the state before is the answer.
             return Solution(state, False, certify_gradient(state.gradient), "no lower point")
         before = state.x
         state = FunctionNewtonState(reached.parameters, reached.objective, reached.gradient, state.n_steps + 1)

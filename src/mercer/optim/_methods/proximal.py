@@ -116,6 +116,7 @@ def _fista(method: ProximalGradient, start: Array | FunctionProximalState) -> Ge
     if isinstance(start, FunctionProximalState):
         state = start
     else:
+        # The prox makes the start feasible: a penalty with walls is infinite outside of them.
         x = yield Prox(start, method.first_step)
         value = (yield Value(x)) + (yield PenaltyValue(x))
         state = FunctionProximalState(x, value, None, x, 1.0, method.first_step, 0)

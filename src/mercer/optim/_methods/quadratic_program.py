@@ -246,6 +246,7 @@ def _read(H: Any, c: Any, A: Any, b: Any, A_eq: Any, b_eq: Any) -> Program:
     if H.shape != (d, d) or not np.allclose(H, H.T):
         message = f"minimize_quadratic: H must be symmetric of shape {(d, d)}; got {H.shape}. Take (H + H.T) / 2."
         raise DataError(message)
+    # Rounding may push the zero eigenvalues of a semi-definite matrix slightly below zero.
     least = float(np.linalg.eigvalsh(H).min()) if d else 0.0
     if least < -1e-10 * max(1.0, float(np.max(np.abs(H)))):
         message = f"minimize_quadratic: H must be positive semi-definite; got the eigenvalue {least:.3g}."

@@ -19,7 +19,7 @@ from mercer._types import Array
 from mercer.svm._dual.gram_rows import KernelRows, Square
 from mercer.svm._dual.program import DualProgram
 
-__all__ = ["BlockDescent", "Settings", "choose"]
+__all__ = ["BlockDescent", "Settings", "choose", "compute_slopes", "descend", "sum_square"]
 
 # A round ends when the violation within the working set is this share of that at its beginning. On 20 000 x 30 rows,
 # sets of 1024 rows take 73 rounds at 0.1 and 162 at 0.3; at 0.05 they take 65, with half as many steps again in each.
@@ -157,6 +157,7 @@ class BlockDescent:
 
     def round(self, violation: float, most: int) -> int:
         """Choose and solve a working set, update all slopes; return the number of pair steps."""
+        # The table of kernel rows holds more once rows have been left out.
         if self._reserved < self.size < len(self.active):
             self._renew_table()
         present = self._read_state()
@@ -165,10 +166,12 @@ class BlockDescent:
         before = at.copy()
         # If the set has all rows, their slopes stay exact, so one round solves the program.
         share = SHARE if len(chosen) < len(self.active) else 0.0
+        # The small program need not be solved more exactly than the whole one will be soon.
         goal = max(share * violation, 0.5 * self.settings.tol)
         most = min(most, _STEPS if self.gram.holds_squares else _TOUCHED // len(chosen))
         steps = self._solve_set(small, self.part.rows[chosen], goal, most, at, *inner)
         change = at - before
+        # Only rows whose coefficient has moved change the slopes.
         moved = np.flatnonzero(change)
         self.working = self.active[chosen]
         self.b[self.working] = at
@@ -248,13 +251,17 @@ class BlockDescent:
         b, slope, rise, fall = self._read_state()
         stays = np.ones(len(b), dtype=bool)
         for group in self.part.groups:
+            # Raising costs at least `lowest`, and lowering gains at most `highest`, in this group.
             lowest = np.min((slope + rise)[group], initial=np.inf)
             highest = np.max((slope + fall)[group], initial=-np.inf)
+            # At the upper bound and worth less to lower than any raise costs, or at the lower bound and dearer to raise
+            # than any lowering gains.
             stuck = (np.isinf(rise[group]) & ((slope + fall)[group] < lowest)) | (
                 np.isinf(fall[group]) & ((slope + rise)[group] > highest)
             )
             stays[group] = ~stuck
         if np.count_nonzero(~stays) >= _WORTH * len(stays) and np.count_nonzero(stays) > self.size:
+            # Each shrinking keeps the changes that rows left out have missed since then.
             self.left[self.active[~stays]] = len(self.pending)
             self.pending = np.concatenate([self.pending, np.zeros((1, len(self.program)))])
             self._enter()
@@ -290,6 +297,17 @@ def compute_slopes(program: DualProgram, gram: KernelRows, b: Array, dtype: Any)
     return _add_sums(program, b, lambda used: gram.sum_products(program.rows[used], b[used], program.rows, dtype))
 
 
+def sum_square(program: DualProgram, K: Array, b: Array) -> Array:
+    """Return the slopes (K + ridge) b + linear from the kernel matrix, with the bits of `compute_slopes`."""
+
+    def add_up(used: Array) -> Array:
+        sums = np.zeros(len(b))
+        native.add_rows(K, used, b[used], 0, len(b), sums)
+        return sums
+
+    return _add_sums(program, b, add_up)
+
+
 def _add_sums(program: DualProgram, b: Array, sums: Callable[[Array], Array]) -> Array:
     """Compute slopes, with the kernel sums over the nonzero coefficients computed by `sums`."""
     used = np.flatnonzero(b)
@@ -314,10 +332,11 @@ def descend(
 
     `best` (2,) gets the promise of the best pair at the end, and the largest violation.
     """
-    diagonal = square.values.diagonal().astype(np.float64)
+    inner = np.empty((7, len(b)))
+    inner[0], inner[1], inner[2], inner[3] = b, slope, rise, fall
+    inner[4], inner[5], inner[6] = program.lower, program.upper, square.values.diagonal()
     if program.ridge is not None:
-        diagonal += program.ridge
-    inner = np.stack([b, slope, rise, fall, program.lower, program.upper, diagonal])
+        inner[6] += program.ridge
     rules = np.array([program.kink, program.end_of_first, goal, most])
     steps = native.descend(square.values, square.left, square.right, square.ready, inner, rules, best)
     b[:], slope[:], rise[:], fall[:] = inner[:4]
@@ -341,10 +360,12 @@ def choose(part: DualProgram, slope: Array, rise: Array, fall: Array, kept: Arra
 
 def _find_least(slope: Array, lift: Array, sign: float, group: slice, count: int) -> Array:
     """Return the `count` places of a group where sign (slope + lift) is least, in rising order of that value."""
+    # A heap of `count` values costs less than a partition of all of them.
     if count <= _HEAP:
         places, values = np.empty(count, dtype=np.intp), np.empty(count)
         native.find_least(slope, lift, sign, group.start, group.stop, values, places)
         return places
+    # Sorted places first, so that the stable sort below breaks ties by the lowest place.
     values = sign * (slope[group] + lift[group])
     places = np.sort(np.argpartition(values, count - 1)[:count])
     values = values[places]

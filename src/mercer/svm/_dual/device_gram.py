@@ -73,6 +73,7 @@ class DeviceGram(Gram):
         if kind not in self.prepared:
             wide = self.source.wide
             rows = self.X
+            # Stationary kernels depend on differences only, so a shift of all rows changes nothing.
             if self.kernel.stationary:
                 rows = self.xp.astype(rows, wide)
                 rows = rows - self.xp.mean(rows, axis=0)
@@ -150,6 +151,7 @@ class DeviceGram(Gram):
         memory: Any = None
         with suppress(IndexError):
             memory = self.spare.pop()
+        # Pinned memory is slow to allocate: the blocks of earlier squares are used again.
         if memory is None or memory.dtype != values.dtype or memory.numel() < count:
             memory = torch.empty(count, dtype=values.dtype, pin_memory=True)
         fetched = memory[:count].reshape(values.shape).copy_(values).numpy()
@@ -184,6 +186,7 @@ class DeviceGram(Gram):
         """
         if self._is_beyond(dtype):
             return self._here.sum_products(rows, coefficients, others, dtype)
+        # One CUDA program makes and sums the values without writing them.
         if np.dtype(dtype) == np.float32 and len(rows) and len(others):
             self.sums = self.sums or RowSums(self.kernel, self.prepare_rows(dtype), self.xp)
             if self.sums.is_possible:
@@ -192,6 +195,7 @@ class DeviceGram(Gram):
         with self.keep_digits():
             taken, every = self._take(rows, dtype), self._take_again(others, dtype)
             weights = self.source.placement.put(np.asarray(coefficients, dtype=np.float64))
+            # As many columns at once as a tile of values may have.
             wide = max(1, _TILE // max(1, len(rows)))
             for first in range(0, len(others), wide):
                 part = slice(first, min(first + wide, len(others)))

@@ -165,6 +165,7 @@ class Gram:
         """Return the kernel matrix of `rows`, computed in tiles at and above the diagonal and mirrored."""
         out = self.take_memory(len(rows), dtype)
         count = -(-len(rows) // _SQUARE)
+        # Tiles at and above the diagonal; the others are mirrored.
         pairs = [(i, j) for j in range(count) for i in range(j + 1)]
         places = np.arange(len(rows))
         self.prepare_rows(dtype)
@@ -175,6 +176,7 @@ class Gram:
             if i != j:
                 native.mirror(out, i.start, i.stop, j.start, j.stop)
 
+        # The work is half of the square, in values.
         run_numbered(fill, len(pairs), count_threads(self.threads, 0.5 * len(rows) ** 2))
         return out
 
@@ -212,10 +214,10 @@ class Gram:
         """k(x, x) of each row, float64."""
         return np.asarray(self.kernel.diagonal(self.X), dtype=np.float64)
 
-    @property
+    @cached_property
     def largest(self) -> float:
         """The largest absolute kernel value there can be: the largest k(x, x)."""
-        return float(np.max(np.abs(self.diagonal)))
+        return float(np.abs(self.diagonal).max())
 
     def sum_products(self, rows: Array, coefficients: Array, others: Array, dtype: Any) -> Array:
         """Return sum_j coefficients_j k(x_j, x_i) over the rows j, for each row i of `others`; float64."""
@@ -231,6 +233,7 @@ class Gram:
         def fill(number: int) -> None:
             columns, sums = others[parts[number]], out[parts[number]]
             tile, slots = np.empty((min(_ROWS, len(rows)), len(columns)), dtype=dtype), np.arange(_ROWS)
+            # A few rows at a time, added in their order: the sums have the bits of the table's.
             for first in range(0, len(rows), _ROWS):
                 some = slice(first, min(first + _ROWS, len(rows)))
                 own = slots[: some.stop - some.start]
@@ -254,6 +257,7 @@ class RowTable:
 
     def add(self, positions: Array, change: Array, slope: Array) -> None:
         """Add the rows at `positions` among the columns, each times its change, to the slopes of all columns."""
+        # Rows that the table does not hold yet are made in the places of the least recently used.
         missing = positions[self.kept.slot[positions] < 0]
         room = self.kept.make_room(positions, missing)
         slots, rows, parts = self.kept.slot[positions], self.columns[missing], cut_columns(len(self.columns))

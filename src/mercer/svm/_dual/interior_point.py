@@ -81,6 +81,7 @@ def _find_direction(
 def _find_reach(x: Array, steps: Any, z: Array, w: Array, below: Array, above: Array, low: Array, high: Array) -> float:
     """Return the share of a step, at most one, after which a slack or a multiplier is zero."""
     most = 1.0
+    # Slacks x - lower and upper - x, then their multipliers; only finite bounds have them.
     for value, change, counts in (
         (below, steps[0], low),
         (above, -steps[0], high),
@@ -89,5 +90,6 @@ def _find_reach(x: Array, steps: Any, z: Array, w: Array, below: Array, above: A
     ):
         falls = counts & (change < 0)
         if falls.any():
+            # value + share change = 0.
             most = min(most, float(np.min(-value[falls] / change[falls])))
     return most

@@ -58,10 +58,12 @@ class JointMachine:
             state = JointState(np.zeros((n, k)), np.zeros((n, k)), np.zeros(1, dtype=np.int64), False)
         while not state.settled and (self.max_iter is None or state.steps[0] < self.max_iter):
             A, scores, worst = state.coefficients.copy(), state.scores.copy(), np.empty(1)
+            # The steps of one call, so that it lasts some 50 ms: a step touches n k scores.
             most = int(_TOUCHED / (n * k)) + 1
             most = most if self.max_iter is None else min(most, int(self.max_iter - state.steps[0]))
             given = (K, self.box, self.own, self.tol, most)
             taken = native.descend_rows(*given, A, scores, np.empty((2, k)), worst)
+            # Watches keep earlier states, so every state has arrays of its own.
             state = JointState(A, scores, state.steps + taken, bool(worst[0] <= self.tol))
             certificate = self.certify(state)
             extra = {"violation": float(worst[0]), "gap": certificate.value, "pair_steps": float(state.steps[0])}

@@ -5,11 +5,12 @@ solved in blocks, one after the other, see :mod:`mercer.svm._dual.block_descent`
 rounding is small beside the tolerance, else float64; coefficients and slopes are always float64.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from mercer._solver.step import Certificate, Solution, Step
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.errors import DataError
-from mercer.svm._dual.block_descent import BlockDescent, Settings, compute_slopes, descend
+from mercer.svm._dual.block_descent import BlockDescent, Settings, compute_slopes, descend, sum_square
 from mercer.svm._dual.gram_rows import KernelRows, Square
 from mercer.svm._dual.nested_descent import NestedDescent
 from mercer.svm._dual.program import DualProgram
@@ -95,37 +96,56 @@ class DualMachines:
     @cached_property
     def places(self) -> list[slice]:
         """The slice of all coefficients that belongs to each program."""
-        ends = np.cumsum([0, *(len(program) for program in self.programs)])
-        return [slice(int(first), int(last)) for first, last in pairwise(ends)]
+        ends = [0, *accumulate(len(program) for program in self.programs)]
+        return [slice(first, last) for first, last in pairwise(ends)]
 
     def solve(self, state: MachineState | None = None) -> Solver:
         """Solve all programs from their starts, or from a state of an earlier run."""
-        state = self._make_first() if state is None else state
+        squares: Squares = {}
+        state = self._make_first(squares) if state is None else state
+        step: Step | None = None
+        # Small programs first, some at a time: their squares are in memory together.
         small = [k for k, program in enumerate(self.programs) if len(program) <= SMALL]
         shared: Squares = {}
         for first in range(0, len(small), _TOGETHER):
             some = small[first : first + _TOGETHER]
-            squares: Squares = {}
             self._make_shared(state, some, shared)
             while any(self._is_open(state, k) for k in some):
                 state = self._solve_small(state, [k for k in some if self._is_open(state, k)], squares, shared)
-                yield self._make_step(state)
+                step = self._make_step(state)
+                yield step
+            squares.clear()
         for k, program in enumerate(self.programs):
             if len(program) > SMALL and self._is_open(state, k):
-                yield from (self._make_step(state := after) for after in self._solve_large(state, k))
-        return Solution(state, bool(state.settled.all()), self.certify(state))
+                for after in self._solve_large(state, k):
+                    state, step = after, self._make_step(after)
+                    yield step
+        # The last step has the certificate of the state that is returned, unless rows were left out in it.
+        certificate = None if step is None else step.certificate
+        certificate = self.certify(state) if certificate is None else certificate
+        return Solution(state, bool(state.settled.all()), certificate)
 
-    def _make_first(self, exact: bool = False) -> MachineState:
-        """Return the state at the starts of all programs."""
+    def _make_first(self, squares: Squares, exact: bool = False) -> MachineState:
+        """Return the state at the starts of all programs; kernel matrices that it needs are added to `squares`."""
         b = np.concatenate([program.start for program in self.programs])
         slopes = np.empty_like(b)
+        # Tolerances near the rounding of float32, and kernel values that the user gave, need float64.
         fine = exact or self.settings.tol < _FINE or self.gram.given
         values = np.array([fine or len(program) <= _EXACT for program in self.programs])
-        for program, place, fine in zip(self.programs, self.places, values, strict=True):
-            slopes[place] = compute_slopes(program, self.gram, b[place], np.float64 if fine else np.float32)
+        for k, (place, fine) in enumerate(zip(self.places, values, strict=True)):
+            slopes[place] = self._compute_first_slopes(k, b[place], bool(fine), squares)
         none, count = np.empty(0, dtype=np.intp), len(self.programs)
         ended = (np.zeros(count, dtype=np.int64), np.full(count, np.inf), np.zeros(count, dtype=bool))
         return MachineState(b, slopes, *ended, values, none, none, np.empty(0), 0, False)
+
+    def _compute_first_slopes(self, k: int, b: Array, fine: bool, squares: Squares) -> Array:
+        """Return the slopes of a program at its start `b`."""
+        program, dtype = self.programs[k], np.float64 if fine else np.float32
+        if len(self.programs) > 1 or len(program) > SMALL or self.gram.holds_squares or not b.any():
+            return compute_slopes(program, self.gram, b, dtype)
+        # A single small program needs its kernel matrix at once: the values of its start are read there.
+        square = squares[k, fine] = self._make_square(k, fine, {})
+        return sum_square(program, square.values, b)
 
     def _count_left(self, state: MachineState, k: int) -> float:
         """Return how many pair steps a program may still take."""
@@ -134,7 +154,7 @@ class DualMachines:
 
     def _find_tolerance(self, b: Array) -> float:
         """Return the violation at which a program is solved: `tol`, or what rounding leaves where that is more."""
-        return max(self.settings.tol, _NOISE * float(np.sum(np.abs(b))) * self.gram.largest)
+        return max(self.settings.tol, _NOISE * float(np.abs(b).sum()) * self.gram.largest)
 
     def _is_open(self, state: MachineState, k: int) -> bool:
         """Return whether a program is neither solved nor at its limit of steps."""
@@ -147,17 +167,18 @@ class DualMachines:
 
     def _make_shared(self, state: MachineState, some: list[int], shared: Squares) -> None:
         """Compute the kernel matrix of each set of rows that several programs share, if all fit in the cache."""
+        if len(self.programs) < 2:
+            return
         wanted: dict[tuple[int, bool], Array] = {}
         for k in some:
             program = self.programs[k]
+            # A program of a pair has the rows of two classes; the square of a class serves all its pairs.
             sides = (program.rows[: program.first], program.rows[program.first :])
             wanted |= {(name, bool(state.exact[k])): rows for name, rows in zip(program.families, sides, strict=False)}
         missing = [key for key in wanted if key not in shared]
+        # 8 or 4 bytes for each value of a square.
         sizes = [len(wanted[key]) ** 2 * (8 if key[1] else 4) for key in missing]
-        if (
-            len(self.programs) < 2
-            or sum(sizes) + sum(square.nbytes for square in shared.values()) > self.settings.cache_bytes
-        ):
+        if sum(sizes) + sum(square.nbytes for square in shared.values()) > self.settings.cache_bytes:
             return
         made: list[Array] = []
 
@@ -187,12 +208,15 @@ class DualMachines:
             if (k, fine) not in squares:
                 squares[k, fine] = self._make_square(k, fine, shared)
             square, best = squares[k, fine], np.empty(2)
+            # Steps of one call, so that it lasts some 50 ms.
             most = int(min(_TOUCHED / len(program) + 1, self._count_left(state, k)))
             tol = self._find_tolerance(b)
             taken = descend(program, square, tol, most, b, slope, *program.moves(b), best)
             state.steps[k] += taken
             state.violations[k] = max(best[1], 0.0)
+            # Fewer steps than allowed: no pair violates the tolerance any more.
             settled = taken < most or state.violations[k] <= tol
+            # Solved for float32 values, whose rounding is not small enough beside the tolerance: go on in float64.
             if settled and not fine and self._is_coarse(program, b):
                 state.exact[k], settled = True, False
                 self.gram.return_memory(squares.pop((k, fine)).values)
@@ -209,6 +233,7 @@ class DualMachines:
         program, place = self.programs[k], self.places[k]
         state = copy_state(state)
         b, slope = state.coefficients[place].copy(), state.slopes[place].copy()
+        # A fresh start, or one from a checkpoint with rows left out.
         whole = not len(state.left)
         left = np.full(len(program), -1) if whole else state.left.copy()
         pending = np.empty((0, len(program))) if whole else state.pending.copy()
@@ -225,17 +250,21 @@ class DualMachines:
         violation, exact = descent.violation(), bool(state.exact[k])
         while self._is_open(state, k):
             taken, tol = 0, self._find_tolerance(descent.b)
+            # Rows that are still active may already satisfy the tolerance.
             if violation > tol:
                 taken = descent.round(violation, int(min(self._count_left(state, k), 2**40)))
             violation = descent.violation()
             stalled = taken == 0
+            # Rows that were left out must be checked before the program may end.
             if (violation <= tol or stalled) and not descent.is_whole:
                 descent.unshrink()
                 unshrunk, violation, stalled = True, descent.violation(), False
+            # The slopes are computed anew from float64 values, so the violation may rise again.
             if violation <= tol and not exact and self._is_coarse(program, descent.b):
                 exact, stalled = True, False
                 descent.refresh(np.float64)
                 violation = descent.violation()
+            # After the first unshrinking rows stay: leaving them out again would repeat the check.
             elif violation > tol and not unshrunk:
                 descent.shrink()
             state = self._record_round(state, k, descent, taken, violation, exact, unshrunk, stalled)
@@ -255,6 +284,7 @@ class DualMachines:
         """Return the state after a round; a program that has ended stores no working set and no rows left out."""
         settled = (violation <= self._find_tolerance(descent.b) and descent.is_whole) or stalled
         ended = settled or taken >= self._count_left(state, k)
+        # The final state has the slopes of all rows.
         if ended and not descent.is_whole:
             descent.unshrink()
             violation = descent.violation()
@@ -276,9 +306,11 @@ class DualMachines:
     def _check_bounded(self, state: MachineState) -> None:
         """Raise if coefficients without an upper bound diverge because convex combinations of two classes meet."""
         for k, (program, b, slope) in enumerate(self.parts(state)):
-            if state.settled[k] or program.ridge is not None or np.isfinite(program.widths):
+            if program.ridge is not None or math.isfinite(program.widths) or state.settled[k]:
                 continue
+            # Each class has half of the sum of |b|; b over that are weights of two convex combinations.
             total = 0.5 * float(np.sum(np.abs(b)))
+            # b'Kb over the square of the total is the squared distance between the two combinations.
             squared = float(np.sum(b * (slope - program.linear))) / max(total, 1e-300) ** 2
             if total == 0 or squared > _TOUCHING * self.gram.largest:
                 continue
@@ -295,11 +327,12 @@ class DualMachines:
         """Return a step of the history: objective, duality gap if all rows take part, and counts."""
         self._check_bounded(state)
         objective = sum(program.objective(b, slope) for program, b, slope in self.parts(state))
+        # Slopes of rows left out are not up to date, so there is no gap to compute.
         certificate = None if len(state.left) else self.certify(state)
         extra = {
             "violation": float(state.violations.max()),
             "gap": np.nan if certificate is None else certificate.value,
-            "n_support": float(np.count_nonzero(state.coefficients != 0)),
+            "n_support": float(np.count_nonzero(state.coefficients)),
             "pair_steps": float(state.steps.sum()),
         }
         return Step(objective, state, certificate, extra)
@@ -308,7 +341,7 @@ class DualMachines:
         """Return the duality gap with the bound that the tolerance implies, or the violation if boxes are infinite."""
         gap = sum(program.gap(b, slope) for program, b, slope in self.parts(state))
         widths = sum(program.widths for program in self.programs)
-        if not np.isfinite(gap) or not np.isfinite(widths):
+        if not (math.isfinite(gap) and math.isfinite(widths)):
             worst = max(program.violation(b, slope) for program, b, slope in self.parts(state))
             statement = (
                 "No pair of rows breaks the optimality conditions by more than this; boxes without an end have no gap."
@@ -336,6 +369,7 @@ def copy_state(
     """
     whole: dict[str, Any] = {}
     for name, own in zip(("coefficients", "slopes"), solved or (None, None), strict=True):
+        # Copies are made only of what will not be replaced whole.
         if own is not None and len(own) == len(state.coefficients):
             whole[name] = own.copy()
         else:
@@ -344,4 +378,5 @@ def copy_state(
                 whole[name][place] = own
     names = ("working", "left", "pending", "rounds", "unshrunk")
     small: dict[str, Any] = {name: getattr(state, name).copy() for name in ("steps", "violations", "settled", "exact")}
-    return replace(state, **whole, **small, **dict(zip(names, under_way, strict=False)))
+    rest = {name: getattr(state, name) for name in names} | dict(zip(names, under_way, strict=False))
+    return MachineState(**whole, **small, **rest)

@@ -8,6 +8,7 @@ of the sign of y, a regression linear = -y and the kink epsilon, a one-class mac
 coefficient gains and what raising any other costs; then the decision function is f(x) = sum_j b_j k(x_j, x) - c.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -105,8 +106,11 @@ class DualProgram:
         """Return the offset c of each group: the mean over free coefficients, or the middle of its interval."""
         offsets = []
         for low, high, total, count in self._measure(b, slope):
-            ends = [end for end in (low, high) if np.isfinite(end)]
-            offsets.append(total / count if count > 0 else sum(ends) / max(len(ends), 1))
+            if count > 0:
+                offsets.append(total / count)
+                continue
+            ends = [end for end in (low, high) if math.isfinite(end)]
+            offsets.append(sum(ends) / max(len(ends), 1))
         return np.array(offsets)
 
     def gap(self, b: Array, slope: Array) -> float:
@@ -123,4 +127,4 @@ class DualProgram:
     @cached_property
     def widths(self) -> float:
         """The sum of the lengths of all boxes, by which a violation bounds the gap."""
-        return float(np.sum(self.upper - self.lower))
+        return float((self.upper - self.lower).sum())

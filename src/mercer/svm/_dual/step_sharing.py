@@ -71,8 +71,10 @@ class StepSharing:
     def note(self, rows: int) -> int:
         """Learn from the account of a descent whether to share the next ones; return the number of its steps."""
         _, _, steps, time, count, others_time, others_count, _, late = self.account[0, :9].tolist()
+        # Too few steps alone are not enough to measure how long one takes.
         if count >= _APART:
             self.alone = min(self.alone, time / (count * rows))
+        # Late, or slower than alone: wait for 4^failures - 1 rounds before the next trial.
         if late or others_time > others_count * rows * self.alone:
             self.waiting = min(4**self.failures - 1, _LONGEST)
             self.failures += 1

@@ -31,8 +31,9 @@ _BLOCK = 128
 _PANEL = 128
 # Bins in which candidates for a working set are counted.
 _BINS = 256
-# Nanoseconds that the calling thread works before it looks for Ctrl-C.
-_LONG = 3e7
+# Nanoseconds that the calling thread works before it looks for Ctrl-C, by the rates below. A call takes a microsecond:
+# 5 ms cost nothing.
+_LONG = 5e6
 # Nanoseconds to compute a kernel value, those for each column of X in it, and those to add a value to a slope.
 _MADE = 1.0
 _COLUMN = 0.02
@@ -58,12 +59,14 @@ class TeamDescent(BlockDescent):
 
     def __post_init__(self) -> None:
         form = self.gram.find_profile(self.dtype).form
+        # A thread for every _SHARE rows, since smaller shares do not pay for waiting.
         self._members = max(1, min(self.gram.threads, len(self.program) // _SHARE))
         self._counts = np.zeros((self._members, 4, _BINS), np.int32)
         self._work = dual_rounds.DualTasks(form, np.zeros(32 + 8 * self._members, np.int64), _BLOCK, self._counts)
         self._threads: ExitStack | None = None
         try:
             super().__post_init__()
+        # Worker threads must not outlive an error in the constructor.
         except BaseException:
             self.close()
             raise
@@ -104,6 +107,7 @@ class TeamDescent(BlockDescent):
         m = len(part)
         self._moves = np.empty(m), np.empty(m)
         self._width = width = choose_width(m, self._members)
+        # Tiles of columns: the unit of work that a thread takes.
         tiles = -(-m // width)
         self._listed, self._lengths = np.empty((4, tiles * width), np.intp), np.empty((tiles, 4), np.intp)
         self._ends = np.empty((tiles, 4))
@@ -111,6 +115,7 @@ class TeamDescent(BlockDescent):
         self._work.hold_program(part.rows, part.lower, part.upper, part.kink, part.end_of_first, own + self._moves)
         self._hold_values(m)
         self._work.hold_table(table.values)
+        # The rows are laid out once for the products of all rounds.
         self._work.offer_pack()
         self._advance(width * self._n_features)
 
@@ -169,6 +174,7 @@ class TeamDescent(BlockDescent):
         if not called:
             return super()._solve_set(program, rows, goal, most, b, slope, rise, fall)
         K = self._make_square(rows)
+        # The diagonal of the quadratic form is that of the kernel plus the ridge.
         self._inner[6] = K.diagonal()
         if program.ridge is not None:
             self._inner[6] += program.ridge
@@ -198,9 +204,11 @@ class TeamDescent(BlockDescent):
             last = np.zeros(len(self.program), dtype=bool)
             last[self.working] = True
             kept = np.flatnonzero(last[self.active])
+        # Half of the set is kept from the round before at most; each group gives an equal share of the rest.
         share = -(-(size - min(len(kept), size // 2)) // len(groups))
         counts = np.array([min(share, group.stop - group.start) for group in groups])
         lists = np.empty((2 * len(groups), share), np.intp)
+        # Too few candidates in the bins: search without them.
         if not self._search(counts.repeat(2), lists, slope, (rise, fall)):
             return choose(self.part, slope, rise, fall, kept, size)
         chosen, order = np.empty(size + 1, np.intp), np.empty((len(groups), 2 * share), np.intp)
@@ -217,6 +225,7 @@ class TeamDescent(BlockDescent):
         if dual_choice.place_bins(self._ends, self._reach, _BINS, edges) < len(lists):
             return False
         self._work.offer_count(edges)
+        # The cost of the task by row, which decides how much one call may take.
         self._advance(5.0 * self._width)
         if not dual_choice.cut(self._counts, wanted, cuts):
             return False
@@ -233,6 +242,7 @@ class TeamDescent(BlockDescent):
     def _add(self, positions: Array, change: Array, known: Array) -> None:
         (b, slope), places = self._own, self.active[positions]
         b[positions] = self.b[places]
+        # The set had all rows: their slopes are known from the descent itself.
         if len(known) == len(slope):
             slope[:] = known
             self._mark()
@@ -242,6 +252,7 @@ class TeamDescent(BlockDescent):
             self._mark(self.table.sweep(positions), self.part.rows[positions], change)
         if not self.is_whole:
             self.slope[self.active] = slope
+            # Rows left out at earlier shrinkings have missed this change.
             for missed in self.pending:
                 missed[places] += change
 

@@ -25,7 +25,7 @@ class TextbookSmo(DualMachines):
 
     def solve(self, state: MachineState | None = None) -> Solver:
         """Solve all programs from their starts, or from a state of an earlier run."""
-        state = self._make_first(exact=True) if state is None else state
+        state = self._make_first({}, exact=True) if state is None else state
         for k, program in enumerate(self.programs):
             require_memory("solver='smo'", 8.0 * len(program) ** 2, "the kernel matrix", "use solver='block'")
             K = self.gram.make_square(program.rows, np.float64)
@@ -41,12 +41,14 @@ class TextbookSmo(DualMachines):
         state, program, place = copy_state(state), self.programs[k], self.places[k]
         b, slope = state.coefficients[place], state.slopes[place]
         moved = (-1, -1, 0.0)
+        # The first violator that has a partner to move with.
         for i in self._list_violators(program, b, slope, int(state.steps[k])):
             moved = self._move_with(program, b, slope, K, i)
             if moved[0] >= 0:
                 break
         state.violations[k] = program.violation(b, slope)
         state.steps[k] += moved[0] >= 0
+        # No pair can move any more: as optimal as rounding allows.
         state.settled[k] = moved[0] < 0 or state.violations[k] <= self.settings.tol
         return state, moved
 

@@ -26,7 +26,7 @@ class WorkingSetQp(DualMachines):
 
     def solve(self, state: MachineState | None = None) -> Solver:
         """Solve all programs from their starts, or from a state of an earlier run."""
-        state = self._make_first(exact=True) if state is None else state
+        state = self._make_first({}, exact=True) if state is None else state
         for k, program in enumerate(self.programs):
             while self._is_open(state, k):
                 state = self._run_round(state, k, program)
@@ -39,9 +39,11 @@ class WorkingSetQp(DualMachines):
         b, slope = state.coefficients[place], state.slopes[place]
         rise, fall = program.moves(b)
         none = np.empty(0, dtype=np.intp)
+        # No rows are kept from the last round: every set is chosen afresh.
         chosen = choose(program, slope, rise, fall, none, min(_SIZE, len(b)))
         change = self._solve_set(program, b, slope, chosen) - b[chosen]
         b[chosen] += change
+        # The fixed rows learn of the change through their slopes alone.
         slope += self.gram.sum_products(program.rows[chosen], change, program.rows, np.float64)
         if program.ridge is not None:
             slope[chosen] += program.ridge[chosen] * change

@@ -33,11 +33,14 @@ def is_off(true: np.ndarray, predictions: np.ndarray, level: float = 0.99) -> bo
     """Return whether probabilities differ from observed shares by more than chance allows, in two bins or more."""
     confidence = predictions.max(axis=1)
     right = true == predictions.argmax(axis=1)
+    # Bins of equal counts keep the intervals about equally wide.
     bins = np.array_split(np.argsort(confidence, kind="stable"), _BINS)
     counts = np.array([len(rows) for rows in bins])
     hits = np.array([right[rows].sum() for rows in bins])
+    # Jeffreys interval of a share: quantiles of Beta(hits + 1/2, misses + 1/2).
     low, high = beta.ppf([[(1 - level) / 2], [(1 + level) / 2]], hits + 0.5, counts - hits + 0.5)
     predicted = np.array([confidence[rows].mean() for rows in bins])
+    # At a level of 99 % one of several bins may lie outside by chance; two rarely do.
     return int(((predicted < low) | (predicted > high)).sum()) >= 2
 
 
@@ -104,6 +107,7 @@ def _refit(selection: Selection, method: str) -> Trial:
         return verdict, respond(verdict.model, unseen, plan.classes)
 
     run_numbered(fit, len(plan.outer), 1, results.append)
+    # Only the first round of folds predicts each row once; repetitions add scores but no predictions.
     predictions = np.full_like(winner.predictions, np.nan)
     for (_, test), (_, unseen) in zip(plan.outer[: plan.folds], results):
         predictions[test] = unseen
@@ -121,6 +125,7 @@ def _refit(selection: Selection, method: str) -> Trial:
 def _replace_winner(selection: Selection, trial: Trial, method: str, options: Options) -> None:
     """Replace the winner by its calibrated trial, and its scores in the folds that chose it."""
     result, old = selection.result, selection.contenders[trial.name]
+    # Folds in which another candidate was chosen keep its score.
     chosen = np.array([name == trial.name for name in result.choices])
     scores = np.where(chosen, trial.scores, result.scores)
     selection.calibrated = True

@@ -63,9 +63,11 @@ def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
         status = "best" if offer.name == best else "worse" if lead.low > 0 or doubtful else "as good"
         status = "chosen" if offer.name == selection.result.winner else status
         scored = _describe_scored(offer, trial, status, selection, options)
-        text = (
-            f"{scored.text} Its probabilities are worse than those of the constant guess." if doubtful else scored.text
-        )
+        text = scored.text
+        if doubtful:
+            text = f"{text} Its probabilities are worse than those of the constant guess."
+        elif offer.name in selection.rivals:
+            text = f"{text} Row by row it is not clearly better than {selection.rivals[offer.name]} alone."
         listed.append(replace(scored, text=text, lag=lead.mean, lag_error=lead.standard_error))
     return listed
 
@@ -127,6 +129,7 @@ def simplify_setting(value: object) -> object:
 
 def make_complexity_curve(listed: list[Candidate], metric: Metric) -> Curve | None:
     """Return the scores on training rows and on unseen rows of all candidates, from simple to complex."""
+    # Candidates are listed by their rank, from simple to complex, which is the axis of the curve.
     judged = [candidate for candidate in listed if candidate.score is not None]
     if len(judged) < 2:
         return None
@@ -166,7 +169,7 @@ def measure_sureness(selection: Selection, material: Material, options: Options)
         low,
         high,
         options.level,
-        describe_method(selection),
+        describe_method(selection, options.level),
         baseline,
         constant.name,
         float(bias),

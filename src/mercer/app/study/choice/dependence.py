@@ -54,6 +54,7 @@ class Finding:
 def find_dependence(table: Table, roles: Roles, material: Material, options: Options) -> Finding:
     """Compare random splits with splits by repeated keys and forward in time, and choose the honest ones."""
     unchanged = Finding(material, roles, [], [])
+    # Groups or times that the user names are respected without a test.
     given = material.groups is not None or material.time is not None
     if given or options.splits == "random" or len(material) < _FEWEST_ROWS:
         return unchanged
@@ -62,6 +63,7 @@ def find_dependence(table: Table, roles: Roles, material: Material, options: Opt
     probes = [probe for kind, name in kinds if (probe := _probe(table, material, kind, name, options)) is not None]
     if not probes:
         return unchanged
+    # The probe with the largest loss of score decides, since splits by one column are all that a study uses.
     worst = max(probes, key=lambda probe: probe.factor)
     if not worst.depends:
         return replace(unchanged, scores=worst.list_scores(False), notices=[worst.describe(False)])

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from mercer.app.study.choice.selection import Selection
 from mercer.model_selection import ScoreInterval, Trial, pool_interval, score_interval
@@ -13,16 +14,18 @@ __all__ = ["describe_method", "find_score_interval", "find_trial_interval", "poo
 # the folds.
 _FEWEST_UNITS = 20
 _SCORE = (
-    "The score is the mean over {splits} outer splits. Each split is scored on rows that were used neither for fitting "
-    "nor for choosing. "
+    "The rows were divided {splits} times. Each time, models were fitted and chosen on one part of the rows and scored "
+    "on the other part, so that no row was predicted by a model that had seen it. The score is the mean of the "
+    "{splits} scores. "
 )
 _POOLED = (
-    "The interval comes from the predictions of all unseen rows together: it is the standard error of their mean "
-    "{unit}, with a factor that allows for the training rows, which are random too. "
+    "The interval says how far chance may have moved the score. It is the score plus and minus about {times:.1f} "
+    "standard errors, which come from the predictions of all rows{unit}. They are a little larger than the usual ones, "
+    "because other training rows would have given another model. "
 )
 _FOLDS = (
-    "The interval is the corrected t interval of Nadeau and Bengio, from the scores of the splits. It allows for the "
-    "training rows that the splits share, and is wide because the splits are few. "
+    "The interval says how far chance may have moved the score. It comes from the differences between the {splits} "
+    "scores (the corrected t interval of Nadeau and Bengio). It is wide because there are few scores. "
 )
 _SOURCE = "It holds for new rows from the same source as these."
 
@@ -54,11 +57,13 @@ def find_score_interval(
 ) -> ScoreInterval:
     """Return the interval of a score with the mean of `scores`, which folds have given, in the scorer's sign."""
     scorer = selection.metric.scorer if scorer is None else scorer
+    # Few units and rows in time order are not pooled; the interval then comes from the scores of the folds.
     if not _is_pooled(selection, predictions, scorer):
         return score_interval(scores, test_share=selection.plan.test_share, level=level)
     rows, labels = selection.plan.rows, None
     if selection.plan.classes is not None and predictions.ndim == 2:
         costs = selection.costs
+        # Without costs the decision is the likeliest class, with costs the action of least expected cost.
         best = predictions.argmax(axis=1) if costs is None else (predictions @ costs.T).argmin(axis=1)
         labels = np.asarray(selection.plan.classes)[best]
     return pool_interval(
@@ -78,10 +83,11 @@ def find_trial_interval(selection: Selection, trial: Trial, level: float) -> Sco
     return find_score_interval(selection, trial.predictions, trial.scores, level)
 
 
-def describe_method(selection: Selection) -> str:
+def describe_method(selection: Selection, level: float) -> str:
     """Return how the interval of the reported score was made, in sentences."""
-    how = _FOLDS
+    splits = len(selection.result.scores)
+    how = _FOLDS.format(splits=splits)
     if _is_pooled(selection, pool_choices(selection), selection.metric.scorer):
-        unit = "score" if selection.groups is None else "score, each group of rows counted as one"
-        how = _POOLED.format(unit=unit)
-    return _SCORE.format(splits=len(selection.result.scores)) + how + _SOURCE
+        unit = "" if selection.groups is None else ", where the rows of one group count as one"
+        how = _POOLED.format(unit=unit, times=norm.ppf((1 + level) / 2))
+    return _SCORE.format(splits=splits) + how + _SOURCE

@@ -62,6 +62,7 @@ def race(
                 measured = _score(offer, material, size, metric, options, n_columns)
                 if measured is not None:
                     scores[offer.name] = measured
+        # The constant guess is the reference, and ensembles tend to gain from more rows than a round has.
         safe = [offer.name for offer in offers if offer.rank == 0 or offer.family == "ensembles"]
         for name in find_lagging(scores, offers[0].name, safe):
             sign = 1.0 if metric.greater_is_better else -1.0
@@ -76,9 +77,11 @@ def find_lagging(scores: dict[str, np.ndarray], constant: str, safe: list[str]) 
     if constant not in scores or len(scores) < 3:
         return []
     leader = max(scores.values(), key=lambda values: float(values.mean()))
+    # The leader's lead over the constant guess is the scale: small absolute differences may be large for a hard target.
     least = _SHARE * float(leader.mean() - scores[constant].mean())
     lagging = []
     for name, values in scores.items():
+        # A round's folds share training rows; test_share corrects the interval for that.
         lag = score_interval(leader - values, test_share=1 / (_FOLDS - 1), level=_LEVEL)
         if name not in safe and lag.low > 0 and lag.mean > max(least, 0.0):
             lagging.append(name)

@@ -31,12 +31,14 @@ def make_scorer(metric: Metric, classes: list[str]) -> Callable[..., float]:
 def _score_area(classes: np.ndarray, model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return the area under the ROC curve, the mean over the classes that have rows in `y` and rows outside it."""
     shares = respond(model, X, classes)
+    # The curves of two classes are mirror images, so one of them is enough.
     tested = classes[1:] if len(classes) == 2 else classes
     areas = [
         roc_auc_score(y == name, shares[:, place], sample_weight=sample_weight)
         for place, name in enumerate(classes)
         if name in tested and 0 < (y == name).sum() < len(y)
     ]
+    # Test rows of a single class do not rank anything; 0.5 is the area of a guess.
     return float(np.mean(areas)) if areas else 0.5
 
 
@@ -70,6 +72,8 @@ def draw_plan(material: Material, metric: Metric, options: Options) -> Plan:
         if not useful or _count_classes(material, split[0]) < 2:
             continue
         outer.append(split)
+        # Each outer split keeps its number of inner splits,
+        # so that the scores of all splits are means over equally many.
         inner.append([useful[k % len(useful)] for k in range(len(splits))])
         folds += int(place < plan.folds)
     if len(outer) < 2 or folds < 1:

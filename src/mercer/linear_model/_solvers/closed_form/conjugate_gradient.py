@@ -40,8 +40,10 @@ def by_conjugate_gradient(
     plain conjugate gradients end within that rank; the diagonal would hide it.
     """
     moments = yield Moments(centre, diagonal=True)
+    # Jacobi preconditioning: columns of different scale cost no steps.
     diagonal = moments.scatter[:, None] + alpha
     scaling = np.ones_like(diagonal) if wide else 1.0 / np.where(diagonal > 0, diagonal, 1.0)
+    # The gradient at zero coefficients is X_c^T y_c.
     goal = tolerance * np.linalg.norm(moments.cross, axis=0)
     state = start or _start(moments, scaling)
     while True:
@@ -77,9 +79,12 @@ def _advance(
     state: ConjugateState, product: Array, active: Array, scaling: Array, moments: MomentSums
 ) -> ConjugateState:
     """Take one step of Hestenes and Stiefel (1952) for the `active` targets; the others stay."""
+    # r M^-1 r, whose ratio gives the turn of the direction (Fletcher and Reeves' form).
     before = np.sum(state.residual * scaling * state.residual, axis=0)
     curvature = np.sum(state.direction * product, axis=0)
+    # No curvature along the direction: rounding, or a column that is constant.
     moving = active & (curvature > 0)
+    # The exact minimum along the direction.
     rate = np.where(moving, before / np.where(moving, curvature, 1.0), 0.0)
     coef = state.coef + rate * state.direction
     residual = state.residual - rate * product

@@ -44,10 +44,12 @@ def by_dual_equations(
     weight = np.ones(n_rows) if weight is None else weight
     root, share = np.sqrt(weight)[:, None], (weight / weight.sum())[:, None]
     y_mean = share[:, 0] @ y if centre else np.zeros(y.shape[1])
+    # Rows and targets times the root of the weight make weighted least squares plain.
     right = root * (y - y_mean)
     gram, mean = yield from centre_gram(n_rows, share, centre)
     gram *= root * root.T
     factors = yield Dense(partial(Factors, gram, alpha), n_rows > _HEAVY)
+    # Singular to rounding: another solver takes over.
     if factors.condition < _SINGULAR:
         return (yield from otherwise())
     dual, residual = yield Dense(partial(_solve, gram, factors, alpha, right))
@@ -55,6 +57,7 @@ def by_dual_equations(
     if factors.condition >= _REFINE_BELOW:
         certificate, objective = yield Dense(partial(_judge, gram, dual, residual, alpha, right, tolerance))
     else:
+        # Two steps of iterative refinement with the residual of the rows themselves.
         for _ in range(2):
             fitted = yield Map(partial(_fitted, coef=coef, mean=mean))
             dual += yield Dense(partial(factors.solve, right - root * fitted - alpha * dual))
@@ -79,11 +82,13 @@ def centre_gram(n_rows: int, share: Array, centre: bool) -> Generator[Any, Any, 
     mean = None
     along = yield Dense(partial(np.matmul, gram, share))
     squared_mean = float(share[:, 0] @ along[:, 0])
+    # Means that dwarf the spread would cancel in the algebra: the Gram matrix is made again from centred rows.
     if squared_mean > _LARGE_MEAN * (float(share[:, 0] @ np.diagonal(gram)) - squared_mean):
         mean = (yield TransposeProduct(share))[:, 0]
         gram = yield Tiles(Product(mean), gram)
         along = yield Dense(partial(np.matmul, gram, share))
         squared_mean = float(share[:, 0] @ along[:, 0])
+    # (x_i - m).(x_j - m) = K_ij - u_i - u_j + share.u.
     gram -= along
     gram -= along.T
     gram += squared_mean
@@ -118,6 +123,7 @@ class Product:
             return left.X @ right.X.T
         shift = np.zeros(left.X.shape[1]) if self.shift is None else self.shift
         product = np.zeros((left.n, right.n))
+        # Panel by panel, so that centred copies take a bounded amount of memory.
         for start in range(0, shift.shape[0], _PANEL):
             columns = slice(start, start + _PANEL)
             rows = left.X[:, columns] - shift[columns]

@@ -75,6 +75,7 @@ class Evidence:
         # log |S| over all d directions; those without data keep the prior's precision.
         log_determinant = float(np.sum(np.log(at.lambda_ + at.alpha * spectrum.values)))
         log_determinant += (freedom - len(spectrum.values)) * math.log(at.lambda_)
+        # n log(alpha / 2 pi) - alpha |y - X m|^2, and below the same for the prior.
         likelihood = spectrum.weight * math.log(at.alpha / (2 * math.pi)) - at.alpha * squares
         prior = freedom * math.log(at.lambda_) - at.lambda_ * size - log_determinant
         return (
@@ -166,6 +167,7 @@ def maximise_evidence(
         state, evidence = start, Evidence(start.spectrum, *priors)
     coef = _mean(state)
     certificate = _stationarity(evidence, state.precisions, tol)
+    # A resumed fit has already recorded the score of its steps.
     for _ in range(len(state.scores) - 1, max_iter):
         at = evidence.better(state.precisions)
         state = EvidenceState(at, state.spectrum, np.append(state.scores, evidence.value(at)))

@@ -56,11 +56,13 @@ class LeaveOneOutErrors:
     def __call__(self, block: Block) -> Array:
         xp, (rank, n_penalties) = block.xp, self.right.shape
         rows, y = self.along(block), targets(block) - self.y_mean
+        # h = sum_j (V^T x)_j^2 / (l_j + alpha) for all penalties as a product of two thin matrices.
         leverage = ((rows * rows) @ self.left) @ self.right + self.share
         if block.weight is not None:
             leverage = leverage * xp.minimum(block.weight, xp.ones_like(block.weight))[:, None]
         # A row of leverage one determines its own fit: its residual is zero, and no leave-one-out error exists.
         left = xp.maximum(1.0 - leverage, xp.full_like(leverage, 1e-300))
+        # Fits of all targets and penalties, by the same factors.
         fitted = xp.reshape(rows @ self.shrunk, (-1, rank)) @ self.right
         if self.y_mean.shape[0] == 1:
             return (y - fitted) / left

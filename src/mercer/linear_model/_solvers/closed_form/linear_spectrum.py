@@ -96,9 +96,11 @@ def _from_triangle(triangle: TriangleSums, moments: MomentSums) -> LinearSpectru
     n_features, weight = moments.mean.shape[0], float(triangle.weight)
     rows, y = triangle.factor[:, :n_features], triangle.factor[:, n_features:]
     left, singular, right = np.linalg.svd(rows, full_matrices=False)
+    # Singular values within rounding of zero carry no data.
     kept = singular > max(rows.shape) * np.finfo(np.float64).eps * singular.max(initial=0.0)
     singular = np.where(kept, singular, 0.0)
     scores = np.where(kept[:, None], left.T @ y, 0.0)
+    # Residual squares from the triangle itself: no difference of large numbers.
     unexplained = np.sum((y - left @ scores) ** 2, axis=0)
     mean, y_mean = triangle.mean[:n_features], triangle.mean[n_features:]
     # b = V^T X^T y = s U^T y, with X = U diag(s) V^T.

@@ -52,8 +52,10 @@ def by_lsqr(
     goal = np.maximum(tolerance * np.linalg.norm(moments.cross, axis=0), 4 * np.finfo(np.float64).eps * size * y_size)
     state = start or _start((yield Residual(np.zeros_like(moments.cross), moments.mean, moments.y_mean)), y, moments)
     while True:
+        # The residual norm of the damped problem.
         error = np.sqrt(state.phi**2 + state.damped)
         active = (state.slope > goal) & (error > tolerance * y_size) & (state.phi != 0)
+        # All targets take their steps together; each stops by its own rule.
         spent = int(state.steps.max(initial=0)) >= max_iter
         if spent or not active.any():
             sums = yield Residual(state.coef, moments.mean, moments.y_mean)
@@ -84,6 +86,7 @@ def _advance(
     state: LsqrState, sums: ProductSums, left: Array, active: Array, alpha: Array, moments: MomentSums
 ) -> LsqrState:
     """Take one step of the paper's section 5, with the damping rotation of section 7, for the `active` targets."""
+    # beta u = A v - alpha u, and then alpha v = A^T u - beta v, with norms beta and alpha (the paper's names).
     beta = np.sqrt(sums.squares)
     left *= _inverse(beta)
     right = sums.product * _inverse(beta) - beta * state.right

@@ -46,6 +46,7 @@ def by_nonnegative_sweeps(
 ) -> Solver:
     """Minimise over coef >= 0 until the optimality conditions hold to rounding, or to `tolerance` and nothing falls."""
     moments = yield Moments(centre)
+    # Dependent columns have many solutions; a penalty near rounding picks one.
     penalty = yield Dense(partial(_unique, alpha, moments.scatter, tolerance), moments.mean.shape[0] > _HEAVY)
     coef = np.zeros_like(moments.cross) if start is None else start.coef
     done = 0 if start is None else start.steps

@@ -68,6 +68,7 @@ def by_normal_equations(
     corrections = 0 if factors.condition >= refine_below else 1 + int(factors.condition < 1e-5)
     for _ in range(corrections):
         coef, squares = yield from _refine(coef, alpha, moments, factors)
+    # The gradient of the residual, from sums: what the certificate reports.
     gradient = moments.cross - moments.scatter @ coef - alpha * coef
     if spectrum and squares is None:
         squares = _find_residual_squares(coef, moments)
@@ -155,6 +156,7 @@ def by_orthogonal_triangle(
     Singular values at or below `cutoff` times the largest count as zero for unpenalised targets, which gives the
     solution of minimum norm.
     """
+    # The triangle carries the scatter; of the moments only the diagonal is wanted.
     if moments is None:
         moments = yield Moments(centre, diagonal=True)
     triangle = yield Triangle(centre)

@@ -85,6 +85,7 @@ def choose_by_scatter(
     """
     eigen = yield from spectrum
     k, n_alphas = eigen.along.shape[1], len(alphas)
+    # The shares l / (l + alpha) as a product of two thin matrices: left (r, q) times right (q, penalties).
     left, right = yield Dense(partial(_shares, eigen.values, alphas), len(eigen.values) > _HEAVY)
     shrunk = (eigen.along[:, :, None] * left[:, None, :]).reshape(len(left), -1)
     share = 1.0 / eigen.weight if centre else 0.0
@@ -175,6 +176,7 @@ def gram_spectrum(y: Array, weight: Array, centre: bool) -> Generator[Any, Any, 
     """Compute the eigenvectors of the Gram matrix of rows in memory, and their mean if it had to be known."""
     n_rows = y.shape[0]
     weight = np.ones(n_rows) if weight is None else weight
+    # Rows of weight zero have no part in the fit but do have an error.
     root, share = np.sqrt(weight)[:, None], (weight / weight.sum())[:, None]
     y_mean = share[:, 0] @ y if centre else np.zeros(y.shape[1])
     gram, mean = yield from centre_gram(n_rows, share, centre)
@@ -206,10 +208,12 @@ def choose_by_gram(
     """
     eigen, mean = yield from gram_spectrum(y, weight, centre)
     n_rows, k = y.shape
+    # As many penalties at once as fit in a panel of memory.
     size = len(alphas) if whole else max(1, _PANEL // (8 * n_rows * k))
     weight, parts = eigen.root**2, []
     for start in range(0, len(alphas), size):
         each = yield Dense(partial(eigen.errors, alphas[start : start + size]), n_rows > _HEAVY)
+        # Summed over rows at once where the judge does not want them one by one.
         parts.append(each if whole else np.sum(weight[:, :, None] * each * each, axis=0))
     chosen, score = judge(parts[0] if whole else np.concatenate(parts))
     return (yield from solve_by_gram(eigen, mean, centre, alphas[chosen], chosen, score, tol))

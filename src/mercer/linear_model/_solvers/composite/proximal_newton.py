@@ -50,6 +50,7 @@ def proximal_newton(
         if solved or state.n_steps >= max_iter:
             return Solution(state, solved, certificate)
         columns = working_set(problem, point)
+        # The Hessian of the working set only.
         curvature = yield LossCurvature(problem.loss, point.parameters, columns)
         target = yield Dense(partial(_model_minimum, problem, point, columns, curvature), heavy=True)
         accepted = yield from _backtrack(problem, point, target - point.parameters)
@@ -64,6 +65,7 @@ def working_set(problem: LinearProblem, point: Point) -> np.ndarray:
     """Return the columns, without the intercept's, that the next model may move, in order."""
     n_scores, width = problem.shape
     columns = np.arange(width - 1)
+    # All columns fit: no set needs to be chosen.
     if n_scores * width <= 2 * _WORKING_SET:
         return columns
     used = np.any(point.parameters[:, :-1] != 0, axis=0)
@@ -84,6 +86,7 @@ def _model_minimum(problem: LinearProblem, point: Point, columns: np.ndarray, cu
     if not problem.fit_intercept:
         kept = np.tile(np.arange(len(columns) + 1) < len(columns), k)
         hessian = np.ascontiguousarray(hessian[np.ix_(kept, kept)])
+    # The intercept has no l2 of its own unless the penalty says so.
     hessian[np.diag_indices_from(hessian)] += np.tile(problem.penalty.l2[chosen], k)
     target = np.ascontiguousarray(point.parameters[:, chosen]).reshape(-1)
     gradient = np.ascontiguousarray(point.gradient[:, chosen]).reshape(-1)

@@ -83,6 +83,7 @@ def quantile_program(
     options = _TIGHT if options is None else options
     survey = yield from problem.survey()
     state = start
+    # All rows go to the programme at once where they are few.
     if start is None and n_rows is not None and n_rows <= 2 * _choose_size(problem):
         begin, none = survey.start, np.empty(0, dtype=np.int64)
         state = ProgramState(begin.parameters, begin.objective, -math.inf, begin.parameters, math.inf, none, 0)
@@ -95,6 +96,7 @@ def quantile_program(
     for _ in range(_ROUNDS):
         rows = yield NearRows(cast(PiecewiseLoss, problem.loss), state.reference, state.size, state.numbers)
         optimum = yield Dense(partial(_solve_program, problem, survey, rows, method, options), heavy=True)
+        # With all rows in it the programme itself has no solution.
         if optimum is None and math.isinf(state.size):
             break
         if optimum is None:
@@ -107,8 +109,10 @@ def quantile_program(
         point = _point(problem, rows, parameters, slopes, sides.loss)
         state, certificate = _judge(problem, state, point, survey)
         yield Step(state.objective, state, certificate, {"rows": float(len(rows.y))})
+        # No far row has changed its side: the programme's solution is that of the whole problem.
         if certificate.satisfied or not len(sides.numbers):
             return Solution(state, certificate.satisfied, certificate)
+        # Rows that changed sides join the near ones.
         numbers = np.union1d(state.numbers, sides.numbers).astype(np.int64)
         state = replace(state, numbers=numbers)
     certificate = certificate or Certificate.none("HiGHS did not solve the linear programme.")
@@ -136,15 +140,19 @@ def _solve_program(
     largest = float(np.max(np.abs(rows.y), initial=0.0))
     size = (abs(survey.start.objective) if abs(survey.start.objective) > 1e-12 * largest else largest) or 1.0
     scale = survey.scale[:-1]
+    # Weights, columns and targets are brought to about one, so that HiGHS's absolute tolerances mean the same
+    # everywhere.
     unit = float(np.mean(rows.weight)) if len(rows.weight) else 1.0
     heavy = rows.weight[:, None] / unit
     design = heavy * rows.X / scale
     fixed = rows.gradient / unit
     limit = problem.net.l1 * (problem.total_weight / unit) / scale
+    # Without a penalty the slopes of a column must balance exactly.
     free = limit == 0
     columns, targets = design[:, free].T, -(fixed[:-1] / scale)[free]
     if problem.fit_intercept:
         columns, targets = np.vstack([columns, heavy[:, 0]]), np.append(targets, -fixed[-1])
+    # With one, |sum_i s_i u_i x_ij| may be up to alpha S: two inequalities for each column.
     bounded = design[:, ~free].T
     above = (limit - fixed[:-1] / scale)[~free]
     below = (limit + fixed[:-1] / scale)[~free]
@@ -163,6 +171,7 @@ def _solve_program(
     parameters = np.zeros((1, problem.n_features + 1))
     if len(bounded):
         prices = answer.ineqlin.marginals
+        # The multipliers of the two inequalities are the positive and negative parts of the coefficient.
         parameters[0, :-1][~free] = prices[: len(bounded)] - prices[len(bounded) :]
     if len(columns):
         prices = answer.eqlin.marginals

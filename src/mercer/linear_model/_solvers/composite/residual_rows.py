@@ -66,6 +66,7 @@ class NearRows(Statistic):
         free = _is_free(block, residual, self.size, self.numbers) & (weight > 0)
         low, high = self.loss.limits
         # Far from the plane the loss is a line: its slope depends on the side only.
+        # The residual y - score above zero means a score that is too low.
         slope = xp.where(residual > 0, xp.full_like(residual, low), xp.full_like(residual, high))
         heavy = xp.where(free, xp.zeros_like(slope), weight * slope)
         chosen = xp.nonzero(free)[0]
@@ -76,6 +77,7 @@ class NearRows(Statistic):
             xp.take(y, chosen),
             xp.take(weight, chosen),
             xp.astype(chosen, xp.int64) + block.start,
+            # What far rows add to the gradient is a constant of the programme.
             xp.concat([block.transpose_matmul(heavy), xp.reshape(xp.sum(heavy), (1,))]),
             xp.sum(heavy * y),
         )

@@ -134,7 +134,9 @@ def minimise_scaled_huber(
 ) -> Generator[Any, Any, Solution]:
     """Minimise from the mean of the targets, or from a state of an earlier run."""
     moments = yield Moments(problem.fit_intercept, diagonal=True)
+    # The standard deviation of the targets is the first scale.
     spread = math.sqrt(float(moments.y_scatter[0]) / moments.weight)
+    # A floor on the scale: targets that the model fits exactly would drive it to zero.
     least = _LEAST * spread if spread > 0 else _TINY
     if start is None:
         parameters = np.append(np.zeros(len(moments.mean)), moments.y_mean[0])
@@ -151,12 +153,14 @@ def minimise_scaled_huber(
             # No step promises more than rounding, which may exceed the gap asked for.
             return Solution(state, True, certificate)
         accepted = yield from _search(problem, point, direction, moments.weight, least, state.cautious)
+        # The full curvature has failed: bends of far rows too, which are safe but slow.
         if accepted is None and state.cautious:
             return Solution(state, certificate.satisfied, certificate)
         if accepted is None:
             state = replace(state, cautious=True)
             continue
         point, trials = accepted
+        # A search that needed many trials asks for caution in the next step.
         state = HuberState(point.parameters, point.scale, state.n_steps + 1, trials > _FEW)
         certificate = problem.certify(point, moments, least)
         yield Step(point.objective, state, certificate, {certificate.kind.split()[-1]: certificate.value})

@@ -60,14 +60,17 @@ class ScaledHuberCurvature(Statistic):
         xp = block.xp
         scaled = _scale_residuals(block, self.parameters, self.scale)
         bent = xp.abs(scaled) < self.epsilon
+        # epsilon / |t|, one for rows within epsilon: the weights of reweighted least squares.
         outer = self.epsilon / xp.clip(xp.abs(scaled), self.epsilon, None)
         bends = block.weigh(outer if self.cautious else xp.astype(bent, scaled.dtype))
         by_scale = xp.where(bent, scaled, xp.zeros_like(scaled))
         rows = block.X
+        # Rows that do not bend add nothing.
         if xp is np and not self.cautious:
             chosen = np.flatnonzero(bends)
             rows, by_scale, bends = rows[chosen], by_scale[chosen], bends[chosen]
         root = xp.sqrt(bends)[:, None]
+        # The last two columns: intercept and scale.
         edge = xp.stack([xp.ones_like(by_scale), by_scale], axis=1) * root
         heavy = rows.multiply(root).tocsr() if block.is_sparse else rows * root
         inner, side, corner = heavy.T @ heavy, heavy.T @ edge, edge.T @ edge

@@ -187,6 +187,7 @@ def open_problems(
     stores = yield OpenColumns([sums.mean for sums in moments], weights)
     problems = []
     for sums, target, store in zip(moments, targets, stores, strict=True):
+        # Centred and multiplied by the roots of the weights, as the columns are.
         centred = store.weigh(y[:, target] - sums.y_mean[target])
         problems.append(WorkingSet(store, sums, target, centred, Orders(plan.seed), plan.subject))
     return problems

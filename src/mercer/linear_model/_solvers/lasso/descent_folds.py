@@ -93,6 +93,7 @@ def cross_validate(
     moments = [*(fold.moments for fold in folds), everything]
     for sums in moments:
         check_sums(plan.subject, sums)
+    # On the scatter weights are in the moments; on columns each fold masks its test rows by weights of zero.
     weights = None if plan.on_gram else [*(fold.weight for fold in folds), (yield Weights())]
     problems = yield from open_problems(plan, moments, [0] * len(moments), weights)
     walk = _Walk(plan, folds, moments, problems, ratios)
@@ -129,6 +130,7 @@ class _Walk:
         self.goals = [plan.tol * float(sums.y_scatter[0]) for sums in moments]
 
     def begin(self, alphas: Array) -> Generator[Any, Any, FoldsState]:
+        # NaN marks an error that is not known yet.
         errors = np.full((*alphas.shape, len(self.folds)), np.nan)
         nothing = np.zeros((len(self.moments[-1].mean), 1))
         goal = self.goals[-1] / self.moments[-1].weight

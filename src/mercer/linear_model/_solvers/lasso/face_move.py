@@ -21,15 +21,18 @@ _TRACE = 1e-10
 def to_face_minimum(G: Array, linear: Array, w: Array, q: Array, price: Price) -> None:
     """Move `w` in place, and its slopes q = linear - G w with it; `G` may be wider than w is long."""
     m, used = len(w), np.flatnonzero(w)
+    # No coefficient in use, or a system too large to factorise in passing.
     if not 0 < len(used) <= _LARGEST:
         return
     here, signs = w[used], np.sign(w[used])
+    # The gradient of the face's quadratic: q - l2 w - l1 s.
     step = _solve(G[np.ix_(used, used)], q[used] - price.l2 * here - price.l1 * signs, price.l2)
     if step is None:
         return
     target = here + step
     kept = target * signs > 0
     height = _height(here, linear[used], q[used], price)
+    # All that change sign to zero at once, or only as far as the first of them.
     for trial in (np.where(kept, target, 0.0), _cut(here, target, kept)):
         slopes = linear - trial @ G[used, :m]
         if _height(trial, linear[used], slopes[used], price) < height:

@@ -77,8 +77,10 @@ class FoldMoments:
                 message = f"{self.subject}: every fold needs rows of positive weight to train and to test on; got none."
                 raise DataError(message)
         if not self.whole:
+            # Columns are kept whole; folds differ by weights.
             return [self._mask(source, *split) for split in self.splits], self._sum_rows(source, None)
         tests = [self._sum_rows(source, test) for _, test in self.splits]
+        # Every row is tested once: the training sums are sums of the other folds.
         if self._is_partition(source.n_rows):
             # Sums of the other folds, never the total less one fold: a difference would cancel.
             trains = [_total([*tests[:k], *tests[k + 1 :]]) for k in range(len(tests))]

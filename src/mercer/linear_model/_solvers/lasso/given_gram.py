@@ -21,10 +21,12 @@ def adopt_gram(
     If the model has an intercept and the rows are not centred, their Gram matrix is not their scatter: the scatter is
     then computed, with a warning. `single` says that the rows, hence the matrix, may be rounded to float32.
     """
+    # How much of the diagonal rounding may explain.
     d, tolerance = len(moments.mean), 1e-3 if single else 1e-6
     if gram.shape != (d, d):
         message = f"{subject}: precompute must be a Gram matrix of shape {(d, d)}; got {gram.shape}."
         raise DataError(message)
+    # The Gram matrix of rows that are not centred is the scatter plus n mean mean^T.
     if centre and (moments.mean**2 * moments.weight > tolerance**2 * moments.scatter).any():
         message = (
             "Gram matrix was provided but X was centered to fit intercept: recomputing Gram matrix. Centre X first, or "

@@ -29,6 +29,7 @@ def descend_gram(problem: Any, G: Array, linear: Array, price: Price, goal: floa
     Sweeps find which coefficients are zero; every so often a move takes the others to their minimum.
     """
     m, since = len(linear), 0
+    # A move to the face minimum costs a factorisation; it is tried the less often the more coefficients are in use.
     turn = max(_FIRST_TURN, int(np.count_nonzero(problem.w)) // _MOVESHARE)
     record = np.empty((2, _MEMORY + 1, m))
     scratch = record[0], record[1], np.empty(_MEMORY), np.empty((_MEMORY, _MEMORY))
@@ -41,6 +42,7 @@ def descend_gram(problem: Any, G: Array, linear: Array, price: Price, goal: floa
             G, linear, problem.squares, price, order, goal, small, chunk, problem.w, problem.q, scratch
         )
         problem.sweeps += taken
+        # Fewer sweeps than allowed: the duality gap is below the goal.
         problem.settled = taken < chunk
         since += taken
         if since == turn and not problem.settled:

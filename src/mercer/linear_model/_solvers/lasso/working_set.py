@@ -111,8 +111,10 @@ class WorkingSet:
             descend = self._descend_gram if self.has_gram else self._descend_columns
             descend(price, goal, small, most)
         yield from self._judge(price)
+        # Without sweeps the gap alone decides.
         if most == 0:
             self.settled = self.gap <= goal
+        # A column outside breaks its bound: it must come in before the problem may end.
         elif self.gap > goal and self.broken is not None and (self.broken > price.l1).any():
             self.settled = False
             yield from self._admit(price.l1)
@@ -134,6 +136,7 @@ class WorkingSet:
         if not self.has_gram:
             self.G = np.empty((0, 0))
             return
+        # The Gram matrix grows by half, so that copies cost no more than a constant factor.
         if size > len(self.G):
             wider = np.empty((max(size, 3 * len(self.G) // 2),) * 2)
             wider[:first, :first] = self.G[:first, :first]
@@ -149,6 +152,7 @@ class WorkingSet:
         self.residual = self.y - self.store.combine(self.w)
         while self.sweeps < most and not self.settled:
             slopes = self.store.products(self.residual)
+            # A coefficient at zero whose slope is within the bound will not move in this round.
             live = np.flatnonzero((self.w != 0) | (price.upward(slopes) > price.l1))
             moved, record = 0.0, [self.w.copy()]
             for _ in range(min(_ROUND, most - self.sweeps)):
@@ -159,6 +163,7 @@ class WorkingSet:
                 if len(record) > _MEMORY:
                     self._leap(record, price)
                     record = [self.w.copy()]
+                # The largest move of a sweep is small beside the largest coefficient.
                 if moved <= small * np.abs(self.w).max(initial=0.0):
                     break
             slopes, squared = self.store.products(self.residual), float(self.residual @ self.residual)
@@ -189,7 +194,9 @@ class WorkingSet:
         """Compute the duality gap over all columns; slopes are computed only where the references do not bound them."""
         self.residual = self.y - self.store.combine(self.w) if self.w.size else self.y
         self.q = self._slopes() if self.w.size else self.w
+        # The dual point is the residual scaled until no slope exceeds l1.
         highest = max(price.l1, float(price.upward(self.q - price.l2 * self.w).max(initial=0.0)))
+        # Slopes of earlier residuals bound those of this one by Cauchy and Schwarz.
         known, error = self.references.estimate(self.residual)
         bound = price.upward(known) + error
         doubtful = np.flatnonzero(self.outside & (bound > highest))
@@ -204,6 +211,7 @@ class WorkingSet:
 
     def _ask(self, doubtful: Array, bound: Array, price: Price) -> Asking:
         """Compute the true slopes of the columns in doubt, or of all, which makes the residual a reference."""
+        # For a few doubtful columns, their products alone; for many, all of them, which then serve as a reference.
         if len(doubtful) <= max(_FIRST, len(bound) // _DOUBTFUL):
             slopes = yield from self.store.some_products(doubtful, self.residual)
             bound[doubtful] = price.upward(slopes)

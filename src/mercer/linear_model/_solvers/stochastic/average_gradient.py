@@ -77,7 +77,9 @@ def average_gradient(
         )
         yield Epoch(course, working, active, _order(state))
         reached = yield from total.evaluate(working.current)
+        # Epochs of a stochastic method may end higher than they began: the best point is kept.
         point = total.better(reached, point)
+        # The largest change relative to the largest coefficient is the stopping rule of scikit-learn.
         change = np.max(np.abs(working.current - state.current)) / max(np.max(np.abs(working.current)), 1e-300)
         state = replace(working, parameters=point.parameters, change=float(change))
         yield total.step(point, state)
@@ -132,9 +134,11 @@ class Epoch:
 
 def _visit(course: Course, X: Any, y: Any, weight: Any, order: Any, group: int, own: tuple[Any, ...]) -> None:
     """Visit the rows of `order` in one call; `own` holds the parameters, the average and the table of a group."""
+    # SAG divides the new gradient by the number of rows, SAGA takes it whole.
     share = 0.0 if course.averaged else float(X.shape[0])
     step, l2 = course.step[group], course.l2[group]
     w, average, table = own
+    # Centred sparse rows have a loop of their own that never makes them dense.
     if issparse(X) and course.mean is not None:
         given = (course.mean, y, weight, order, (share, step[0], l2[0]), w[0], average[0], table)
         centred_gradient.visit_centred(X.data, X.indices, X.indptr, *given, np.empty((2, X.shape[1])))

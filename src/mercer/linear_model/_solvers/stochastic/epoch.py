@@ -11,7 +11,7 @@ from mercer._solver.row_arrays import list_row_arrays
 from mercer._source import Block, Source
 from mercer._source.threads import run_numbered
 from mercer._types import Array
-from mercer.linear_model._solvers.stochastic.row_order import draw_order, keep_order
+from mercer.linear_model._solvers.stochastic.row_order import CACHED, draw_cached, draw_order, keep_order
 
 __all__ = ["Epoch", "EpochSums"]
 
@@ -63,17 +63,7 @@ class _Walk:
         self.v, self.owed = state.coef.copy(), state.owed.copy()
         # mass starts at zero in every epoch, so that the sum of the earlier steps is minus the lag.
         self.lag = -self._count_averaged(state.t)[:, None] * state.average_coef
-        self.method = stochastic.Method(
-            descent.loss,
-            descent.schedule,
-            descent.shape,
-            descent.power,
-            descent.origin,
-            descent.fit_intercept,
-            descent.l1,
-            descent.l2,
-            float(descent.average),
-        )
+        self.method = descent.make_method()
         self.scores = [self._open_score(k) for k in range(len(state.t))]
 
     def _open_score(self, k: int) -> Any:
@@ -100,7 +90,9 @@ class _Walk:
         y = np.ascontiguousarray(y, dtype=np.float64)
         weight = _NOTHING if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
         stored = max(1.0, X.nnz / X.shape[0] if issparse(X) else X.shape[1])
-        if self.descent.shuffle:
+        if self.descent.shuffle and len(key) == 1 and X.shape[0] * stored <= CACHED:
+            order = draw_cached(rows, self.state.seed, self.state.epochs)
+        elif self.descent.shuffle:
             random = np.random.default_rng(np.random.SeedSequence(self.state.seed, spawn_key=key))
             order = draw_order(rows, stored, random)
         else:

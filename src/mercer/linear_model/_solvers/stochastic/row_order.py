@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._native.linear import stochastic
 from mercer._types import Array
 
-__all__ = ["RowOrder", "draw_order", "keep_order"]
+__all__ = ["CACHED", "RowOrder", "draw_cached", "draw_order", "find_words", "keep_order"]
 
 # Values: rows with at most this many (16 MiB) are in the third-level cache, where any order is as good.
-_CACHED = 2**21
+CACHED = 2**21
 # Values in a run of neighbouring rows (8 KiB).
 _RUN = 2**10
 # Values in a window (512 KiB), which fits the second-level cache.
@@ -41,7 +42,7 @@ def keep_order(rows: Array) -> RowOrder:
 
 def draw_order(rows: Array, n_stored: float, random: np.random.Generator) -> RowOrder:
     """Draw a random order of some rows with `n_stored` values each."""
-    if len(rows) * n_stored <= _CACHED or n_stored >= _RUN:
+    if len(rows) * n_stored <= CACHED or n_stored >= _RUN:
         return keep_order(random.permutation(rows))
     run, window = -int(-_RUN // n_stored), int(_WINDOW // n_stored)
     n_runs = -(-len(rows) // run)
@@ -51,3 +52,16 @@ def draw_order(rows: Array, n_stored: float, random: np.random.Generator) -> Row
     # The runs of a window are drawn at random, so one permutation within windows serves all of them.
     mixed = fetches[:whole].reshape(-1, window)[:, random.permutation(window)].reshape(-1)
     return RowOrder(np.concatenate([mixed, random.permutation(fetches[whole:])]), fetches, window)
+
+
+def find_words(seed: tuple[int, ...]) -> tuple[int, int]:
+    """Return the two words of 32 bits that the orders of a seed of four words are drawn from."""
+    return seed[0] ^ seed[2], seed[1] ^ seed[3]
+
+
+def draw_cached(rows: Array, seed: tuple[int, ...], epoch: int) -> RowOrder:
+    """Draw the order of an epoch over rows in the cache, the same one that :class:`Epochs` draws in native code."""
+    rows = np.ascontiguousarray(rows, dtype=np.intp)
+    order = np.empty_like(rows)
+    stochastic.draw_order(rows, order, *find_words(seed), epoch)
+    return RowOrder(order, order, _DISTANCE)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer._native.linear import stochastic
 from mercer._plain import plain
 from mercer._solver.driver import Solver
 from mercer._solver.request import Map
@@ -19,18 +20,13 @@ from mercer._source import Block
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.linear_model._solvers.stochastic.epoch import Epoch, EpochSums
+from mercer.linear_model._solvers.stochastic.epochs import DIVERGED, LOWEST_RATE, STEEPEST, Epochs
 
 __all__ = ["Descent", "StochasticState", "find_squared_norms", "stochastic_gradient"]
 
 _STATEMENT = (
     "The steps follow the gradients of single rows, and no bound is known on how far the last one is from the optimum."
 )
-# Below this an adaptive rate is not lowered further.
-_LOWEST_RATE = 1e-6
-# The slope at which native steps are clipped; see ``_STEEPEST`` in the native module.
-_STEEPEST = 1e12
-# A loss this many times that of all-zero scores, and rising, diverges.
-_DIVERGED = 1e6
 
 
 @plain
@@ -157,6 +153,11 @@ class Descent:
         """Whether no step can be longer than the rate times a row, so that rates cannot diverge exponentially."""
         return self.loss not in (1, 4, 7)
 
+    def make_method(self) -> Any:
+        """Return the loss, the rates and the penalties as native code takes them."""
+        rates = (self.loss, self.schedule, self.shape, self.power, self.origin)
+        return stochastic.Method(*rates, self.fit_intercept, self.l1, self.l2, float(self.average))
+
     def penalties(self, coef: Array) -> Array:
         """Return the penalty of each score's coefficients."""
         with np.errstate(all="ignore"):
@@ -164,11 +165,22 @@ class Descent:
             return self.l1 * np.abs(coef).sum(axis=1) + smooth if self.l1 > 0 else smooth
 
 
-def stochastic_gradient(descent: Descent, state: StochasticState, last_epoch: int, subject: str) -> Solver:
-    """Run epochs up to the one of that number, or until every score has met its stopping rule."""
+def stochastic_gradient(
+    descent: Descent, state: StochasticState, last_epoch: int, subject: str, watched: bool = True
+) -> Solver:
+    """Run epochs up to the one of that number, or until every score has met its stopping rule.
+
+    Where nobody looks at the state after each epoch (`watched`), many epochs of a small table are one step.
+    """
     certificate = Certificate.none(_STATEMENT)
     while state.active.any() and state.epochs < last_epoch:
         before = state
+        run = yield Epochs(descent, before, 1 if watched else last_epoch - before.epochs)
+        if run is not None:
+            state, objectives, updates = run.state, run.objectives.tolist(), run.updates.tolist()
+            earlier = {"objective": objectives[:-1], "updates": updates[:-1]} if len(objectives) > 1 else None
+            yield Step(objectives[-1], state, certificate, {"updates": updates[-1]}, earlier)
+            continue
         state, sums = yield Epoch(descent, before)
         _check_finite(state, subject, None if _is_finite(state, sums) else (yield Map(find_squared_norms)))
         _check_reach(descent, sums, subject)
@@ -202,7 +214,7 @@ def _update_rules(
     ended = active & (stale >= descent.n_iter_no_change)
     rate = state.rate
     if descent.adaptive:
-        lowered = ended & (rate > _LOWEST_RATE)
+        lowered = ended & (rate > LOWEST_RATE)
         rate, stale, ended = np.where(lowered, rate / 5.0, rate), np.where(lowered, 0, stale), ended & ~lowered
     if descent.l1 == 0 and descent.l2 == 0:
         # No update and no penalty: all later epochs would be the same.
@@ -215,7 +227,7 @@ def _is_lost(descent: Descent, before: StochasticState, state: StochasticState, 
     if descent.slope_is_bounded or descent.schedule == 1:
         return False
     # Two epochs in a row, since the first steps of a sound fit may overshoot too.
-    far = _DIVERGED * sums.loss_at_zero
+    far = DIVERGED * sums.loss_at_zero
     return bool(np.any((before.last > far) & (state.last > before.last)))
 
 
@@ -242,10 +254,10 @@ def _check_finite(state: StochasticState, subject: str, lengths: Array | None) -
 
 def _check_reach(descent: Descent, sums: EpochSums, subject: str) -> None:
     """Raise an error if residuals are so large that their steps are clipped: such targets are never reached."""
-    if descent.slope_is_bounded or not np.any(sums.loss_at_zero > 0.5 * _STEEPEST**2):
+    if descent.slope_is_bounded or not np.any(sums.loss_at_zero > 0.5 * STEEPEST**2):
         return
     message = (
-        f"{subject}: steps are clipped where the loss is steeper than {_STEEPEST:.0e}, and with targets of a mean "
+        f"{subject}: steps are clipped where the loss is steeper than {STEEPEST:.0e}, and with targets of a mean "
         f"square of {2.0 * float(np.max(sums.loss_at_zero)):.3g} it is. Scale the targets, for instance by "
         f"scikit-learn's TransformedTargetRegressor."
     )

@@ -7,7 +7,8 @@ from mercer._source.device.source import full_precision
 from mercer._source.placement import Placement
 from mercer._types import Array
 from mercer.errors import UnsupportedError
-from mercer.manifold._tsne._device.edges import EdgeTables, make_tables
+from mercer.manifold._tsne._device.cuda_engine import can_run
+from mercer.manifold._tsne._device.edges import EdgeLists, EdgeTables, make_lists, make_tables
 from mercer.manifold._tsne._device.neighbours import find_nearest, weigh_nearest
 from mercer.manifold._tsne.affinities import count_neighbours
 
@@ -16,9 +17,9 @@ __all__ = ["DeviceAffinities", "check_device", "find_affinities_there"]
 
 @dataclass(frozen=True, eq=False)
 class DeviceAffinities:
-    """Affinities in tables, the widths of the rows' Gaussians, and the largest relative error of a perplexity."""
+    """Affinities, the widths of the rows' Gaussians, and the largest relative error of a perplexity."""
 
-    tables: EdgeTables
+    edges: EdgeTables | EdgeLists
     sigma: Array
     error: float
 
@@ -45,4 +46,6 @@ def find_affinities_there(rows: Array, perplexities: list[float], placement: Pla
     with full_precision(placement):
         squares, columns = find_nearest(rows, k, placement)
     weights, sigma, error = weigh_nearest(squares, perplexities, placement)
-    return DeviceAffinities(make_tables(weights, columns, placement), sigma, error)
+    # CUDA programs take lists, array operations tables.
+    make_edges = make_lists if can_run(rows) else make_tables
+    return DeviceAffinities(make_edges(weights, columns, placement), sigma, error)

@@ -2,6 +2,7 @@
 
 Rows have different numbers of affinities. Points are numbered anew by this count, and those of similar counts share a
 table that is padded with affinities of zero. No force is scattered: sums along rows have the same bits in every run.
+CUDA programs need no tables: they take the affinities of all rows one after the other.
 """
 
 from dataclasses import dataclass
@@ -12,10 +13,33 @@ from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement
 from mercer._types import Array
 
-__all__ = ["EdgeTables", "make_tables"]
+__all__ = ["EdgeLists", "EdgeTables", "make_lists", "make_tables"]
 
 # Entries of a table: 2**25 float32 are 128 MiB, and a step holds some six such arrays.
 _ENTRIES = 2**25
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeLists:
+    """Affinities row by row.
+
+    Attributes
+    ----------
+    starts : array of shape (n + 1,), int64
+        Where the affinities of each point begin.
+    ends : array of shape (m,), int32
+        The points at the other ends.
+    weights : array of shape (m,), float32
+        The affinities.
+    entropy : float
+        The sum of p log p over all affinities.
+    """
+
+    starts: Array
+    ends: Array
+    weights: Array
+    entropy: float
+    placement: Placement
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +90,21 @@ class EdgeTables:
 
 def make_tables(weights: Array, columns: Array, placement: Placement) -> EdgeTables:
     """Return p_ij = (p_j|i + p_i|j) / 2n of rows with k weighted neighbours each, as tables."""
+    keys, values, entropy = _join_pairs(weights, columns, placement)
+    return _cut(columns.shape[0], keys, values, entropy, placement)
+
+
+def make_lists(weights: Array, columns: Array, placement: Placement) -> EdgeLists:
+    """Return the affinities of :func:`make_tables` row by row."""
+    xp, n = placement.xp, columns.shape[0]
+    keys, values, entropy = _join_pairs(weights, columns, placement)
+    starts = xp.searchsorted(keys, xp.arange(n + 1, device=keys.device) * n)
+    ends = xp.astype(keys % n, xp.int32)
+    return EdgeLists(xp.astype(starts, xp.int64), ends, xp.astype(values, xp.float32), entropy, placement)
+
+
+def _join_pairs(weights: Array, columns: Array, placement: Placement) -> tuple[Array, Array, float]:
+    """Return affinities in the order of rows and columns: n times the row plus the column, values and entropy."""
     xp, n = placement.xp, columns.shape[0]
     columns = xp.astype(columns, xp.int64)
     rows = xp.reshape(xp.arange(n, device=columns.device)[:, None] + xp.zeros_like(columns), (-1,))
@@ -82,7 +121,7 @@ def make_tables(weights: Array, columns: Array, placement: Placement) -> EdgeTab
     values = values / xp.sum(values, dtype=placement.wide)
     wide = xp.astype(values, placement.wide)
     entropy = float(xp.sum(xp.where(wide > 0, wide * xp.log(xp.where(wide > 0, wide, xp.ones_like(wide))), 0.0 * wide)))
-    return _cut(n, keys, xp.astype(values, weights.dtype), entropy, placement)
+    return keys, xp.astype(values, weights.dtype), entropy
 
 
 def _cut(n: int, keys: Array, values: Array, entropy: float, placement: Placement) -> EdgeTables:

@@ -12,8 +12,9 @@ import numpy as np
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.manifold._tsne._device.edges import EdgeTables
+from mercer.manifold._tsne._device.node_table import NodeTable
 from mercer.manifold._tsne.descent import LONGEST_STEP, EmbeddingState
-from mercer.manifold._tsne.grid import MARGIN, SPACING, Grid
+from mercer.manifold._tsne.grid import MARGIN, SPACING
 
 __all__ = ["DeviceEngine"]
 
@@ -33,7 +34,7 @@ class DeviceEngine:
         # Z of the last iteration: a number, or an array of one number on the device.
         self.normaliser: Any = 1.0
         self.norm = math.inf
-        self.grid: Grid | None = None
+        self.grid: NodeTable | None = None
 
     def start(self, state: EmbeddingState) -> None:
         """Begin from this state."""
@@ -46,8 +47,6 @@ class DeviceEngine:
     def descend(self, iterations: int, exaggeration: float, momentum: float, rate: float) -> None:
         """Take some iterations."""
         xp = self.xp
-        # A grid depends on the one before; a fit that resumes here must choose the same.
-        self.grid = None
         slope: Any = None
         for turn in range(iterations):
             if self.grid is None or self.grid.spacing < SPACING or turn % _LOOKS == 0:
@@ -90,11 +89,8 @@ class DeviceEngine:
         """Choose nodes for the present extent of the map."""
         xp = self.xp
         low, high = (to_numpy(bound(self.place, axis=1)).astype(np.float64) for bound in (xp.min, xp.max))
-        grid = Grid.choose(high - low, self.grid)
-        if grid is not self.grid:
-            self.grid = grid
-            self.kernel = self.placement.put(grid.kernel)
-        self.origin = [float(bound) - MARGIN * grid.spacing for bound in low]
+        self.grid = NodeTable.choose(high - low, self.grid, self.placement)
+        self.origin = [float(bound) - MARGIN * self.grid.spacing for bound in low]
 
     def _find_slope(self, exaggeration: float) -> tuple[Array, Array]:
         """Return the gradient of the divergence with exaggerated affinities, and Z."""
@@ -145,7 +141,7 @@ class DeviceEngine:
                 shares = xp.astype(values[0][a] * values[1][b] * unit, xp.int64)
                 charges = _add_at(charges, nodes + (a * columns + b), shares, xp)
         table = xp.reshape(xp.astype(charges, self.placement.wide) / unit, (rows, columns))
-        spectrum = xp.fft.rfftn(table, s=self.grid.lengths, axes=(0, 1)) * self.kernel
+        spectrum = xp.fft.rfftn(table, s=self.grid.lengths, axes=(0, 1)) * self.grid.kernel
         return xp.fft.irfftn(spectrum, s=self.grid.lengths, axes=(0, 1))[:rows, :columns]
 
 

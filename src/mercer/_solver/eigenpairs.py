@@ -1,0 +1,70 @@
+"""Eigenvectors of symmetric matrices, computed so that Ctrl-C is noticed meanwhile.
+
+``scipy.linalg.eigh`` holds the interpreter's lock while LAPACK computes: a second thread does not help, because the
+main thread cannot run before LAPACK returns. Large matrices are given to the same LAPACK routine by native code, which
+releases the lock; the bits are those of SciPy.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, eigh, lapack
+
+from mercer._native.shared import eigenpairs
+from mercer._types import Array
+
+__all__ = ["HEAVY", "find_eigenpairs"]
+
+# Rows of a matrix that SciPy decomposes within 20 ms of CPU time on one core: shorter than Ctrl-C may wait, so that
+# holding the lock does no harm. Callers run larger ones aside.
+HEAVY = 400
+
+
+def find_eigenpairs(matrix: Array, first: int = 0, last: int | None = None, driver: str = "evr") -> tuple[Array, Array]:
+    """Return eigenvalues `first` to `last` of a symmetric matrix, in rising order, and their vectors as columns.
+
+    The result has the bits of ``scipy.linalg.eigh(matrix, subset_by_index=[first, last], driver=driver)``. Only the
+    lower triangle is read, and the matrix is kept. Above `HEAVY` rows call it inside ``Dense(..., heavy=True)`` or
+    `run_aside`: the interpreter's lock is free while LAPACK computes, and the waiting thread notices Ctrl-C.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+    first : int, default=0
+    last : int, default=None
+        The last one; n - 1 where None.
+    driver : {"evr", "evd"}, default="evr"
+        Relatively robust representations, or divide and conquer, which finds all eigenvalues.
+    """
+    n = len(matrix)
+    last = n - 1 if last is None else last
+    if n <= HEAVY or matrix.dtype not in (np.float32, np.float64):
+        # With driver="evd" SciPy refuses a subset, also that of all.
+        some: dict[str, Any] = {} if (first, last) == (0, n - 1) else {"subset_by_index": [first, last]}
+        return eigh(matrix, driver=driver, check_finite=False, **some)
+    # LAPACK counts along columns: the copy is in Fortran order, and native code sees its transpose.
+    A = np.array(matrix, order="F").T
+    values = np.empty(n, A.dtype)
+    if driver == "evd":
+        failed = eigenpairs.decompose_whole(A, values, *_take_room("syevd", A))
+        vectors = A
+    else:
+        vectors = np.empty((last - first + 1, n), A.dtype)
+        support = np.empty(2 * n, np.intc)
+        failed = eigenpairs.decompose_some(A, first, last, values, vectors, support, *_take_room("syevr", A))
+    if failed:
+        message = (
+            f"eigenvectors of a {n} x {n} matrix: LAPACK's {driver} must end without a failure; it returned {failed}. "
+            "Look for values that are not finite, or scale the rows."
+        )
+        raise LinAlgError(message)
+    return values[: last - first + 1], vectors.T
+
+
+def _take_room(routine: str, A: Array) -> tuple[Array, Array]:
+    """Return the two arrays of workspace that a LAPACK routine asks for; their sizes decide how it forms blocks."""
+    ask = lapack.get_lapack_funcs(routine + "_lwork", [A])
+    size, n_counters, _ = ask(len(A), lower=1)
+    # Single precision cannot hold every large whole number: round up, as SciPy does.
+    size = np.nextafter(size, np.float32(np.inf), dtype=np.float32) if A.dtype == np.float32 else size
+    return np.empty(int(size), A.dtype), np.empty(int(n_counters), np.intc)

@@ -1,0 +1,109 @@
+"""Choose among the trials of candidates, and add the stack of the best ones to them."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mercer.app.options import Options
+from mercer.app.study.choice.durations import spell_duration
+from mercer.app.study.choice.selection import Selection
+from mercer.app.study.choice.stacking import NAME as STACKED
+from mercer.app.study.choice.stacking import build_pipeline, describe_stack, make_stack, measure_gain
+from mercer.app.study.clock import Clock
+from mercer.app.study.material import Material
+from mercer.app.study.recipe import choose_costs
+from mercer.model_selection import Contender, Trial
+from mercer.model_selection.trials import conclude
+
+__all__ = ["add_stack", "choose", "measure_brier"]
+
+# Standard errors by which the predictions of a stack must be better than those of the best single candidate.
+_CLEAR = 2.0
+
+
+def add_stack(selection: Selection, material: Material, options: Options, clock: Clock) -> None:
+    """Add the weighted mean of the best candidates to the trials, if it can be made and there is time to fit it."""
+    costs = choose_costs(material, selection.metric.scorer, options.threshold)
+    stack = None if clock.interrupted else make_stack(selection.plan, selection.trials, material, costs)
+    if stack is None:
+        return
+    selection.offers = [*selection.offers, describe_stack(stack, material.task)]
+    used = [name for name, weight in zip(stack.names, stack.weights) if weight > 0]
+    seconds = sum(selection.seconds[name] for name in used)
+    # If it is chosen, it is fitted once for each outer split and once to all rows.
+    needed = (len(selection.plan.outer) + 1) * seconds
+    left = clock.measure_left()
+    if len(used) < 2:
+        selection.skipped[STACKED] = f"no second model improves on the predictions of {used[0]}"
+    elif needed > left:
+        selection.lacking[STACKED] = needed
+        time_left = f"only {spell_duration(left)} were left" if left > 0 else "no time was left for it"
+        selection.skipped[STACKED] = f"would take about {spell_duration(needed)}, but {time_left}"
+    else:
+        tried = {trial.name: trial for trial in selection.trials}
+        settings = [tried[name].best_setting for name in stack.names]
+        pipeline = build_pipeline(selection.contenders, stack.names, stack.weights, settings, costs)
+        selection.contenders[STACKED] = Contender(STACKED, pipeline, {}, stack.trial.rank)
+        selection.seconds[STACKED] = seconds
+        selection.trials.append(stack.trial)
+        selection.stack = stack
+
+
+def choose(selection: Selection, material: Material, options: Options) -> None:
+    """Choose among the trials by paired differences, without those whose probabilities are worse than a constant's."""
+    trusted = selection.trials
+    if material.classes:
+        worst = measure_brier(selection.trials[0], material)
+        selection.distrusted = [
+            trial.name for trial in selection.trials[1:] if measure_brier(trial, material) > worst + 1e-12
+        ]
+        trusted = [trial for trial in selection.trials if trial.name not in selection.distrusted]
+        if len(trusted) == 1:
+            # Beside the constant nothing is left; calibration may still mend the probabilities of the best one.
+            trusted = selection.trials
+    else:
+        trusted = _judge_constant(selection, trusted)
+    if selection.stack is not None:
+        trusted = _judge_stack(selection, trusted)
+    result = conclude(selection.plan, trusted, rule="paired", level=options.level)
+    selection.conclusion = replace(result, trials=selection.trials)
+
+
+def _judge_constant(selection: Selection, trusted: list[Trial]) -> list[Trial]:
+    """Return the trials without the constant guess, if row by row another candidate is clearly better.
+
+    The R² of a constant differs much between folds, above all if they go forward in time, so that even a good model is
+    within one standard error of it. Errors of rows show the difference.
+    """
+    constant, *others = trusted
+    if not others:
+        return trusted
+    best = max(others, key=lambda trial: float(trial.scores.mean()))
+    gain, error = measure_gain(best, constant, selection.plan)
+    return others if gain > _CLEAR * error and best.scores.mean() > constant.scores.mean() else trusted
+
+
+def _judge_stack(selection: Selection, trusted: list[Trial]) -> list[Trial]:
+    """Return the trials without the stack, unless row by row it is clearly better than the best single candidate."""
+    singles = [trial for trial in trusted if trial.name != STACKED]
+    stack = next((trial for trial in trusted if trial.name == STACKED), None)
+    if stack is None:
+        return trusted
+    best = max(singles, key=lambda trial: float(trial.scores.mean()))
+    gain, error = measure_gain(stack, best, selection.plan)
+    if gain > _CLEAR * error:
+        return trusted
+    selection.rivals = {STACKED: best.name}
+    return singles
+
+
+def measure_brier(trial: Trial, material: Material) -> float:
+    """Return the Brier score of the predictions of unseen rows: the mean squared error of all class probabilities."""
+    predictions = trial.predictions
+    if predictions.ndim == 1:
+        return 0.0
+    seen = np.flatnonzero(~np.isnan(predictions[:, 0]))
+    true = np.searchsorted(material.classes, material.y[seen])
+    target = np.eye(len(material.classes))[true]
+    weight = None if material.weight is None else material.weight[seen]
+    return float(np.average(((predictions[seen] - target) ** 2).sum(axis=1), weights=weight))

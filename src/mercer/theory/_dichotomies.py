@@ -1,0 +1,227 @@
+"""Dichotomies: the labellings of given points that a class of classifiers can realise, and how many there can be."""
+
+from collections.abc import Callable
+from itertools import combinations
+from math import comb, e, inf, pi
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+from sklearn.utils import check_array
+
+from mercer._base.reading import read_integer
+from mercer._types import Array
+from mercer.errors import DataError, ParameterError
+from mercer.theory._separable import count_separable
+
+__all__ = ["growth_function", "is_shattered", "list_dichotomies", "sauer_bound"]
+
+# A labelling counts as separable from this margin on, with points scaled to a largest entry of one: far above the
+# rounding of the linear program (1e-9), far below the margins of points in general position.
+_MARGIN = 1e-7
+
+
+def list_dichotomies(points: Any, model_class: str, *, max_frequency: float = 1000.0) -> Array:
+    """List the labellings of points that a class of classifiers can realise.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_points, n_features)
+        The points; thresholds, intervals and sine take one column.
+    model_class : {"hyperplanes", "origin hyperplanes", "thresholds", "intervals", "boxes", "sine"}
+        Halfspaces with and without an offset; x > t; a < x < b; boxes along the axes, positive inside; and the sign of
+        sin(w x).
+    max_frequency : float, default=1000.0
+        Largest w of ``"sine"``, whose labellings change at the multiples of pi / x. A larger one finds more of them.
+
+    Returns
+    -------
+    ndarray of shape (n_dichotomies, n_points), int8
+        Labels -1 and 1, sorted.
+
+    Examples
+    --------
+    >>> from mercer.theory import list_dichotomies
+    >>> list_dichotomies([[0.0], [1.0]], "thresholds").tolist()
+    [[-1, -1], [-1, 1], [1, 1]]
+    >>> len(list_dichotomies([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], "hyperplanes"))
+    14
+    """
+    rows = check_array(points, dtype=np.float64, input_name="points")
+    listing = _find_listing("list_dichotomies", model_class)
+    if model_class in ("thresholds", "intervals", "sine") and rows.shape[1] != 1:
+        message = f"list_dichotomies: {model_class} need points of one column; got {rows.shape[1]}. Give one column."
+        raise DataError(message)
+    found = list_sine(rows, max_frequency) if model_class == "sine" else listing(rows)
+    return np.unique(np.asarray(found, dtype=np.int8).reshape(-1, len(rows)), axis=0)
+
+
+def is_shattered(points: Any, model_class: str, *, max_frequency: float = 1000.0) -> bool:
+    """Return whether a class of classifiers can label points in every way.
+
+    Parameters
+    ----------
+    points, model_class, max_frequency
+        As in :func:`list_dichotomies`.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from mercer.theory import is_shattered
+    >>> is_shattered([[0, 0], [0, 1], [1, 0]], "hyperplanes"), is_shattered([[0, 0], [1, 1], [2, 2]], "hyperplanes")
+    (True, False)
+    """
+    found = list_dichotomies(points, model_class, max_frequency=max_frequency)
+    return len(found) == 2 ** found.shape[1]
+
+
+def growth_function(model_class: str, n_points: int, n_features: int = 1) -> int:
+    r"""Return the most labellings of N points that a class can realise, :math:`m_H(N)`.
+
+    Up to the VC dimension it is :math:`2^N`, and its logarithm G(N) = N ln 2; above it is a polynomial in N, so that
+    :math:`G(N) \le d (1 + \ln (N / d))` grows like a logarithm.
+
+    Parameters
+    ----------
+    model_class : {"hyperplanes", "origin hyperplanes", "thresholds", "intervals", "sine"}
+        As in :func:`list_dichotomies`.
+    n_points : int
+        N.
+    n_features : int, default=1
+        Columns of the points; thresholds, intervals and sine have one.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from mercer.theory import growth_function
+    >>> [growth_function("hyperplanes", n, 2) for n in range(1, 8)]
+    [2, 4, 8, 14, 22, 32, 44]
+    """
+    N = read_integer("growth_function", "n_points", n_points, 1)
+    d = read_integer("growth_function", "n_features", n_features, 1)
+    known: dict[str, Callable[[], int]] = {
+        "hyperplanes": lambda: count_separable(N, d + 1),
+        "origin hyperplanes": lambda: count_separable(N, d),
+        # The threshold lies in one of N + 1 gaps.
+        "thresholds": lambda: N + 1,
+        # The two ends lie in different gaps, or no point is inside.
+        "intervals": lambda: comb(N + 1, 2) + 1,
+        "sine": lambda: 2**N,
+    }
+    if model_class not in known:
+        message = f"growth_function: model_class must be one of {', '.join(known)}; got {model_class!r}."
+        raise ParameterError(message)
+    return known[model_class]()
+
+
+def sauer_bound(n_points: int, dimension: float, *, closed_form: bool = False) -> float:
+    r"""Bound the growth function of a class by its VC dimension d: :math:`m_H(N) \le \sum_{i \le d} \binom{N}{i}`.
+
+    Parameters
+    ----------
+    n_points : int
+        N.
+    dimension : int or inf
+        d, such as :func:`vc_dimension` returns it.
+    closed_form : bool, default=False
+        Return the looser :math:`(e N / d)^d`, which holds for N >= d; below it, :math:`2^N` is returned.
+
+    Returns
+    -------
+    int or float
+
+    Examples
+    --------
+    >>> from mercer.theory import sauer_bound
+    >>> [sauer_bound(n, 3) for n in range(1, 8)]
+    [2, 4, 8, 15, 26, 42, 64]
+    """
+    N = read_integer("sauer_bound", "n_points", n_points, 1)
+    if dimension == inf:
+        return 2**N
+    d = read_integer("sauer_bound", "dimension", dimension, 0)
+    if closed_form and N >= d > 0:
+        return (e * N / d) ** d
+    return sum(comb(N, i) for i in range(min(d, N) + 1))
+
+
+def _find_listing(subject: str, model_class: str) -> Callable[[Array], Any]:
+    """Return the function that lists the labellings of a class."""
+    known: dict[str, Callable[..., Any]] = {
+        "hyperplanes": lambda rows: list_halfspaces(np.column_stack([rows, np.ones(len(rows))])),
+        "origin hyperplanes": list_halfspaces,
+        "thresholds": list_thresholds,
+        "intervals": list_boxes,
+        "boxes": list_boxes,
+        "sine": list_sine,
+    }
+    if model_class not in known:
+        message = f"{subject}: model_class must be one of {', '.join(known)}; got {model_class!r}."
+        raise ParameterError(message)
+    return known[model_class]
+
+
+def list_halfspaces(rows: Array) -> list[tuple[int, ...]]:
+    """List the labellings of halfspaces through the origin, point after point.
+
+    Only labellings that separate the points before can separate one more, so that the number of linear programs is
+    twice the number of labellings and not 2^N.
+    """
+    # A point at the origin lies on every hyperplane: no label of it is strict, and none is counted.
+    found: list[tuple[int, ...]] = [()]
+    for count in range(1, len(rows) + 1):
+        # The labellings come in pairs, each with its negative: the first label is taken as 1.
+        labels = (1,) if count == 1 else (-1, 1)
+        longer = ((*given, label) for given in found for label in labels)
+        found = [labelling for labelling in longer if _is_separable(rows[:count], np.array(labelling))]
+    return found + [tuple(-label for label in labelling) for labelling in found]
+
+
+def _is_separable(rows: Array, labels: Array) -> bool:
+    """Return whether some w has y_i (w . x_i) > 0 for all rows: maximise the least of them over |w_j| <= 1."""
+    d = rows.shape[1]
+    scale = np.abs(rows).max(initial=0.0) or 1.0
+    # Variables w and t: minimise -t under t - y_i (w . x_i) <= 0.
+    left = np.column_stack([-labels[:, None] * rows / scale, np.ones(len(rows))])
+    result = linprog(np.append(np.zeros(d), -1.0), A_ub=left, b_ub=np.zeros(len(rows)), bounds=[(-1, 1)] * d + [(0, 1)])
+    return bool(result.status == 0 and -result.fun > _MARGIN)
+
+
+def list_thresholds(rows: Array) -> list[Array]:
+    """List the labellings of x > t: the points above each of their values, and all."""
+    x = rows[:, 0]
+    return [np.where(x > t, 1, -1) for t in (-inf, *np.unique(x))]
+
+
+def list_boxes(rows: Array) -> list[Array]:
+    """List the labellings of boxes: the smallest box around some points is positive, and with it all points inside.
+
+    The smallest box around any points has on each side one of them, so that 2 d points suffice to make all boxes.
+    """
+    n, d = rows.shape
+    found = [np.full(n, -1)]
+    for size in range(1, min(2 * d, n) + 1):
+        for chosen in combinations(range(n), size):
+            corner = rows[list(chosen)]
+            inside = ((rows >= corner.min(axis=0)) & (rows <= corner.max(axis=0))).all(axis=1)
+            found.append(np.where(inside, 1, -1))
+    return found
+
+
+def list_sine(rows: Array, max_frequency: float) -> list[Array]:
+    """List the labellings by the sign of sin(w x) for w in (0, max_frequency), one between any two changes."""
+    x = rows[:, 0]
+    if not 0 < max_frequency < inf:
+        message = f"list_dichotomies: max_frequency must be a number in (0, inf); got {max_frequency!r}."
+        raise ParameterError(message)
+    # sin(w x) changes its sign at w = k pi / |x|.
+    changes = [np.arange(1, int(max_frequency * size / pi) + 1) * (pi / size) for size in np.abs(x) if size > 0]
+    ends = np.unique(np.concatenate([[0.0], *changes, [max_frequency]]))
+    middles = 0.5 * (ends[1:] + ends[:-1])
+    return list(np.unique(np.where(np.sin(middles[:, None] * x) > 0, 1, -1), axis=0))

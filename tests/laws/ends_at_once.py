@@ -1,0 +1,58 @@
+"""Settings whose fits end in one or two steps: laws about what happens between steps leave them out.
+
+``test_control`` checks that this list is complete and that each entry is needed.
+"""
+
+__all__ = ["ENDS_AT_ONCE"]
+
+# Classes whose every setting ends so on the 500 rows of the laws.
+# fmt: off
+CLASSES = (
+    "AgglomerativeClustering", "BaggingClassifier", "BaggingRegressor", "BernoulliNB", "CCA", "CategoricalNB",
+    "ClassConditionalClassifier", "ClassicalMDS", "ClusterOutlier", "ComplementNB", "DBSCAN", "DecisionClassifier",
+    "DecisionStump", "DensityOutlier", "EmpiricalCovariance", "FastICA", "FourierBasis",
+    "GaussianConditionalRegressor", "GaussianNB", "GaussianRandomProjection", "HDBSCAN", "HistogramDensity",
+    "Hopfield", "IsolationForest", "Isomap", "KNeighborsClassifier", "KNeighborsOutlier", "KNeighborsRegressor",
+    "KNeighborsTransformer", "KernelCCA", "KernelCenterer", "KernelDiscriminantAnalysis", "KernelRidge",
+    "KernelRidgeCV", "LedoitWolf", "LinearDiscriminantAnalysis", "LinearRegression", "LocalOutlierFactor",
+    "LocallyLinearEmbedding", "MahalanobisOutlier", "ModelAveragingClassifier", "ModelAveragingRegressor",
+    "MultinomialNB", "MultiwayTreeClassifier", "NearestCentroid", "NearestNeighbors", "NuSVC", "NuSVR", "Nystroem",
+    "OAS", "OneClassSVM", "OnlinePCA", "OrthogonalRandomFeatures", "PLSCanonical", "PLSRegression", "PLSSVD",
+    "PolynomialBasis", "ProbabilisticPCA", "QuadraticDiscriminantAnalysis", "QuantileRegressor",
+    "RBFNetworkClassifier", "RBFNetworkRegressor", "RBFSampler", "RadialBasis", "RadiusNeighborsClassifier",
+    "RadiusNeighborsRegressor", "RadiusNeighborsTransformer", "ReconstructionOutlier", "RegularizationNetwork",
+    "RidgeCV", "RidgeClassifierCV", "SVC", "SVDD", "SVR", "ShrunkCovariance", "SparseRandomProjection",
+    "SpectralEmbedding", "SplineBasis", "StandardScaler", "TSNE", "TableEncoder", "TruncatedSVD", "Whitening",
+)
+# fmt: on
+# Single settings of other classes, as the laws name them.
+SETTINGS = (
+    "BayesNetClassifier()",
+    "BayesNetClassifier(structure='naive')",
+    "BayesNetLearner(structure='chow_liu')",
+    "BayesianRidge(maximise_evidence=False, alpha_init=0.01, lambda_init=0.1)",
+    "ElasticNet(alpha=0.1, l1_ratio=0.0)",
+    "GaussianMixture(n_components=4)",
+    "GaussianMixture(n_components=4, covariance_type='tied', n_init=2)",
+    "GaussianMixture(n_components=4, covariance_type='spherical', assignment='hard')",
+    "GeneralizedLinearEstimator()",
+    "KMedoids(n_clusters=4, method='alternate', init='random')",
+    "KernelDensity()",
+    "KernelDensity(bandwidth='normal_reference')",
+    "KernelDensity(bandwidth='scott', kernel='exponential', algorithm='brute')",
+    "KernelDensity(bandwidth=9.0, kernel='cosine', rtol=1e-08)",
+    "KernelDensity(bandwidth=3.0, metric='manhattan')",
+    "KernelPCA(n_components=3, kernel='rbf', gamma=0.01, eigen_solver='dense', fit_inverse_transform=True)",
+    "PCA(n_components=2)",
+    "PCA(n_components=2, svd_solver='full')",
+    "PCA(n_components=2, svd_solver='covariance_eigh')",
+    "PCA(n_components=2, svd_solver='randomized')",
+    "PCA(n_components=1, svd_solver='arpack')",
+    "ProjectionPursuit()",
+    "Ridge(solver='auto')",
+    "Ridge(solver='svd')",
+    "Ridge(solver='cholesky')",
+    "Ridge(solver='lbfgs', positive=True)",
+    "RidgeClassifier()",
+)
+ENDS_AT_ONCE = frozenset((*CLASSES, *SETTINGS))

@@ -1,0 +1,51 @@
+"""Interrupt fits: ``python -m tools.fuzzing interrupts --classes KMeans SVC --cases 20``.
+
+Three cases in four deliver KeyboardInterrupt at a random moment of a fit; the fourth has a callback that raises at a
+random call. A fit must then end by itself, or raise what it was given, with its last complete state or with the
+attributes that it had before; nothing of it may stay behind, and a second fit must give the bits of an undisturbed one.
+Cases under the names "save", "checkpoint" and "text" kill a process that writes files: the old file or the new one must
+be there.
+"""
+
+import argparse
+from functools import partial
+
+from tests.laws.subjects import subjects
+from tools.fuzzing.choice import add_choice, choose_subjects
+from tools.fuzzing.interrupts.fits import InterruptedSubject
+from tools.fuzzing.interrupts.kills import KILLS, name_kill, try_kills
+from tools.fuzzing.ledger import Tally, run_jobs, try_cases
+from tools.fuzzing.results import Report
+
+__all__ = ["add_options", "run"]
+
+# Seconds that one case may take before it counts as a hang: a fit that is interrupted, and another one.
+_LIMIT = 60.0
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of this attack."""
+    add_choice(parser)
+    parser.add_argument("--cases", type=int, default=4, help="disturbed fits for each setting, or for each class")
+    parser.add_argument("--kills", type=int, default=20, help="killed processes for each kind of file")
+    parser.add_argument("--limit", type=float, default=_LIMIT, help="seconds that one case may take")
+
+
+def _attack(first: int, limit: float, job: tuple[int | str, int]) -> Tally:
+    """Try the cases of one subject, given by its number, or of one kind of file, given by its name."""
+    which, count = job
+    cases = range(first, first + count)
+    if isinstance(which, str):
+        return try_cases(f"kills of {which}", partial(try_kills, which), name_kill, cases, limit)
+    subject = InterruptedSubject(subjects()[which])
+    return try_cases(repr(subject.subject), subject.try_all, subject.name, cases, limit)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Attack, print, and return 1 if any case had an outcome that is not documented."""
+    jobs: list[tuple[int | str, int]] = [*choose_subjects(options, options.cases)]
+    jobs += [(kind, options.kills) for kind in KILLS if options.kills]
+    report = Report("interrupts", options)
+    for tally in run_jobs(partial(_attack, options.seed, options.limit), jobs, options.jobs, options.seconds):
+        report.add(tally)
+    return report.end()
