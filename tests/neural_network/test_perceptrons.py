@@ -354,6 +354,12 @@ def test_divergence_on_a_device_stops_with_the_same_sentence():
 
 
 @pytest.mark.catalogue("NN-15")
+def test_batch_norm_refuses_batches_of_one_row():
+    with pytest.raises(ParameterError, match=r"batches of at least 2 rows, .* got batch_size=1. Raise batch_size"):
+        MLPRegressor(**(QUICK | {"batch_norm": True, "batch_size": 1})).fit(X, NUMBERS)
+
+
+@pytest.mark.catalogue("NN-15")
 def test_batch_norm_passes_over_a_batch_of_one_row_and_says_so_where_there_is_no_other():
     settings = QUICK | {"batch_norm": True, "shuffle": False, "batch_size": 40}
     # The 81st row is a batch by itself in every epoch: it has no variance, and takes no step.

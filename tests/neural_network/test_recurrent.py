@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import mercer
 from mercer.errors import DataError
@@ -94,6 +95,30 @@ def test_rows_are_sequences_of_numbers_and_labels_may_be_words(tmp_path):
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
     mercer.save(model, tmp_path / "signals.mercer")
     assert np.array_equal(mercer.load(tmp_path / "signals.mercer").predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("by_step", [False, True])
+def test_a_list_of_sequences_is_their_rows_with_lengths(by_step):
+    random = np.random.default_rng(0)
+    lengths = [4, 2, 5, 3]
+    listed = [random.normal(size=(length, 3)) for length in lengths]
+    labels = [random.integers(0, 2, length) for length in lengths] if by_step else [0, 1, 0, 1]
+    rows, y = np.concatenate(listed), np.concatenate(labels) if by_step else labels
+    model = RecurrentClassifier(4, max_iter=3, tol=0.0, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        from_rows = model.fit(rows, y, lengths=lengths).predict_proba(rows, lengths)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(listed, labels)
+    assert np.array_equal(model.predict_proba(listed), from_rows)
+    assert model.score(listed, labels) == model.score(rows, y, lengths=lengths)
+
+
+def test_bad_lists_of_sequences_are_answered_by_sentences():
+    model = RecurrentClassifier(2, max_iter=1)
+    with pytest.raises(DataError, match=r"at least one step; sequence 1 has none. Drop empty sequences"):
+        model.fit([np.ones((3, 2)), np.ones((0, 2))], [0, 1])
+    with pytest.raises(DataError, match=r"the same number of columns; got 2 and 4. Give every sequence the same"):
+        model.fit([np.ones((3, 2)), np.ones((3, 4))], [0, 1])
 
 
 def test_bad_sequences_are_answered_by_sentences():

@@ -120,6 +120,12 @@ class PerceptronModel(Estimator):
         if wrong:
             message = f"{name}: {wrong}."
             raise UnsupportedError(message)
+        if self.batch_norm and self.batch_size == 1:
+            message = (
+                f"{name}: batch_norm=True needs batches of at least 2 rows, since one row has no variance; got "
+                f"batch_size=1. Raise batch_size, or set batch_norm=False."
+            )
+            raise ParameterError(message)
         sizes = self._hidden_sizes()
         if any(size < 1 for size in sizes):
             message = f"{name}: hidden_layer_sizes must be > 0, got {self.hidden_layer_sizes}."

@@ -128,8 +128,8 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
         Parameters
         ----------
         X : array-like of shape (n_sequences, time, n_features), (n_sequences, time) or (n_steps, n_features)
-            Sequences; the last form with `lengths`. A file, a stream or a Dask collection has a sequence of numbers in
-            each row.
+            Sequences; the last form with `lengths`. A list of arrays of shape (time, n_features) holds sequences of
+            several lengths. A file, a stream or a Dask collection has a sequence of numbers in each row.
         y : array-like of shape (n_sequences,), (n_sequences, time) or (n_steps,)
             A label for each sequence, or for each step.
         lengths : array-like of shape (n_sequences,) or None, default=None

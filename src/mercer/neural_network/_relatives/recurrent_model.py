@@ -23,7 +23,7 @@ from mercer.neural_network._layers.network import Network
 from mercer.neural_network._layers.normalisation import Dropout
 from mercer.neural_network._layers.recurrence import LSTM, GatedRecurrent, SimpleRecurrent
 from mercer.neural_network._relatives.network_model import NetworkModel, NetworkOutputs, Validation
-from mercer.neural_network._relatives.sequences import PaddedSequences, SequenceRows, pad_sequences
+from mercer.neural_network._relatives.sequences import PaddedSequences, SequenceRows, join_listed, pad_sequences
 from mercer.neural_network._relatives.supervised import Supervised
 
 __all__ = ["GivenSequences", "RecurrentModel", "read_targets", "take_targets"]
@@ -168,7 +168,11 @@ class RecurrentModel(NetworkModel):
         self, X: Any, y: Any, lengths: Any, sample_weight: Any, *, kind: str, reset: bool = True
     ) -> GivenSequences:
         """Open sequences, targets and weights; `kind` is "labels" or "numbers"."""
-        name, place = type(self).__name__, place_of(X, y)
+        name = type(self).__name__
+        # A list of matrices with targets beside it holds sequences; without, it holds blocks of rows and targets.
+        if y is not None and isinstance(X, list | tuple):
+            X, lengths, y = *join_listed(name, X, lengths), _join_targets(y)
+        place = place_of(X, y)
         if y is None and place in ("memory", "device"):
             message = f"{name}: requires y to be passed, but the target y is None. Give a target for each sequence."
             raise DataError(message)
@@ -245,9 +249,17 @@ class RecurrentModel(NetworkModel):
     def _build(self, layout: SequenceRows, n_outputs: int, by_step: bool) -> Network:
         return _build_network(self.cell, self.n_units, self.n_layers, self.dropout, layout, n_outputs, by_step)
 
+    def _join_sequences(self, X: Any, lengths: Any) -> tuple[Any, Any]:
+        """Return the sequences of a list as rows with lengths, unless its matrices are blocks of longer rows."""
+        is_list = isinstance(X, list | tuple)
+        if is_list and any(getattr(part, "shape", ())[1:] != (self.n_steps_features_,) for part in X):
+            return X, lengths
+        return join_listed(type(self).__name__, X, lengths)
+
     def _map(self, X: Any, lengths: Any, finish: Any) -> Array:
         """Return what `finish` makes of the outputs (n, k), or (n, time, k) for each step."""
         check_is_fitted(self)
+        X, lengths = self._join_sequences(X, lengths)
         check_placement(self, X)
         elsewhere = place_of(X) not in ("memory", "device")
         if elsewhere:
@@ -271,6 +283,9 @@ class RecurrentModel(NetworkModel):
 
     def _compare(self, metric: Any, X: Any, y: Any, sample_weight: Any, lengths: Any) -> float:
         """Return what a metric of scikit-learn says of predictions: of sequences, or of all steps that exist."""
+        check_is_fitted(self)
+        if isinstance(X, list | tuple):
+            X, lengths, y = *self._join_sequences(X, lengths), _join_targets(y)
         predicted, given = to_numpy(self.predict(X, lengths)), np.asarray(to_numpy(y))
         weight = None if sample_weight is None else np.asarray(to_numpy(sample_weight), dtype=np.float64)
         if self.by_step_:
@@ -311,6 +326,14 @@ def _build_network(
     graph["output"] = (Dense(n_outputs), last)
     shapes: dict[str, tuple[int, ...]] = {"input": (layout.time, layout.width)}
     return Network(graph, shapes | {"mask": (layout.time,)} if layout.masked else shapes, output="output")
+
+
+def _join_targets(y: Any) -> Any:
+    """Return a list of arrays, the targets of the steps of each sequence, as one array; anything else as it is."""
+    if isinstance(y, list | tuple) and y and all(np.ndim(targets) == 1 for targets in y):
+        # Steps below each other, as join_listed lays those of the sequences.
+        return np.concatenate([np.asarray(targets) for targets in y])
+    return y
 
 
 def read_targets(name: str, y: np.ndarray, sequences: PaddedSequences) -> tuple[np.ndarray, bool]:

@@ -32,10 +32,11 @@ DESCRIBED = r"""A recurrent network that {what}.
 
     Notes
     -----
-    X is an array (n_sequences, time, n_features); or rows of all sequences below each other with `lengths`, as in
-    :mod:`mercer.hmm`; or, without `lengths`, one sequence of numbers in each row. Targets with one entry for each
-    sequence are of sequences, those with one entry for each step are of steps. Sequences of several lengths are
-    padded, and a padded step passes the state on. A pass takes O(steps x units x (units + features)) time.
+    X is an array (n_sequences, time, n_features); or a list of arrays (time, n_features) of several lengths; or rows of
+    all sequences below each other with `lengths`, as in :mod:`mercer.hmm`; or, without `lengths`, one sequence of
+    numbers in each row. Targets with one entry for each sequence are of sequences, those with one entry for each step
+    are of steps. Sequences of several lengths are padded, and a padded step passes the state on. A pass takes
+    O(steps x units x (units + features)) time.
 
     References
     ----------

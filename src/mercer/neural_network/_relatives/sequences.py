@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from mercer._source.namespace import namespace_of
+from mercer._source.placement import is_on_device
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.neural_network._layers.layer import as_like
 
-__all__ = ["PaddedSequences", "SequenceRows", "pad_sequences"]
+__all__ = ["PaddedSequences", "SequenceRows", "join_listed", "pad_sequences"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,34 @@ class PaddedSequences:
         padded = np.zeros((*self.values.shape[:2], *steps.shape[1:]), dtype=steps.dtype)
         padded[self.mask] = steps
         return padded
+
+
+def join_listed(subject: str, X: Any, lengths: Any) -> tuple[Any, Any]:
+    """Return the sequences of a list as rows below each other with their lengths; anything else as it was given.
+
+    A list of matrices is a list of sequences, of any lengths, with a step in each row.
+    """
+    if not isinstance(X, list | tuple) or not X or lengths is not None:
+        return X, lengths
+    if any(len(getattr(sequence, "shape", ())) != 2 for sequence in X):
+        return X, lengths
+    widths = sorted({int(sequence.shape[1]) for sequence in X})
+    if len(widths) > 1:
+        message = (
+            f"{subject}: all sequences of a list must have the same number of columns; got {widths[0]} and "
+            f"{widths[-1]}. Give every sequence the same columns."
+        )
+        raise DataError(message)
+    counts = np.array([int(sequence.shape[0]) for sequence in X])
+    if counts.min() == 0:
+        message = (
+            f"{subject}: sequences must have at least one step; sequence {int(counts.argmin())} has none. Drop empty "
+            f"sequences."
+        )
+        raise DataError(message)
+    if is_on_device(X[0]):
+        return namespace_of(X[0]).concat(list(X), axis=0), counts
+    return np.concatenate([np.asarray(sequence) for sequence in X]), counts
 
 
 def pad_sequences(subject: str, X: Any, lengths: Any = None) -> PaddedSequences:
