@@ -447,6 +447,33 @@ def test_categories_get_vectors_and_gaps_are_allowed():
         model.fit(np.array([[1.0, 0.5], [1.0, 2.0]]), [0.0, 1.0])
 
 
+@pytest.mark.parametrize("chosen", ["from_dtype", ["kind"], [1]], ids=str)
+def test_categories_of_a_frame_are_their_codes(chosen, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(3)
+    codes = random.integers(4, size=60)
+    names = np.array(["ash", "beech", "elm", "oak"])
+    frame = pandas.DataFrame({"size": random.normal(size=60), "kind": pandas.Categorical(names[codes])})
+    y = codes + random.normal(size=60)
+    coded = MLPRegressor(**QUICK, categorical_features=[1]).fit(np.c_[frame["size"], codes], y)
+    named = MLPRegressor(**QUICK, categorical_features=chosen).fit(frame, y)
+    expected = coded.predict(np.c_[frame["size"], codes])
+    np.testing.assert_array_equal(named.predict(frame), expected)
+    mercer.save(named, tmp_path / "trees.mercer")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "trees.mercer").predict(frame), expected)
+    # A category that the fit did not see counts as a gap.
+    strange = pandas.DataFrame({"size": [0.5, 0.5], "kind": ["yew", None]})
+    assert len(set(named.predict(strange))) == 1
+
+
+def test_early_stopping_judges_by_a_frame_with_categories():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"size": X[:, 0], "kind": np.where(X[:, 1] > 0, "up", "down")})
+    options = QUICK | {"early_stopping": True, "categorical_features": "from_dtype"}
+    model = MLPClassifier(**options).fit(frame, LABELS, X_val=frame, y_val=LABELS)
+    assert max(model.validation_scores_) == pytest.approx(model.score(frame, LABELS))
+
+
 def test_models_survive_files(tmp_path):
     for options in ({}, {"batch_norm": True}, {"solver": Adam(0.01)}):
         model = MLPClassifier(**QUICK, **options).fit(X, LABELS)

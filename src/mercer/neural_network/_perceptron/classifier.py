@@ -272,6 +272,7 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
             message = f"{name}: X_val and y_val go together, and need early_stopping=True; give both, and set it."
             raise DataError(message)
         options: dict[str, Any] = {"reset": False, "ensure_all_finite": coding is None, "multi_output": True}
+        X = X if coding is None else coding.read(X, type(self).__name__)
         source = self._open(X, y, weight, targets="labels", accept_sparse=coding is None and "csr", **options)
         rows = source.whole() if coding is None else coding.apply(source.whole())
         # Class weights belong to the training loss; the rows that judge are not weighed by class.

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from mercer._plain import plain
+from mercer._solver.tree.categories import CategoryTable, is_frame, learn_categories, mark_categorical
+from mercer._source import place_of
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["ColumnCoding", "learn_coding"]
+__all__ = ["ColumnCoding", "encode_frame", "learn_coding"]
 
 # The greatest length of a category's vector; wider ones gained nothing on tables of some hundred categories.
 _WIDEST = 16
@@ -22,13 +24,19 @@ class ColumnCoding:
 
     Codes c = 0, 1, ... of categories become c + 1; gaps and codes that the fit did not see become 0, a category of its
     own. Gaps among numbers become the mean of their column, and each column that had gaps in the fit gets a column of
-    zeros and ones that says where they were, at the end.
+    zeros and ones that says where they were, at the end. ``table`` holds the categories of a frame by name; without it
+    the columns hold codes.
     """
 
     columns: np.ndarray
     sizes: np.ndarray
     means: np.ndarray
     gaps: np.ndarray
+    table: CategoryTable | None = None
+
+    def read(self, X: Any, subject: str) -> Any:
+        """Return rows with codes for the categories of a frame; rows that hold codes as they are."""
+        return X if self.table is None else self.table.encode(X, subject)
 
     def apply(self, X: Array) -> np.ndarray:
         """Return the rows as the network takes them."""
@@ -46,10 +54,36 @@ class ColumnCoding:
         return tuple(min(_WIDEST, max(1, (int(size) + 1) // 2)) for size in self.sizes)
 
 
-def learn_coding(subject: str, X: np.ndarray, categorical: Any) -> ColumnCoding | None:
+def encode_frame(
+    subject: str, X: Any, categorical: Any, known: ColumnCoding | None
+) -> tuple[Any, CategoryTable | None]:
+    """Return the rows with codes for the categories of a frame, and the table of these codes, or None without any."""
+    table = _learn_table(subject, X, categorical) if known is None else known.table
+    return (X, None) if table is None else (table.encode(X, subject), table)
+
+
+def _learn_table(subject: str, X: Any, categorical: Any) -> CategoryTable | None:
+    """Learn the categories of a frame by name; return None where the chosen columns hold codes already."""
+    if place_of(X) != "memory" or (not is_frame(X) and not isinstance(categorical, str)):
+        return None
+    if isinstance(categorical, str) or np.asarray(categorical).dtype.kind not in "iub":
+        return learn_categories(categorical, X, subject)
+    import narwhals
+
+    frame = narwhals.from_native(X, eager_only=True)
+    chosen = mark_categorical(subject, categorical, len(frame.columns), list(frame.columns))
+    kinds = list(frame.schema.values())
+    if all(kinds[column].is_numeric() for column in np.flatnonzero(chosen).tolist()):
+        return None
+    return learn_categories(categorical, X, subject)
+
+
+def learn_coding(
+    subject: str, X: np.ndarray, categorical: Any, table: CategoryTable | None = None
+) -> ColumnCoding | None:
     """Return how the rows of a fit are to be coded; None if they have neither categories nor gaps."""
     d = X.shape[1]
-    columns = _read_columns(subject, categorical, d)
+    columns = _read_columns(subject, categorical if table is None else table.columns, d)
     missing = np.isnan(X)
     if not len(columns) and not missing.any():
         return None
@@ -69,7 +103,7 @@ def learn_coding(subject: str, X: np.ndarray, categorical: Any) -> ColumnCoding 
     counts = np.maximum((~missing).sum(axis=0), 1)
     means = np.where(missing, 0.0, X).sum(axis=0) / counts
     gaps = np.array([j for j in numbers.tolist() if missing[:, j].any()], dtype=np.int64)
-    return ColumnCoding(columns, np.array(sizes, dtype=np.int64), means.astype(np.float64), gaps)
+    return ColumnCoding(columns, np.array(sizes, dtype=np.int64), means.astype(np.float64), gaps, table)
 
 
 def _read_columns(subject: str, categorical: Any, d: int) -> np.ndarray:

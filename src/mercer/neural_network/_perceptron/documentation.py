@@ -69,9 +69,10 @@ or RMSprop or LBFGS or ConjugateGradient or Rprop, default='adam'
         Steps in which the learning rate rises linearly to its value.
     average_from : an integer in [0, inf) or None, default=None
         After this many epochs the weights at the end of each are averaged, and the model predicts with the average.
-    categorical_features : an array-like or None, default=None
-        Columns that hold codes 0, 1, ... of categories, as numbers or as a mask. Each category gets a vector that is
-        learnt. Gaps (NaN) are then allowed in all columns: a category of their own, or the mean with a mark.
+    categorical_features : one of 'from_dtype' or an array-like or None, default=None
+        Columns of categories: names, indices or a mask; ``'from_dtype'`` takes the columns of a frame that hold texts
+        or categories. Columns of an array hold codes 0, 1, ... Each category gets a vector that is learnt. Gaps (NaN)
+        are then allowed in all columns: a category of their own, or the mean with a mark.
     max_time : a number in [0, inf) or None, default=None
         Seconds after which the fit ends.
     n_jobs : an integer in (-inf, inf) or None, default=None

@@ -22,7 +22,7 @@ from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.dense import TableEmbedding
 from mercer.neural_network._layers.initialisers import INITIALISERS
 from mercer.neural_network._layers.losses import OutputLoss
-from mercer.neural_network._perceptron.column_coding import ColumnCoding, learn_coding
+from mercer.neural_network._perceptron.column_coding import ColumnCoding, encode_frame, learn_coding
 from mercer.neural_network._perceptron.epoch import Workshop
 from mercer.neural_network._perceptron.held_out import draw_held_out
 from mercer.neural_network._perceptron.plan import Plan
@@ -79,7 +79,7 @@ PARAMETERS: dict[str, Rule] = {
     "clip_norm": Real(0, math.inf, "neither") | Nothing(),
     "warm_up": Integer(0),
     "average_from": Integer(0) | Nothing(),
-    "categorical_features": ArrayRule() | Nothing(),
+    "categorical_features": Choice("from_dtype") | ArrayRule() | Nothing(),
     "max_time": Real(0) | Nothing(),
     "n_jobs": Integer() | Nothing(),
 }
@@ -140,8 +140,9 @@ class PerceptronModel(Estimator):
 
     def _open_training(self, X: Any, y: Any, sample_weight: Any, targets: str, reset: bool) -> tuple[Source, Any]:
         """Open the rows; return them, and how their categories and gaps are coded, or None."""
-        special = self.categorical_features is not None
+        name, special = type(self).__name__, self.categorical_features is not None
         known = None if reset else vars(self).get("input_coding_")
+        X, table = encode_frame(name, X, self.categorical_features, known) if special else (X, None)
         options: dict[str, Any] = {"targets": targets, "accept_sparse": not special and "csr", "reset": reset}
         options["ensure_all_finite"] = not special
         if targets == "labels":
@@ -152,9 +153,7 @@ class PerceptronModel(Estimator):
         if not special:
             return source, None
         self._needs_memory(source, "categorical_features", "code the columns first")
-        coding = (
-            learn_coding(type(self).__name__, source.whole(), self.categorical_features) if known is None else known
-        )
+        coding = known or learn_coding(name, source.whole(), self.categorical_features, table)
         if coding is None:
             return source, None
         rows = coding.apply(source.whole())
@@ -359,7 +358,7 @@ class PerceptronModel(Estimator):
         if coding is None:
             source = open_new_rows(self, X, accept_sparse="csr")
             return source.map(Outputs(self, _keep, finish))
-        source = open_new_rows(self, X, ensure_all_finite=False)
+        source = open_new_rows(self, coding.read(X, type(self).__name__), ensure_all_finite=False)
         return source.map(Outputs(self, coding.apply, finish))
 
     def _score_elsewhere(self, X: Any, y: Any, sample_weight: Any, finish: Any, targets: str) -> float:

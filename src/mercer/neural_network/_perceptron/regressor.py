@@ -240,6 +240,7 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
             message = f"{name}: X_val and y_val go together, and need early_stopping=True; give both, and set it."
             raise DataError(message)
         options: dict[str, Any] = {"reset": False, "ensure_all_finite": coding is None}
+        X = X if coding is None else coding.read(X, type(self).__name__)
         source = self._open(X, y, weight, targets="numbers", accept_sparse=coding is None and "csr", **options)
         return source.whole() if coding is None else coding.apply(source.whole()), source.y, source.weight
 
