@@ -120,7 +120,7 @@ test-all: lint build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not soak"
 
 soak: $(VENV)/ready-test build
-	$(PYTEST) -m soak
+	$(PYTEST) -m soak --hypothesis-profile=default
 
 # Minutes of hostile input; a short part with fixed seeds is in `make test`. FUZZ="--mutations 1000" asks for more.
 fuzz: $(VENV)/ready-test build

@@ -3,6 +3,8 @@
 import os
 import signal
 
+import hypothesis
+
 # Threads of OpenMP (in scikit-learn, torch and peers) wait asleep. By default they spin for milliseconds after each
 # loop, which takes the cores from the other processes that run tests. OpenMP reads this when it is first loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -11,3 +13,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 # wait for in vain. Python's own handler is what users at a terminal have; processes that tests start inherit it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Drawn examples take as long as a busy machine needs (0.2 s is hypothesis's own limit), and are the same in every run:
+# `make soak` draws new ones.
+hypothesis.settings.register_profile("tests", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("tests")

@@ -126,6 +126,9 @@ def translate_modules(arguments):
         files |= list_definitions(module.resolve(), root, made)
     keys = {module: compute_key(arguments, files) for module, files in sources.items()}
     stale = [module for module, key in keys.items() if not is_current(folder, module, key)]
+    for module in stale:
+        # Cython does not write over a file that begins otherwise than its own, as those with marked functions do.
+        (folder / f"{module.stem}.c").unlink(missing_ok=True)
     status = run_cython(build_command(arguments, stale)) if stale else 0
     if status == 0:
         for module in stale:

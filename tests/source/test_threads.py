@@ -18,6 +18,9 @@ from mercer._source import open_source
 from mercer._source import threads as crew
 from mercer._source.threads import available_threads, n_threads, one_blas_thread, run_alongside, run_numbered
 
+# Seconds after which a test that waits for another thread or process fails: far more than any machine takes.
+PATIENCE = 300
+
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_results_arrive_in_order_whatever_finishes_first(threads):
@@ -32,11 +35,12 @@ def test_results_arrive_in_order_whatever_finishes_first(threads):
 
 
 def test_several_threads_share_the_work():
-    workers = set()
+    workers, together = set(), threading.Barrier(3)
 
     def note(number):
         workers.add(threading.get_ident())
-        time.sleep(0.01)
+        if number < 3:
+            together.wait(PATIENCE)
 
     run_numbered(note, 12, 3)
     assert len(workers) == 3
@@ -51,6 +55,9 @@ def test_an_error_in_any_thread_reaches_the_caller_and_ends_the_job(threads):
             message = "five"
             raise ValueError(message)
         done.append(number)
+        if number > 5:
+            # Time for the thread of the error to be given a core.
+            time.sleep(0.001)
 
     with pytest.raises(ValueError, match="five"):
         run_numbered(fail_at_five, 10_000, threads)
@@ -132,7 +139,7 @@ if child == 0:
     os._exit(0 if received == list(range(8)) else 1)
 assert os.waitpid(child, 0)[1] == 0
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=30)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=PATIENCE)
 
 
 def test_sums_over_blocks_are_the_same_for_any_number_of_threads():
@@ -151,12 +158,12 @@ def test_sums_over_blocks_are_the_same_for_any_number_of_threads():
 
 def test_members_of_the_crew_stay_until_they_are_dismissed_even_by_an_error():
     over, came = threading.Event(), []
-    started = threading.Barrier(3, timeout=10)
+    started = threading.Barrier(3, timeout=PATIENCE)
 
     def work(member):
         came.append(member)
         started.wait()
-        over.wait(10)
+        over.wait(PATIENCE)
 
     def leave():
         with run_alongside(work, over.set, 3):
@@ -171,23 +178,22 @@ def test_members_of_the_crew_stay_until_they_are_dismissed_even_by_an_error():
 
 
 def test_a_caller_gets_on_without_a_crew_that_others_keep_busy():
-    over, busy = threading.Event(), threading.Event()
-    came = []
-
-    def hold(_):
-        busy.set()
-        over.wait(10)
-
+    over, came = threading.Event(), []
     # More than earlier tests may have left in the crew, so that nobody is free.
     count = crew._pool_size + 2
+    busy = threading.Barrier(count + 1)
+
+    def hold(_):
+        busy.wait(PATIENCE)
+        over.wait(PATIENCE)
+
     other = threading.Thread(target=run_numbered, args=(hold, count, count))
     other.start()
-    busy.wait(10)
-    time.sleep(0.1)
+    busy.wait(PATIENCE)
     with run_alongside(came.append, lambda: None, 2):
         pass
     over.set()
-    other.join(10)
+    other.join(PATIENCE)
     assert came == []
 
 
@@ -208,7 +214,7 @@ def test_workers_see_the_settings_that_hold_where_the_work_was_asked_for(threads
 
     def look(number):
         if number < threads:
-            together.wait(10)
+            together.wait(PATIENCE)
         return threading.get_ident(), sklearn.get_config()["transform_output"], mercer.get_config()["max_memory"]
 
     with sklearn.config_context(transform_output="pandas"), mercer.config_context(max_memory=12345):

@@ -26,7 +26,7 @@ def address():
 
 
 def _ask(address, method, path, content=None, headers=None):
-    connection = http.client.HTTPConnection(*address, timeout=20)
+    connection = http.client.HTTPConnection(*address, timeout=120)
     body = content if isinstance(content, bytes | None) else json.dumps(content).encode()
     connection.request(method, path, body, headers or {})
     answer = connection.getresponse()

@@ -29,7 +29,7 @@ def browse(*options, page, folder, width=1440, height=900):
         ),
         *("--enable-logging=stderr", "--virtual-time-budget=2000", *options, page.as_uri()),
     ]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     complaints = [line for line in ran.stderr.splitlines() if "CONSOLE" in line]
     return ran.stdout, complaints
 

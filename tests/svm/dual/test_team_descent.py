@@ -21,7 +21,7 @@ def classes():
 
 def assert_all_are_free(count):
     """All threads meet: members of a team who stayed would be missing."""
-    barrier = threading.Barrier(count, timeout=20.0)
+    barrier = threading.Barrier(count, timeout=300.0)
     run_numbered(lambda number: barrier.wait(), count, count)
 
 

@@ -12,10 +12,10 @@ Arrays are flat. `stack` holds the rows of a batch and below them the visible st
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native.machine import listed_rows, panels, unit_sums
+    from cython.cimports.mercer._native.machine import listed_rows, part_products, unit_sums
     from cython.cimports.mercer._native.shared import inline, team, team_items
 else:
-    from mercer._native.machine import listed_rows, panels, unit_sums
+    from mercer._native.machine import listed_rows, part_products, unit_sums
     from mercer._native.shared import inline, team, team_items
 
 __all__ = ["ContrastTasks"]
@@ -283,7 +283,7 @@ def _draw_visible(
     cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, at=cython.Py_ssize_t)
     size: cython.Py_ssize_t = end - begin
     # For few chains the BLAS is faster with the weights on the left: 88 against 147 us for 10 x 256 x 784.
-    panels.multiply_transposed(
+    part_products.multiply_transposed(
         machine.weights, begin * tasks.k, machine.chains, 0, machine.scores, begin * tasks.m, size, tasks.k, tasks.m
     )
     for i in range(tasks.m):
@@ -316,7 +316,7 @@ def _find_hidden(
     # Rows whose values lie between 0 and 1 are multiplied; rows and chains of zeros and ones select weights to add.
     dense: cython.Py_ssize_t = known if tasks.binary or known >= tasks.n else tasks.n
     if dense > known:
-        panels.multiply_columns(
+        part_products.multiply_columns(
             machine.stack, known * tasks.d, machine.weights, begin, machine.hidden, known * tasks.k + begin,
             dense - known, tasks.d, size, tasks.k,
         )  # fmt: skip
@@ -382,7 +382,7 @@ def _move_weights(
             tasks.k, tasks.keep,
         )  # fmt: skip
     else:
-        panels.add_product(
+        part_products.add_product(
             machine.stack, begin, tasks.d, machine.hidden, machine.weights, begin * tasks.k, end - begin,
             tasks.n + tasks.m, tasks.k, tasks.rate / tasks.n, tasks.keep,
         )  # fmt: skip

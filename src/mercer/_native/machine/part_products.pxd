@@ -1,4 +1,4 @@
-# Products of panels of matrices in flat arrays, by the BLAS that SciPy ships, in one thread; panels.py is the uncompiled twin.
+# Products of panels of matrices in flat arrays, by the BLAS that SciPy ships, in one thread; part_products.py is the uncompiled twin.
 #
 # A panel is a flat array, where it begins, and the number of values from one of its rows to the next.
 

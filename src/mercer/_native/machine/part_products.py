@@ -1,4 +1,4 @@
-"""The uncompiled twin of ``panels.pxd``: equal to it up to the rounding of the BLAS."""
+"""The uncompiled twin of ``part_products.pxd``: equal to it up to the rounding of the BLAS."""
 
 import numpy
 
