@@ -197,7 +197,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             raise AttributeError(message, name=name, obj=self)
 
     def _threads(self) -> int:
-        return n_threads(getattr(self, "n_jobs", None))
+        return n_threads(vars(self).get("n_jobs"))
 
     def _open(self, X: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Source:
         """Check rows, targets and weights as the user gave them, wherever they are, and open them as a source.
