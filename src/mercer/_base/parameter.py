@@ -30,6 +30,7 @@ __all__ = [
     "Rule",
     "Seed",
     "Text",
+    "are_plain_values",
     "check_parameters",
     "is_accepted",
 ]
@@ -271,6 +272,11 @@ def is_accepted(rule: Rule, value: Any) -> bool:
     return True
 
 
+def are_plain_values(values: dict[str, Any]) -> bool:
+    """Return whether all values are None, numbers, booleans or texts, which never change."""
+    return all(map(_PLAIN.__contains__, map(type, values.values())))
+
+
 def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any]) -> None:
     """Raise ``ParameterError`` for the first value that breaks its rule.
 
@@ -285,7 +291,7 @@ def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any
         if not is_accepted(rule, value):
             message = f"{subject}: {name} must be {rule.text}; got {value!r}."
             raise ParameterError(message)
-    if all(type(value) in _PLAIN for value in given):
+    if all(map(_PLAIN.__contains__, map(type, given))):
         if len(_passed) >= _MOST_CLASSES:
             _passed.clear()
         _passed[id(rules)] = rules, given

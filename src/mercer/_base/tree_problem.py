@@ -285,9 +285,12 @@ def open_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     """Check rows that may have missing values, with labels and weights, and open them as a source."""
     check_wrapped_place(estimator, X, y)
     # NaN may pass here. What stays forbidden is NaN in sparse rows, and rows of nothing but NaN.
-    X, y = validate_data(
-        estimator, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr", ensure_all_finite="allow-nan"
-    )
+    if are_plain(X, y) and are_ordinary(X) and (y.dtype.kind != "f" or are_ordinary(y)):
+        learn_plain_columns(estimator, X)
+    else:
+        X, y = validate_data(
+            estimator, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr", ensure_all_finite="allow-nan"
+        )
     check_labels(y)
     _check_present(estimator, X)
     return open_source(X, y, check_weight(estimator, sample_weight, X.shape[0]), estimator._threads())

@@ -10,6 +10,8 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from mercer._base.guard import are_ordinary
+from mercer._base.validation import are_plain, learn_plain_columns
 from mercer._solver.tree.stump_search import SortedColumns, Stump, describe_stump
 from mercer._source import Source, open_source
 from mercer._stored import Stored, floats, members, part
@@ -230,6 +232,10 @@ def check_member_table(
     if y is None:
         message = f"{name}: requires y to be passed, but the target y is None. Give the targets."
         raise DataError(message)
+    # Ordinary arrays skip scikit-learn's inspection, which would give back the same ones.
+    if are_plain(X, y) and are_ordinary(X) and (y.dtype.kind != "f" or are_ordinary(y)):
+        learn_plain_columns(wrapper, X)
+        return X, y
     if has_text(X):
         validate_data(wrapper, X, skip_check_array=True)
         return X, np.asarray(y, dtype=np.float64 if numbers else None)
