@@ -20,7 +20,9 @@ __all__ = ["HEAVY", "find_eigenpairs"]
 HEAVY = 400
 
 
-def find_eigenpairs(matrix: Array, first: int = 0, last: int | None = None, driver: str = "evr") -> tuple[Array, Array]:
+def find_eigenpairs(
+    matrix: Array, first: int = 0, last: int | None = None, driver: str = "evr", *, check_finite: bool = False
+) -> tuple[Array, Array]:
     """Return eigenvalues `first` to `last` of a symmetric matrix, in rising order, and their vectors as columns.
 
     The result has the bits of ``scipy.linalg.eigh(matrix, subset_by_index=[first, last], driver=driver)``. Only the
@@ -35,7 +37,12 @@ def find_eigenpairs(matrix: Array, first: int = 0, last: int | None = None, driv
         The last one; n - 1 where None.
     driver : {"evr", "evd"}, default="evr"
         Relatively robust representations, or divide and conquer, which finds all eigenvalues.
+    check_finite : bool, default=False
+        Whether to raise ``ValueError`` where an entry is NaN or infinite, as SciPy does by default.
     """
+    if check_finite and not np.isfinite(matrix).all():
+        message = "array must not contain infs or NaNs"
+        raise ValueError(message)
     n = len(matrix)
     last = n - 1 if last is None else last
     if n == 0 or matrix.dtype.char not in "fd":
