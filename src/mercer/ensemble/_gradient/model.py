@@ -13,7 +13,7 @@ from scipy.sparse import csc_array, issparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from mercer._base import fitting, seed_sequence
+from mercer._base import draw_seed, fitting
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
 from mercer._base.tree_problem import open_problem, read_rules
@@ -157,7 +157,7 @@ class GradientModel(TreeEnsemble):
         loss = self._choose_loss(attributes.get("n_classes_", 0))
 
         # A warm start draws what one long fit would have drawn.
-        seed = self._random_seed if warm else int(seed_sequence(self.random_state).generate_state(1)[0])
+        seed = self._random_seed if warm else draw_seed(self.random_state)
         earlier = self._read_earlier_rounds(loss) if warm else GradientState()
         training, held = self._split_rows(y, seed)
         given_weight = weight[training] if sample_weight is not None else None
