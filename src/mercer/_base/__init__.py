@@ -2,7 +2,7 @@
 
 from mercer._base.estimator import Estimator, fitting
 from mercer._base.opening import open_new_rows, open_rows
-from mercer._base.randomness import generators, seed_sequence
+from mercer._base.randomness import draw_seed, generators, seed_sequence
 from mercer._base.validation import check_new_rows, check_rows, check_rows_and_targets, few_rows
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "check_new_rows",
     "check_rows",
     "check_rows_and_targets",
+    "draw_seed",
     "few_rows",
     "fitting",
     "generators",

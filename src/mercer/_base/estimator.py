@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from mercer._base.guard import FitGuard, clean_arguments, guard_answers
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
-from mercer._base.parameter import Rule, check_parameters
+from mercer._base.parameter import Rule, are_plain_values, check_parameters
 from mercer._base.rehearsal import find_rehearsal
 from mercer._base.resumption import CheckpointWriter, read_resumed, resume_solver, resume_state
 from mercer._base.tags import add_places
@@ -52,6 +52,8 @@ __all__ = ["Estimator", "fitting"]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 # What scikit-learn's callbacks set on an instance, and on no class.
 _CALLBACK_NAMES = frozenset({"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx"})
+# What scikit-learn's clone hands on beside the parameters, if an instance has it.
+_CLONED_NAMES = frozenset({"_skl_callbacks", "_metadata_request", "_sklearn_output_config"})
 
 
 def fitting(fit: Fit) -> Fit:
@@ -167,6 +169,36 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             cls._parameter_names = tuple(super()._get_param_names())
         return list(cls._parameter_names)
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to add the parameters of estimators among them, as ``part__name``.
+
+        Returns
+        -------
+        dict
+        """
+        state = vars(self)
+        try:
+            found = {name: state[name] for name in self._get_param_names()}
+        except KeyError:
+            return super().get_params(deep)
+        # Plain values have no parameters of their own: asking each takes most of the time.
+        return found if not deep or are_plain_values(found) else super().get_params(deep)
+
+    def __sklearn_clone__(self) -> Any:
+        """Return an unfitted copy; plain parameters are handed over as they are, without a deep copy of each."""
+        state, found = vars(self), self.get_params(deep=False)
+        if are_plain_values(found) and state.keys().isdisjoint(_CLONED_NAMES):
+            other = type(self)(**found)
+            # A constructor that changes a parameter is refused by scikit-learn, in its own words.
+            if all(vars(other).get(name, self) is value for name, value in found.items()):
+                return other
+        return super().__sklearn_clone__()
+
     def _check_parameters(self) -> None:
         check_parameters(type(self).__name__, self._parameters, self.__dict__)
 
@@ -197,7 +229,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             raise AttributeError(message, name=name, obj=self)
 
     def _threads(self) -> int:
-        return n_threads(getattr(self, "n_jobs", None))
+        return n_threads(vars(self).get("n_jobs"))
 
     def _open(self, X: Any, y: Any = None, sample_weight: Any = None, **options: Any) -> Source:
         """Check rows, targets and weights as the user gave them, wherever they are, and open them as a source.

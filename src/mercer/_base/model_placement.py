@@ -109,8 +109,10 @@ def place_attributes(attributes: dict[str, Any], placement: Placement) -> dict[s
 
 def follow_rows(estimator: Any, X: Any) -> None:
     """Move what was learnt to where the rows are."""
-    placement = Placement.of(X)
     vars(estimator).pop("_placement", None)
+    if type(X) is np.ndarray:
+        return
+    placement = Placement.of(X)
     if placement != HOST:
         vars(estimator).update(place_attributes(vars(estimator), placement))
 

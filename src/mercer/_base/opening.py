@@ -79,9 +79,9 @@ def open_new_rows(estimator: Any, X: Any, *, accept_sparse: Any = False, **optio
 def _by_name(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
     """Replace targets and weights that name columns of a frame by the columns, and remove these from the frame."""
     # Weights and targets are taken out of the frame, so that they are no features.
-    names = [name for name in (y, weight) if isinstance(name, str)]
-    if not names or not hasattr(X, "columns"):
+    if not (isinstance(y, str) or isinstance(weight, str)) or not hasattr(X, "columns"):
         return X, y, weight
+    names = [name for name in (y, weight) if isinstance(name, str)]
     import narwhals
 
     frame = narwhals.from_native(X, eager_only=True)

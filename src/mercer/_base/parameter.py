@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Number
+from operator import is_
 from typing import Any, cast
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
     "Rule",
     "Seed",
     "Text",
+    "are_plain_values",
     "check_parameters",
     "is_accepted",
 ]
@@ -47,6 +49,10 @@ _MOST_REMEMBERED = 8192
 # Characters of the longest text that is remembered: names of options are shorter.
 _LONGEST_REMEMBERED = 40
 _accepted: set[tuple["Rule", type, Any]] = set()
+# Classes whose last accepted values are remembered; there are about 200, and a program may make more.
+_MOST_CLASSES = 1024
+# By the identity of a class's table of rules: the table, which is thereby kept alive, and its last accepted values.
+_passed: dict[int, tuple[dict[str, "Rule"], list[Any]]] = {}
 
 
 class Rule:
@@ -266,12 +272,29 @@ def is_accepted(rule: Rule, value: Any) -> bool:
     return True
 
 
+def are_plain_values(values: dict[str, Any]) -> bool:
+    """Return whether all values are None, numbers, booleans or texts, which never change."""
+    return all(map(_PLAIN.__contains__, map(type, values.values())))
+
+
 def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any]) -> None:
-    """Raise ``ParameterError`` for the first value that breaks its rule."""
-    for name, rule in rules.items():
-        if not is_accepted(rule, values[name]):
-            message = f"{subject}: {name} must be {rule.text}; got {values[name]!r}."
+    """Raise ``ParameterError`` for the first value that breaks its rule.
+
+    Most fits of a class have the very values of the fit before, defaults above all: those objects passed then, and a
+    plain value never changes.
+    """
+    known = _passed.get(id(rules))
+    given = [values[name] for name in rules]
+    if known is not None and known[0] is rules and all(map(is_, given, known[1])):
+        return
+    for (name, rule), value in zip(rules.items(), given, strict=True):
+        if not is_accepted(rule, value):
+            message = f"{subject}: {name} must be {rule.text}; got {value!r}."
             raise ParameterError(message)
+    if all(map(_PLAIN.__contains__, map(type, given))):
+        if len(_passed) >= _MOST_CLASSES:
+            _passed.clear()
+        _passed[id(rules)] = rules, given
 
 
 def _range(low: float, high: float, closed: str) -> str:

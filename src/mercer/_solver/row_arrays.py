@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
 __all__ = ["list_row_arrays"]
@@ -14,4 +14,4 @@ _NO_INDICES = np.zeros(0, dtype=np.int32)
 
 def list_row_arrays(X: Any) -> tuple[Array, Array, Array]:
     """Return the data, indices and index pointers of CSR rows; of dense rows, all values and two empty arrays."""
-    return (X.data, X.indices, X.indptr) if issparse(X) else (X.reshape(-1), _NO_INDICES, _NO_INDICES)
+    return (X.data, X.indices, X.indptr) if is_sparse_matrix(X) else (X.reshape(-1), _NO_INDICES, _NO_INDICES)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from scipy.sparse import issparse
 
 from mercer._source.array import ArraySource
@@ -26,6 +27,6 @@ __all__ = [
 
 def open_source(X: Any, y: Any = None, weight: Any = None, threads: int = 1) -> Source:
     """Open checked rows in memory (dense C-ordered floats, or CSR) as a source."""
-    if issparse(X):
+    if type(X) is not np.ndarray and issparse(X):
         return SparseSource(X, y, weight, threads)
     return ArraySource(X, y, weight, threads)

@@ -6,6 +6,7 @@ which each kind of block implements for its storage.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = ["Block", "DenseBlock", "SparseBlock", "rows_per_block", "rows_per_spa
 _FEW_BLOCKS = 8
 
 
+@lru_cache(maxsize=256)
 def rows_per_block(n_features: int) -> int:
     """Return the fixed number of rows in a block: a power of two that depends only on `n_features`.
 

@@ -3,11 +3,17 @@
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
-__all__ = ["library_of", "namespace_of", "to_numpy"]
+__all__ = ["is_sparse_matrix", "library_of", "namespace_of", "to_numpy"]
 
 # The libraries besides NumPy whose arrays are rows on a device.
 DEVICE_LIBRARIES = ("torch", "cupy", "array_api_strict")
+
+
+def is_sparse_matrix(thing: Any) -> bool:
+    """Return whether `thing` is a sparse matrix or array of SciPy; of NumPy's arrays it is known at once."""
+    return type(thing) is not np.ndarray and issparse(thing)
 
 
 def library_of(thing: Any) -> str:
@@ -33,6 +39,8 @@ def namespace_of(array: Any) -> Any:
 
 def to_numpy(array: Any) -> Any:
     """Return a copy of `array` in the host's memory; a NumPy array is returned as it is."""
+    if type(array) is np.ndarray:
+        return array
     library = library_of(array)
     if library == "torch":
         return array.detach().cpu().numpy()

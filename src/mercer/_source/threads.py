@@ -58,6 +58,12 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
+@cache
+def _blas_counters() -> tuple[Callable[[], int], ...]:
+    """Return for each loaded BLAS the function that tells its number of threads."""
+    return tuple(library.get_num_threads for library in _blas().lib_controllers)
+
+
 def available_threads() -> int:
     """Return the number of threads that ``n_jobs=None`` means here and now."""
     if getattr(_place, "inside", False) or _is_nested_in_joblib() or _inside_dask_task():
@@ -101,7 +107,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 class _BlasGuard:
-    """Holds every BLAS to one thread while a caller is inside; it counts callers, so that fits can overlap in time."""
+    """Holds every BLAS to one thread while any thread is inside; it counts them, so that fits can overlap in time."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -113,14 +119,19 @@ class _BlasGuard:
     def outside_limits(self) -> list[int]:
         """Return the BLAS thread counts outside the guard, which show the user's threadpoolctl limits."""
         with self.lock:
-            return list(self.before) if self.inside else [library.num_threads for library in _blas().lib_controllers]
+            return list(self.before) if self.inside else [count() for count in _blas_counters()]
 
     def enter(self) -> None:
         """Set every BLAS to one thread, unless another caller is inside already."""
+        holds = getattr(_place, "holds", 0) + 1
+        if holds > 1:
+            # This thread is inside already, and one hold of a thread is enough: no lock is needed for further ones.
+            _place.holds = holds
+            return
         with self.lock:
             if self.inside == 0:
-                self.before = [library.num_threads for library in _blas().lib_controllers]
-                self.changes = any(count != 1 for count in self.before)
+                self.before = [count() for count in _blas_counters()]
+                self.changes = self.before.count(1) != len(self.before)
                 if self.changes:
                     # Ctrl-C may come at any instruction, the first of a called function included: hence the `try` here.
                     try:
@@ -128,16 +139,18 @@ class _BlasGuard:
                     except BaseException:
                         _set_blas_threads(self.before)
                         raise
-            holds = getattr(_place, "holds", 0) + 1
             # No call stands between these two, so that Ctrl-C cannot come between them.
             self.inside += 1
             _place.holds = holds
 
     def leave(self) -> None:
         """Restore the thread counts when the last caller leaves."""
+        holds = getattr(_place, "holds", 1) - 1
+        if holds > 0:
+            _place.holds = holds
+            return
         with self.lock:
-            # Holds are counted for each thread, callers for the process; the last caller restores the counts.
-            holds = getattr(_place, "holds", 1) - 1
+            # Holds are counted for each thread, threads that hold for the process; the last one restores the counts.
             self.inside -= 1
             _place.holds = holds
             if self.inside == 0 and self.changes:

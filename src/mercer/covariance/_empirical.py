@@ -150,7 +150,7 @@ class CovarianceEstimator(Estimator):
         outcome = self._drive(
             lambda start: estimate(not self.assume_centered, self._share, self.store_precision, self._adjust),
             source,
-            fitted=partial(self._attributes_of, dtype=source.host_dtype.name),
+            fitted=partial(self._attributes_of, dtype=source.dtype_name),
             max_steps=1,
         )
         if outcome.interrupt is None:

@@ -178,7 +178,7 @@ class MinCovDet(CovarianceEstimator):
         require_memory(name, 24 * rows.size, f"copies of {rows.shape[0]} rows of {rows.shape[1]}", "give fewer rows")
         X = run_large(lambda: rows.astype(np.float64), rows.size)
         h = _count_support(rows.shape, self.support_fraction)
-        listing = partial(self._list_attributes, X=X, h=h, dtype=source.host_dtype.name)
+        listing = partial(self._list_attributes, X=X, h=h, dtype=source.dtype_name)
         outcome = self._drive(
             partial(_search, X, h, seed_sequence(self.random_state)),
             source,

@@ -10,9 +10,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, lapack
+from scipy.linalg import lapack
 
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._types import Array
 from mercer.cross_decomposition._deflation import PairedAxes, first_axes
 from mercer.cross_decomposition._moments import Side, TwoTables
@@ -67,7 +68,7 @@ def whiten(side: Side, shrinkage: float) -> Array:
         # Well conditioned: the inverse of the Cholesky factor whitens, for a third of the cost of eigenvectors.
         if not failed and norm > 0 and lapack.dpocon(factor, norm, uplo="L")[0] > _WELL_CONDITIONED:
             return lapack.dtrtri(factor, lower=True)[0].T
-        values, vectors = eigh(side.scatter, check_finite=False)
+        values, vectors = find_eigenpairs(side.scatter)
         values, vectors = values[::-1], vectors[:, ::-1]
         # Directions without variance within rounding are left out.
         known = values > max(10, side.width) * np.finfo(np.float64).eps * max(float(values[0]), 0.0)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
 from mercer._plain import plain
 from mercer._solver import Dense, Step
+from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._types import Array
 
 __all__ = ["KrylovState", "block_krylov", "centre", "multiply_centred"]
@@ -69,7 +69,7 @@ def _extend(product: Callable[[Array], Array], state: KrylovState, count: int) -
     small[:known, :known], small[:, known:] = state.small, basis.T @ image
     small[known:, :known] = small[:known, known:].T
     small = 0.5 * (small + small.T)
-    theta, turn = eigh(small, check_finite=False)
+    theta, turn = find_eigenpairs(small)
     # Eigenvalues rise, so the wanted ones are the last.
     best = turn[:, ::-1][:, :count]
     values, vectors = theta[::-1][:count], basis @ best
@@ -97,7 +97,7 @@ def _orthonormal(block: Array, basis: Array) -> Array:
         lengths = np.linalg.norm(block, axis=0)
         kept = lengths > max(least, 1e-300)
         block, least = block[:, kept] / lengths[kept], 0.5
-        values, turn = eigh(block.T @ block, check_finite=False) if kept.any() else (lengths[:0], np.empty((0, 0)))
+        values, turn = find_eigenpairs(block.T @ block) if kept.any() else (lengths[:0], np.empty((0, 0)))
         kept = values > 1e-13 * values.max(initial=0.0)
         block = block @ (turn[:, kept] / np.sqrt(values[kept]))
     room = basis.shape[0] - basis.shape[1]

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import svd
-from scipy.sparse import issparse
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
@@ -20,7 +19,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.eigenpairs import HEAVY, find_eigenpairs
 from mercer._source import Block, Source, open_source
-from mercer._source.namespace import to_numpy
+from mercer._source.namespace import is_sparse_matrix, to_numpy
 from mercer._source.threads import one_blas_thread
 from mercer._statistic.triangle import reduce_rows
 from mercer._stored import Stored, floats, integers
@@ -309,7 +308,7 @@ class IncrementalPCA(Projection, Estimator):
             The fitted estimator.
         """
         seen = self.__dict__.get("components_") is not None
-        if issparse(X):
+        if is_sparse_matrix(X):
             message = (
                 "IncrementalPCA.partial_fit does not support sparse input. Either convert data to dense or use "
                 "IncrementalPCA.fit to do so in batches."

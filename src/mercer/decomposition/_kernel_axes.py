@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._base.kernel_choice import wide_rows
 from mercer._plain import plain
@@ -14,6 +13,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._solver.relay import relay
 from mercer._solver.tiled_matrix import KernelStrips, kernel_matrix, multiply
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 from mercer.decomposition._block_krylov import KrylovState, multiply_centred
 from mercer.errors import DataError
@@ -92,7 +92,9 @@ def conclude(state: KernelPCAState, tol: float) -> Solver:
 def is_narrow(kernel: Kernel, rows: Array, n_components: int | None) -> bool:
     """Return whether the rows themselves hold all components: dense rows of few columns, and the linear kernel."""
     n, d = rows.shape
-    return type(kernel) is Linear and not issparse(rows) and d < n and (n_components is None or n_components <= d)
+    return (
+        type(kernel) is Linear and not is_sparse_matrix(rows) and d < n and (n_components is None or n_components <= d)
+    )
 
 
 def decompose_rows(rows: Array, n_components: int | None) -> KernelPCAState:

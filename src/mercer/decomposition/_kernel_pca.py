@@ -218,7 +218,7 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         kernel = self._choose_kernel(rows)
         warn_of_scale(type(self).__name__, kernel, rows)
         self._check_shape(rows)
-        dtype, used = source.host_dtype.name, self._resolve(rows, kernel)
+        dtype, used = source.dtype_name, self._resolve(rows, kernel)
         gamma = 1.0 / rows.shape[1] if self.gamma is None else self.gamma
         known = {"kernel_": kernel, "gamma_": gamma, "X_fit_": rows.copy() if self.copy_X else rows}
         known |= {"solver_used_": used, "_dtype": dtype}

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import Estimator, fitting, seed_sequence
@@ -18,6 +17,7 @@ from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._base.validation import check_finite
 from mercer._solver import Outcome
 from mercer._source import Source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, numbers
 from mercer.decomposition._axes import PrincipalAxes, Task
 from mercer.decomposition._direct import covariance_eigh, full, gram
@@ -277,7 +277,7 @@ class PCA(Projection, Estimator):
             raise DataError(message)
 
     def _accept(self, X: Any) -> Any:
-        if issparse(X) and self.svd_solver not in SPARSE:
+        if is_sparse_matrix(X) and self.svd_solver not in SPARSE:
             message = (
                 f"PCA: sparse rows need svd_solver to be one of {', '.join(map(repr, SPARSE))}; got "
                 f"{self.svd_solver!r}, which would make them dense."

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.kernel_choice import KernelSum, wide_rows
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import one_blas_thread
 from mercer._types import Array
 from mercer.errors import DataError
@@ -169,7 +169,7 @@ def _move_points(span: _Span, points: Array, max_iter: int) -> Array:
     # Only this option minimises anything: PCA should not pay for the import.
     from mercer.optim import GradientNorm, MaxIter, SmallChange, minimize
 
-    if issparse(span.rows):
+    if is_sparse_matrix(span.rows):
         message = "reduce_axes: optimize=True moves points in all columns; got sparse rows. Fit to dense rows."
         raise DataError(message)
     start = np.array(points, dtype=np.float64)

@@ -186,7 +186,7 @@ class KernelDiscriminantAnalysis(
         outcome = self._drive(
             lambda start: self._solver(kernel, rows, member, weight),
             source,
-            fitted=partial(_list_attributes, dtype=source.host_dtype.name),
+            fitted=partial(_list_attributes, dtype=source.dtype_name),
             attributes=known,
         )
         if outcome.interrupt is None:

@@ -15,6 +15,7 @@ from scipy.linalg import LinAlgError, cholesky, eigh, lstsq, solve_triangular
 from scipy.special import xlogy
 
 from mercer._plain import plain
+from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._source import Block
 from mercer._statistic.by_class import ClassMomentSums, flat_columns
 from mercer._types import Array
@@ -88,7 +89,7 @@ def by_spectrum(
     correlation = sums.within() / sums.weight / deviations[:, None] / deviations[None, :]
     # A constant column separates no classes; what its products hold is rounding.
     correlation[flat, :] = correlation[:, flat] = 0.0
-    values, vectors = eigh(correlation)
+    values, vectors = find_eigenpairs(correlation, check_finite=True)
     # eigh is accurate to about d eps times the largest eigenvalue, which for a correlation is of order one.
     floor = math.sqrt(len(values) * _EPSILON)
     singular = np.sqrt(np.maximum(values[::-1], 0.0))
@@ -112,7 +113,7 @@ def by_rows(
     rows /= deviations
     # What a constant column holds about its class means is rounding.
     rows[:, flat] = 0.0
-    values, vectors = eigh(rows @ rows.T)
+    values, vectors = find_eigenpairs(rows @ rows.T, check_finite=True)
     floor = math.sqrt(len(values) * _EPSILON * max(float(values[-1]), 0.0))
     singular = np.sqrt(np.maximum(values[::-1], 0.0))
     rank = int(np.sum(singular > max(tolerance, floor)))
@@ -157,7 +158,7 @@ def by_least_squares(means: Array, centre: Array, priors: Array, covariance: Arr
     roots = np.sqrt(priors)[:, None]
     products = (roots * coef) @ ((means - centre) * roots).T
     # Symmetric in exact arithmetic; averaging removes the rounding of the least-squares solve.
-    values, vectors = eigh((products + products.T) / 2.0)
+    values, vectors = find_eigenpairs((products + products.T) / 2.0, check_finite=True)
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = values > len(values) * _EPSILON * max(float(values[0]), 0.0)
     scalings = _flip_axes((roots * coef).T @ (vectors[:, kept] / np.sqrt(values[kept])))
@@ -202,7 +203,7 @@ def mean_log_density(within: Array, covariance: Array) -> float:
         half = solve_triangular(factor, within, lower=True)
         trace, rank = float(np.trace(solve_triangular(factor, half.T, lower=True))), len(factor)
     except LinAlgError:
-        values, vectors = eigh(covariance)
+        values, vectors = find_eigenpairs(covariance, check_finite=True)
         # Directions within rounding of zero are outside the span.
         kept = values > len(values) * _EPSILON * max(float(values[-1]), 0.0)
         logarithm, rank = float(np.sum(np.log(values[kept]))), int(kept.sum())

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import LinAlgError, eigh
+from scipy.linalg import LinAlgError
 from scipy.special import xlogy
 
 from mercer._base import Estimator
@@ -17,6 +17,7 @@ from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Re
 from mercer._base.priors import class_priors
 from mercer._plain import plain
 from mercer._solver import Dense
+from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
@@ -304,7 +305,7 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
         d = len(covariance)
         if weight == 0:
             return np.ones(d), np.eye(d)
-        values, vectors = eigh(covariance)
+        values, vectors = find_eigenpairs(covariance, check_finite=True)
         # eigh sorts in rising order; the largest variance comes first here.
         values, vectors = values[::-1], vectors[:, ::-1]
         if self.solver == "svd":

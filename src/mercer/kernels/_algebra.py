@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._plain import plain
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.errors import ParameterError
 from mercer.kernels._constant import Constant, White
@@ -256,7 +256,7 @@ class Columns(Composite):
     def _select(self, X: Rows) -> Array:
         X = floating(X)
         selected = X[:, self.list_columns(X.shape[1])]
-        return selected.tocsr() if issparse(selected) else np.ascontiguousarray(selected)
+        return selected.tocsr() if is_sparse_matrix(selected) else np.ascontiguousarray(selected)
 
     def take_columns(self, xp: Any, X: Array) -> Array:
         """Return the columns of rows on any device."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from scipy.sparse import issparse
 from scipy.spatial.distance import pdist
 
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.kernels._kernel import Kernel
@@ -116,7 +116,7 @@ def median_length_scale(X: Rows, sample: int = 500, random_state: int = 0) -> fl
     if X.shape[0] > sample:
         chosen = np.random.default_rng(random_state).choice(X.shape[0], sample, replace=False)
         X = X[np.sort(chosen)]
-    X = X.toarray() if issparse(X) else X
+    X = X.toarray() if is_sparse_matrix(X) else X
     X = X.astype(np.float64, copy=False)
     distances = pdist(X)
     # Equal rows say nothing of the scale.
@@ -151,4 +151,4 @@ def warn_of_scale(subject: str, kernel: Kernel, X: Array) -> None:
 
 def make_dense(rows: Rows) -> Array:
     """Return the rows as a dense array."""
-    return rows.toarray() if issparse(rows) else rows
+    return rows.toarray() if is_sparse_matrix(rows) else rows

@@ -4,8 +4,8 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.kernels._prepared import Prepared
 
@@ -14,10 +14,10 @@ __all__ = ["find_centre", "multiply_gaps", "products", "square_distances", "squa
 
 def products(rows: Prepared, others: Prepared, out: Array) -> Array:
     """Write the dot products of two sets to `out`; return it."""
-    if not (issparse(rows.rows) or issparse(others.rows)):
+    if not (is_sparse_matrix(rows.rows) or is_sparse_matrix(others.rows)):
         return np.matmul(rows.rows, others.rows.T, out=out)
     inner = rows.rows @ others.rows.T
-    out[...] = inner.toarray() if issparse(inner) else inner
+    out[...] = inner.toarray() if is_sparse_matrix(inner) else inner
     return out
 
 
@@ -76,4 +76,4 @@ def multiply_gaps(slopes: Array, X: Array, Y: Array, vectors: Array) -> Array:
 
 def _make_dense(rows: Rows) -> Array:
     """Return the rows as a dense array of float64."""
-    return (rows.toarray() if issparse(rows) else rows).astype(np.float64, copy=False)
+    return (rows.toarray() if is_sparse_matrix(rows) else rows).astype(np.float64, copy=False)

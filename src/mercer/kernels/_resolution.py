@@ -4,8 +4,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
+from mercer._source.namespace import is_sparse_matrix
 from mercer.errors import ParameterError
 from mercer.kernels._constant import Constant
 from mercer.kernels._dot_product import Cosine, Linear, Polynomial, Sigmoid
@@ -91,7 +91,7 @@ def resolve_gamma(gamma: Any, rows: Any) -> float:
     n_features = rows.shape[1]
     if gamma != "scale":
         return 1.0 / n_features
-    if issparse(rows):
+    if is_sparse_matrix(rows):
         # The zeros that are not stored count too: each adds mean^2 to the sum of squares.
         values = rows.data.astype(np.float64, copy=False)
         size = rows.shape[0] * n_features

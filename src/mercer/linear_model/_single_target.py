@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from sklearn.utils import column_or_1d
-
+from mercer._base.validation import flatten_targets
 from mercer._source import Source, place_of
 from mercer.errors import DataError
 
@@ -13,7 +12,7 @@ __all__ = ["open_single_target"]
 def open_single_target(estimator: Any, X: Any, y: Any, sample_weight: Any, **options: Any) -> Source:
     """Open rows with one number each for a target; a matrix of one column is taken as that, with a warning."""
     if place_of(X, y) == "memory" and y is not None and not isinstance(y, str):
-        y = column_or_1d(y, warn=True)
+        y = flatten_targets(y)
     source = estimator._open(X, y, sample_weight, targets="numbers", accept_sparse="csr", **options)
     if source.target_shape != ():
         message = (

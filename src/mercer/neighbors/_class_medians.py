@@ -1,9 +1,9 @@
 """Medians of the rows of each class; weights are repetitions."""
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._source import Source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
 __all__ = ["class_medians"]
@@ -15,15 +15,15 @@ _CHUNK = 2**18
 def class_medians(source: Source, classes: Array) -> Array:
     """Return the median of each column over the rows of each class, (k, d), a few columns at a time."""
     X, medians = source.whole(), np.empty((len(classes), source.n_features))
-    X = X.tocsc() if issparse(X) else X
+    X = X.tocsc() if is_sparse_matrix(X) else X
     for k, label in enumerate(classes):
         rows = np.flatnonzero(source.y == label)
         weight = None if source.weight is None else source.weight[rows]
         # A few columns at a time, so that the copies stay small.
         step = max(1, _CHUNK // max(1, len(rows)))
         for start in range(0, source.n_features, step):
-            part = X[:, start : start + step][rows] if issparse(X) else X[rows, start : start + step]
-            values = part.toarray() if issparse(part) else part
+            part = X[:, start : start + step][rows] if is_sparse_matrix(X) else X[rows, start : start + step]
+            values = part.toarray() if is_sparse_matrix(part) else part
             medians[k, start : start + step] = _median(values.astype(np.float64, copy=False), weight)
     return medians
 

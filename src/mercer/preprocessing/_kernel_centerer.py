@@ -167,7 +167,7 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
             )
             raise DataError(message)
         kernel = self._choose_kernel(rows)
-        dtype = source.host_dtype.name
+        dtype = source.dtype_name
         outcome = self._drive(
             lambda start: self._solver(kernel, rows, source),
             source,

@@ -1,8 +1,8 @@
 """The values of gamma that depend on the rows: "scale" and "auto"."""
 
 import numpy as np
-from scipy.sparse import issparse
 
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.placement import Placement, is_on_device
 from mercer._types import Array, Rows
 
@@ -25,7 +25,7 @@ def compute_gamma(setting: str, rows: Array, weight: Array) -> float:
 
 def _compute_variance(rows: Rows, share: Array) -> float:
     """Return the variance of all values, where row i weighs ``share[i]``; the shares sum to one."""
-    if issparse(rows):
+    if is_sparse_matrix(rows):
         # Sparse rows cannot be centred without becoming dense: E x^2 - (E x)^2.
         first = float(share @ np.asarray(rows.sum(axis=1)).ravel()) / rows.shape[1]
         second = float(share @ np.asarray(rows.multiply(rows).sum(axis=1)).ravel()) / rows.shape[1]

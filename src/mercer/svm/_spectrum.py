@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from scipy.sparse import issparse
 from scipy.sparse.linalg import eigsh
 
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.kernels import Kernel, Prepared
 
@@ -57,7 +57,7 @@ def warn_if_degenerate(subject: Any, kernel: Kernel, rows: Rows, prepared: Prepa
     if ((first > _APART * first[0]) & (first < (1 - _ALIKE) * first[0])).any():
         return
     K = np.asarray(kernel(rows), dtype=np.float64)
-    centred = np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+    centred = np.asarray(rows.toarray() if is_sparse_matrix(rows) else rows, dtype=np.float64)
     centred = centred - centred.mean(axis=0)
     squares = np.sum(centred**2, axis=1)
     distances = np.sqrt(np.maximum(squares[:, None] + squares - 2.0 * centred @ centred.T, 0.0))

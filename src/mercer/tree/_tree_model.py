@@ -10,7 +10,7 @@ from sklearn.base import MultiOutputMixin, clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitting, seed_sequence
+from mercer._base import Estimator, draw_seed, few_rows, fitting
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
@@ -121,9 +121,9 @@ class TreeModel(MultiOutputMixin, Estimator):
             name = type(self).__name__
             columns = problem.encode(threads, name, steps, random, target.scaled if steps else None)
             growth = Growth(columns, target, rules, threads)
-            seed = int(seed_sequence(self.random_state).generate_state(1)[0])
+            seed = draw_seed(self.random_state)
             # Rows of weight zero take no part in the growth, so they cannot fill min_samples_leaf.
-            growth.plant(np.flatnonzero(weight > 0).astype(np.int32), seed)
+            growth.plant((weight > 0).nonzero()[0].astype(np.int32), seed)
             return growth
 
         def finish(state: GrowthState | TreeLevel) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 import inspect
 import warnings
-from collections import Counter
-from contextlib import suppress
 from contextvars import ContextVar, Token
 from typing import Any
 
@@ -18,7 +16,7 @@ from mercer.errors import DataError
 __all__ = ["FitGuard", "is_inside_fit"]
 
 # Counts of what the arithmetic of the outermost fit met: overflow, invalid value, division by zero. Threads share it.
-_MET: ContextVar[Counter[str] | None] = ContextVar("mercer_arithmetic", default=None)
+_MET: ContextVar[dict[str, int] | None] = ContextVar("mercer_arithmetic", default=None)
 # Attributes in which infinity is as wrong as NaN; others, such as thresholds of bins, may hold it.
 _NUMBERS = ("coef_", "intercept_", "dual_coef_", "cluster_centers_", "means_", "mean_", "components_", "inertia_")
 
@@ -41,19 +39,19 @@ class FitGuard:
 
     def __init__(self, estimator: Any, fit: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._call = estimator, fit, args, kwargs
-        self._token: Token[Counter[str] | None] | None = None
+        self._token: Token[dict[str, int] | None] | None = None
         self._errstate: np.errstate | None = None
 
     def __enter__(self) -> None:
         if _MET.get() is None:
-            self._met: Counter[str] = Counter()
+            self._met: dict[str, int] = {}
             NOTED.extreme = False
             self._errstate = np.errstate(over="call", divide="call", invalid="call", call=self._count)
             self._errstate.__enter__()
             self._token = _MET.set(self._met)
 
     def _count(self, kind: str, flag: int) -> None:
-        self._met[kind] += 1
+        self._met[kind] = self._met.get(kind, 0) + 1
 
     def close(self) -> bool:
         """Put back what the guard has changed; return whether it is the outermost. A second call does nothing.
@@ -63,13 +61,17 @@ class FitGuard:
         """
         outermost = self._token is not None
         if self._errstate is not None:
-            with suppress(RuntimeError, TypeError, AttributeError):
+            try:  # noqa: SIM105 (contextlib.suppress takes a microsecond)
                 self._errstate.__exit__(None, None, None)
+            except (RuntimeError, TypeError, AttributeError):
+                pass
             # It refers to this guard, which refers to the rows: without the cycle they are freed at once.
             self._errstate = None
         if self._token is not None:
-            with suppress(RuntimeError):
+            try:  # noqa: SIM105
                 _MET.reset(self._token)
+            except RuntimeError:
+                pass
             self._token = None
             NOTED.extreme = False
         return outermost
@@ -90,7 +92,7 @@ class FitGuard:
             if outermost and self._met:
                 kinds = " and ".join(sorted(self._met))
                 message = (
-                    f"{name}: the arithmetic of the fit met {kinds}, {self._met.total()} times in all. Check the "
+                    f"{name}: the arithmetic of the fit met {kinds}, {sum(self._met.values())} times in all. Check the "
                     f"result, or scale the columns of X, for example with StandardScaler."
                 )
                 warnings.warn(message, RuntimeWarning, stacklevel=4)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._solver import Solver
 from mercer._solver.composite.composite_problem import CompositeProblem
@@ -14,7 +13,7 @@ from mercer._solver.composite.irls import irls
 from mercer._solver.composite.proximal_gradient import proximal_gradient
 from mercer._source import Source
 from mercer._source.memory import require_memory
-from mercer._source.namespace import to_numpy
+from mercer._source.namespace import is_sparse_matrix, to_numpy
 from mercer.errors import DataError, ParameterError
 
 __all__ = ["choose_solver"]
@@ -68,7 +67,7 @@ def _start(estimator: Any, problem: CompositeProblem) -> np.ndarray | None:
     """Return the last solution for a warm start; None stands for zero coefficients."""
     if not (estimator.warm_start and hasattr(estimator, "coef_")):
         return None
-    coef = estimator.coef_.toarray() if issparse(estimator.coef_) else to_numpy(estimator.coef_)
+    coef = estimator.coef_.toarray() if is_sparse_matrix(estimator.coef_) else to_numpy(estimator.coef_)
     start = np.zeros(problem.shape)
     if np.atleast_2d(coef).shape != start[:, :-1].shape:
         message = (

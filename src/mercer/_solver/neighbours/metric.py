@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import BallTree, KDTree
 
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 
@@ -59,7 +59,7 @@ class Metric:
 
     def settle_scales(self, X: Array) -> "Metric":
         """Return the metric with fixed scales where they depend on `X`, so that distances may be computed in parts."""
-        if issparse(X):
+        if is_sparse_matrix(X):
             return self
         # scikit-learn takes the variances of the rows given; parts of them would have others.
         if self.name == "seuclidean" and "V" not in self.arguments:
@@ -78,7 +78,7 @@ class Metric:
         from sklearn.metrics import pairwise_distances
 
         # cdist sums squared differences, without the cancellation of expanded squares.
-        if self.is_euclidean and not issparse(rows) and not issparse(X):
+        if self.is_euclidean and not is_sparse_matrix(rows) and not is_sparse_matrix(X):
             return cdist(rows, X)
         rows, X = _narrow(rows), _narrow(X)
         if hasattr(self.name, "pairwise"):
@@ -90,7 +90,10 @@ class Metric:
 
     def _check_function(self, row: Rows, other: Rows) -> None:
         """Raise if a function of two rows does not return one number."""
-        pair, measure = (row, other) if issparse(row) else (row[0], other[0]), cast(Callable[..., Any], self.name)
+        pair, measure = (
+            (row, other) if is_sparse_matrix(row) else (row[0], other[0]),
+            cast(Callable[..., Any], self.name),
+        )
         value = measure(*pair, **self.arguments)
         if np.ndim(value) != 0 or not np.isreal(value):
             message = (
@@ -106,6 +109,6 @@ class Metric:
 
 def _narrow(rows: Rows) -> Array:
     """Return sparse rows with the 32-bit indices that scikit-learn's distances need; other rows unchanged."""
-    if not issparse(rows) or rows.indices.dtype == np.int32 or max(rows.nnz, rows.shape[1]) >= 2**31:
+    if not is_sparse_matrix(rows) or rows.indices.dtype == np.int32 or max(rows.nnz, rows.shape[1]) >= 2**31:
         return rows
     return type(rows)((rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32)), rows.shape)

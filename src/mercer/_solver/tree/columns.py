@@ -4,11 +4,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._native.tree import tree_order
 from mercer._solver.request import run_large
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 
@@ -20,6 +20,10 @@ _MOST_COARSE = 255
 _ROWS = 2048
 # Values up to which all columns are ranked in one call of NumPy each: sorting them then takes less than the calls.
 _FEW_VALUES = 2**15
+# What stands for coarse codes, their edges and the kinds of columns where there are none.
+_NO_CODES = np.zeros((0, 0), np.uint8)
+_NO_EDGES = np.zeros((0, 0), np.int32)
+_NO_KINDS = np.zeros(0, np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +95,10 @@ def keep_columns(X: Array, subject: str) -> Columns:
     """Return the values of a dense matrix, column by column; NaN is missing."""
     n, d = X.shape
     require_memory(subject, n * d * X.itemsize, f"the columns of {n} x {d} values", "fit fewer rows")
-    nothing = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32), np.zeros(0, np.uint8)
+    nothing = _NO_CODES, _NO_EDGES, _NO_KINDS
     columns = run_large(lambda: np.ascontiguousarray(X.T), X.size)
-    missing = np.full((2, d), -1, np.int32)
+    missing = np.empty((2, d), np.int32)
+    missing.fill(-1)
     # One product of all values tells of most tables that no value is missing.
     if not math.isfinite(run_large(lambda: np.vdot(columns, columns), X.size)):
         # A sum is not finite if a value is NaN, or by overflow. A column marked by overflow takes the slower search.
@@ -129,13 +134,13 @@ def encode_columns(
         f"the ranks of {n} x {d} values",
         "fit fewer rows",
     )
-    few = n * d <= _FEW_VALUES and not issparse(X)
+    few = n * d <= _FEW_VALUES and (type(X) is np.ndarray or not is_sparse_matrix(X))
     codes, table, offsets, ranks, most = _encode_few(X) if few else _encode_many(X, threads)
     # The smallest type that holds all codes: the search for splits is bound by memory.
     small = np.uint8 if most <= 2**8 else np.uint16 if most <= 2**16 else np.int32
-    missing = np.full((2, d), -1, np.int32)
-    missing[0] = ranks
-    coarse_codes, edges = np.zeros((0, 0), np.uint8), np.zeros((0, 0), np.int32)
+    missing = np.empty((2, d), np.int32)
+    missing[0], missing[1] = ranks, -1
+    coarse_codes, edges = _NO_CODES, _NO_EDGES
     coarse_matrix = coarse_codes
     if coarse and small is not np.uint8:
         coarse_codes, edges, coarse_missing = _coarsen(codes, np.diff(offsets), threads, weight)
@@ -143,7 +148,7 @@ def encode_columns(
         # Padded to a multiple of 16 bytes, so that the coarse codes of a row touch as few cache lines as possible.
         coarse_matrix = _transpose_codes(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
     codes = codes if small is np.int32 else codes.astype(small)
-    kinds = np.zeros(0, np.uint8) if kinds is None or not kinds.any() else kinds.astype(np.uint8)
+    kinds = _NO_KINDS if kinds is None or not kinds.any() else kinds.astype(np.uint8)
     matrix = _transpose_codes(codes, d, threads) if coarse else np.zeros((0, 0), codes.dtype)
     return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds, matrix, coarse_matrix)
 
@@ -173,7 +178,7 @@ def _encode_many(X: Rows, threads: int) -> tuple[Array, Array, Array, Array, int
 
 def _encode_one(X: Rows, j: int, codes: Array) -> Array:
     """Write the ranks of column `j`, and return its distinct values."""
-    return _encode_sparse(X, j, codes) if issparse(X) else _encode_column(X[:, j], codes)
+    return _encode_sparse(X, j, codes) if is_sparse_matrix(X) else _encode_column(X[:, j], codes)
 
 
 def _encode_few(X: Array) -> tuple[Array, Array, Array, Array, int]:
@@ -181,7 +186,7 @@ def _encode_few(X: Array) -> tuple[Array, Array, Array, Array, int]:
     columns = np.ascontiguousarray(X.T)
     d = len(columns)
     # NaN sorts last.
-    order = np.argsort(columns, axis=1)
+    order = columns.argsort(axis=1)
     codes, table = np.empty(columns.shape, np.int32), np.empty(columns.size + 1)
     offsets, missing = np.empty(d + 1, np.int64), np.empty(d, np.int32)
     most = tree_order.rank_columns(columns, order, codes, table, offsets, missing)

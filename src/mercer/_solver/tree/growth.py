@@ -120,7 +120,7 @@ class Growth:
         rules, counts = self.rules, level.stops - level.starts
         can = ~level.known.pure & (counts >= max(rules.min_rows_split, 2 * rules.min_rows_leaf))
         can &= level.known.weights >= 2 * rules.min_weight_leaf
-        return np.flatnonzero(can) if level.depth < rules.max_depth else np.zeros(0, np.int64)
+        return can.nonzero()[0] if level.depth < rules.max_depth else np.zeros(0, np.int64)
 
     def check(self) -> None:
         """Raise StoppedError if growth was asked to stop."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._native.tree import stump_search
 from mercer._plain import plain
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, floats, integers, numbers
 
@@ -59,7 +59,7 @@ class Stump:
         """Return 0 for rows on the left, 1 for rows on the right."""
         if self.feature < 0:
             return np.zeros(X.shape[0], dtype=np.intp)
-        values = X[:, [self.feature]].toarray()[:, 0] if issparse(X) else X[:, self.feature]
+        values = X[:, [self.feature]].toarray()[:, 0] if is_sparse_matrix(X) else X[:, self.feature]
         right = ~(values <= self.threshold)
         if self.missing_left:
             right &= values == values
@@ -164,15 +164,15 @@ class SortedColumns:
 def sort_columns(subject: str, X: Any, weight: np.ndarray | None, threads: int) -> SortedColumns:
     """Sort each column of `X`, dense with NaN where values are missing, or CSR; rows of weight zero are left out."""
     n, d = X.shape
-    require_memory(subject, 12 * (X.nnz if issparse(X) else n * d), "the sorted columns", "fit to fewer rows")
+    require_memory(subject, 12 * (X.nnz if is_sparse_matrix(X) else n * d), "the sorted columns", "fit to fewer rows")
     if n >= _MOST_ROWS:
         require_memory(subject, np.inf, f"{n} rows in 32-bit numbers", "fit to fewer than 2**30 rows")
     kept = None if weight is None or weight.all() else weight > 0
     columns: list[np.ndarray] = []
-    table = X.tocsc() if issparse(X) else X
+    table = X.tocsc() if is_sparse_matrix(X) else X
 
     def sort(j: int) -> np.ndarray:
-        if issparse(table):
+        if is_sparse_matrix(table):
             return _sort_sparse(table, j, kept)
         rows = None if kept is None else np.flatnonzero(kept)
         values = np.ascontiguousarray(table[:, j] if rows is None else table[rows, j])
@@ -181,7 +181,7 @@ def sort_columns(subject: str, X: Any, weight: np.ndarray | None, threads: int) 
     run_numbered(sort, d, threads, columns.append)
     starts = np.concatenate([[0], np.cumsum([len(column) for column in columns])]).astype(np.int64)
     n_kept = n if kept is None else int(np.count_nonzero(kept))
-    complete = not issparse(X) and int(starts[-1]) == n_kept * d
+    complete = not is_sparse_matrix(X) and int(starts[-1]) == n_kept * d
     return SortedColumns(X, np.concatenate(columns), starts, complete, threads)
 
 

@@ -310,7 +310,7 @@ class SoftKMeans(CentreModel):
         source = self._open(X, None, sample_weight)
         check_enough_rows(self, source.n_rows)
         seed = np.random.SeedSequence(seed_sequence(self.random_state).generate_state(4).tolist())
-        dtype = source.host_dtype.name
+        dtype = source.dtype_name
         cooling = Cooling(self.n_clusters, self.beta, self.n_levels, self.max_iter, self.tol, seed, dtype)
         outcome = self._drive(cooling.solve, source, max_steps=self.n_levels * self.max_iter)
         self._store_labels(source, outcome.state.centres.astype(dtype))

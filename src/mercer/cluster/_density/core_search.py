@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._base.preparation import prepare_once
 from mercer._solver.neighbours.metric import Metric
 from mercer._solver.neighbours.space_tree import NO_LABEL, SpaceTree
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.cluster._density.precomputed import densify
@@ -30,7 +30,7 @@ def _search_of(model: Any) -> Any:
     metric = Metric(model.metric, model.metric_params, model.p)
     if rows.shape[0] == 0:
         return NoCores()
-    if metric.is_euclidean and not issparse(rows) and model.search_used_ != "brute":
+    if metric.is_euclidean and not is_sparse_matrix(rows) and model.search_used_ != "brute":
         tree = SpaceTree(rows, model._threads(), type(model).__name__)
         placed = labels[tree.order].astype(np.int32)
         return TreeSearch(tree, placed, tree.lowest(placed), model.eps)
@@ -60,7 +60,7 @@ class TreeSearch:
 
         def work(run: int) -> None:
             part = slice(run * _RUN, (run + 1) * _RUN)
-            queries = np.ascontiguousarray(rows[part].toarray() if issparse(rows) else rows[part], np.float64)
+            queries = np.ascontiguousarray(rows[part].toarray() if is_sparse_matrix(rows) else rows[part], np.float64)
             labels[part] = self.tree.lowest_within(queries, self.eps, self.placed, self.lowest, group=1)
 
         if rows.shape[0] <= _RUN:

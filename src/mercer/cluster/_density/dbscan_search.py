@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._solver.neighbours.metric import TREES, Metric
 from mercer._solver.neighbours.space_tree import NO_LABEL, SpaceTree
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 from mercer.cluster._density.epsilon_grid import cluster_grid, suits_grid
 from mercer.cluster._density.neighbour_lists import (
@@ -28,7 +28,7 @@ def search_used(model: Any, rows: Array, metric: Metric) -> str:
         return "precomputed"
     if model.algorithm == "brute":
         return "brute"
-    if issparse(rows):
+    if is_sparse_matrix(rows):
         _check_tree(model, model.algorithm == "auto", "sparse rows", "use algorithm='brute'")
         return "brute"
     if metric.is_euclidean and model.algorithm == "auto":
@@ -57,7 +57,7 @@ def cluster_rows(
     if used == "kd_tree" and metric.is_euclidean:
         return _cluster_tree(SpaceTree(rows, threads, subject), model.eps, model.min_samples, weight)
     if used == "precomputed":
-        lists: Any = Graph(rows, model.eps) if issparse(rows) else MatrixRows(rows, metric, model.eps)
+        lists: Any = Graph(rows, model.eps) if is_sparse_matrix(rows) else MatrixRows(rows, metric, model.eps)
     elif used == "brute":
         lists = DistanceTiles(rows, metric.settle_scales(rows), model.eps)
     else:

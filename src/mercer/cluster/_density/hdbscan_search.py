@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._solver.neighbours.metric import TREES, Metric
 from mercer._solver.neighbours.space_tree import SpaceTree
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.cluster._density.condensed_tree import linkage_of
@@ -48,7 +48,7 @@ def finite_rows(model: Any, X: Any) -> tuple[Array, Array]:
 
 def row_states(rows: Rows) -> Array:
     """Return, for each row, MISSING if it has NaN, else INFINITE if it has infinity, else 0."""
-    if issparse(rows):
+    if is_sparse_matrix(rows):
         numbers = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
         missing = np.bincount(numbers, np.isnan(rows.data), rows.shape[0]) > 0
         infinite = np.bincount(numbers, np.isinf(rows.data), rows.shape[0]) > 0
@@ -80,11 +80,11 @@ def _check_choices(model: Any) -> None:
 
 
 def _distances(model: Any, X: Any) -> Array:
-    if not issparse(X) and np.isnan(np.asarray(X, float)).any():
+    if not is_sparse_matrix(X) and np.isnan(np.asarray(X, float)).any():
         message = "HDBSCAN: np.nan values found in precomputed-dense distances; put infinity where one is missing."
         raise DataError(message)
-    D = check_distances(model, X, ensure_all_finite=issparse(X))
-    if issparse(D):
+    D = check_distances(model, X, ensure_all_finite=is_sparse_matrix(X))
+    if is_sparse_matrix(D):
         uneven = bool(abs(D - D.T).max() > 1e-8 + 1e-5 * abs(D).max())
     else:
         # Parts of the matrix, so that the comparison takes a bounded amount of memory.
@@ -111,7 +111,7 @@ def check_sizes(model: Any, rows: Array) -> int:
     if k > n:
         message = f"HDBSCAN: min_samples ({k}) must be at most the number of samples in X ({n}); lower it."
         raise DataError(message)
-    if issparse(rows) and not model._is_precomputed() and model.algorithm in TREES:
+    if is_sparse_matrix(rows) and not model._is_precomputed() and model.algorithm in TREES:
         message = (
             "HDBSCAN: Sparse data matrices only support algorithm `brute`. Set algorithm='auto', or make it dense."
         )
@@ -122,8 +122,8 @@ def check_sizes(model: Any, rows: Array) -> int:
 def search_used(model: Any, rows: Array, metric: Metric) -> str:
     """Choose the method for the spanning tree: ``"boruvka"`` in a tree of boxes, ``"prim"``, or ``"graph"``."""
     if model._is_precomputed():
-        return "graph" if issparse(rows) else "prim"
-    dense = metric.is_euclidean and not issparse(rows)
+        return "graph" if is_sparse_matrix(rows) else "prim"
+    dense = metric.is_euclidean and not is_sparse_matrix(rows)
     return "boruvka" if dense and model.algorithm in ("auto", "kd_tree") else "prim"
 
 
@@ -139,7 +139,7 @@ def build_linkage(model: Any, used: str, rows: Array, metric: Metric, k: int, th
     if model._is_precomputed():
         return _walk(lambda row: np.ascontiguousarray(rows[row], np.float64), rows.shape[0], k, model.alpha, threads)
     metric = metric.settle_scales(rows)
-    by_rows = issparse(rows) or model.algorithm == "brute" or metric.is_euclidean
+    by_rows = is_sparse_matrix(rows) or model.algorithm == "brute" or metric.is_euclidean
     tree = None if by_rows else _tree_for(model.algorithm, metric)
     core = None if tree is None else _tree_core_distances(metric.tree(tree, rows, model.leaf_size), rows, k, threads)
     return _walk(all_distances(rows, metric, threads), rows.shape[0], k, model.alpha, threads, core)

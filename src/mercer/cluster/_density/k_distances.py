@@ -3,12 +3,12 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from mercer._base.parameter import Function, Integer, MetricName, Nothing, check_parameters
 from mercer._solver.neighbours.metric import Metric
 from mercer._solver.neighbours.space_tree import SpaceTree
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import n_threads
 from mercer._statistic.knee import find_knee
 from mercer._types import Array
@@ -52,7 +52,7 @@ def k_distances(X: Any, k: int = 4, *, metric: Any = "euclidean", n_jobs: int | 
     if k >= n:
         message = f"k_distances: k must be less than the number of rows; got k={k} and {n} rows. Lower k."
         raise DataError(message)
-    if known.is_euclidean and not issparse(rows):
+    if known.is_euclidean and not is_sparse_matrix(rows):
         # The row itself is the first of k + 1; the tree holds squared distances.
         return np.sqrt(np.sort(SpaceTree(rows, threads, "k_distances").kth_distances(k + 1)))
     if known.name == "precomputed":

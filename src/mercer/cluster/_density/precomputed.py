@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._base.validation import check_rows
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 
@@ -22,7 +22,7 @@ def check_distances(estimator: Any, X: Any, **options: Any) -> Array:
             f"{D.shape}. Give one row and one column per sample."
         )
         raise DataError(message)
-    values = D.data if issparse(D) else D
+    values = D.data if is_sparse_matrix(D) else D
     least = np.min(values, initial=0.0)
     if least < 0:
         message = (
@@ -35,7 +35,7 @@ def check_distances(estimator: Any, X: Any, **options: Any) -> Array:
 
 def densify(D: Rows) -> Array:
     """Return rows of a sparse distance matrix as a dense array: entries that are not stored are infinite."""
-    if not issparse(D):
+    if not is_sparse_matrix(D):
         return D
     dense = np.full(D.shape, np.inf)
     rows = np.repeat(np.arange(D.shape[0]), np.diff(D.indptr))

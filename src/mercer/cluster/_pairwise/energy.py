@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_array
 
 from mercer._source.block import rows_per_block
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.source import SumTree
 from mercer._source.threads import one_blas_thread, run_numbered
 from mercer._types import Array
@@ -44,7 +44,7 @@ class DistanceMatrix:
     def towards(self, objects: Array) -> Array:
         """Return the distances of all objects to those at the indices `objects`; missing ones are zero."""
         columns: Any = self.distances[:, objects]
-        return columns.toarray() if issparse(columns) else columns
+        return columns.toarray() if is_sparse_matrix(columns) else columns
 
     def means(self, shares: Array, sizes: Array) -> Array:
         """Return the mean distance of each object to each cluster, (n, M); `shares` (n, M) sum to `sizes`."""

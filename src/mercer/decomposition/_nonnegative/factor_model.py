@@ -3,7 +3,6 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,6 +10,7 @@ from mercer._base import Estimator, few_rows, open_new_rows
 from mercer._base.linear_map import LinearMap, MethodOnBlock
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._source import Block, open_source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, size
 from mercer._types import Array
 from mercer.decomposition._nonnegative.problem import Penalties, read_beta
@@ -34,7 +34,7 @@ FACTOR_PARAMETERS: dict[str, Rule] = {
 
 def check_not_negative(X: Any, subject: str) -> None:
     """Raise if rows given to a fitted model have a negative entry."""
-    values = X.data if issparse(X) else X
+    values = X.data if is_sparse_matrix(X) else X
     if values.size and values.min() < 0:
         message = (
             f"Negative values in data passed to {subject} (input X): factors without negative entries cannot make "
@@ -91,7 +91,7 @@ class FactorModel(LinearMap, Estimator):
             Rows.
         """
         check_is_fitted(self)
-        if issparse(X):
+        if is_sparse_matrix(X):
             X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32]).toarray()
         return super().inverse_transform(X)
 

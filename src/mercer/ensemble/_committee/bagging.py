@@ -5,10 +5,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
-from mercer._base.validation import check_labels
+from mercer._base.validation import check_labels, flatten_targets
 from mercer._stored import Stored, floats, size
 from mercer.ensemble._committee.bagging_model import BaggingModel
 from mercer.ensemble._reweighting.weak_learner import predict_shares
@@ -108,7 +108,7 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
     def _encode_targets(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-        y = column_or_1d(y, warn=True)
+        y = flatten_targets(y)
         check_labels(y)
         classes, indices = np.unique(y, return_inverse=True)
         return indices, {"classes_": classes, "n_classes_": len(classes)}
@@ -252,7 +252,7 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
     def _encode_targets(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
-        return column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y, {}
+        return flatten_targets(y) if y.ndim == 1 or y.shape[1] == 1 else y, {}
 
     def predict(self, X: Any, **params: Any) -> np.ndarray:
         """Return the mean of the members' predictions.

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +14,7 @@ from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, HasFit, Integer, Nothing, Real, Rule, Seed
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, integers, members, part
 from mercer.ensemble._committee.bags import BATCH, Bagging, BagState, Draws, fit_member
@@ -259,7 +259,7 @@ class BaggingModel(MemberList, Estimator):
         features = self.estimators_features_[index]
         if len(features) == self.n_features_in_ and not self.bootstrap_features:
             return rows
-        return rows[:, features] if issparse(rows) else np.ascontiguousarray(rows[:, features])
+        return rows[:, features] if is_sparse_matrix(rows) else np.ascontiguousarray(rows[:, features])
 
     def get_metadata_routing(self) -> Any:
         """Return the routes of metadata: what ``fit`` and the predictions are given goes to the members."""

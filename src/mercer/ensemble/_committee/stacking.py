@@ -4,12 +4,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import column_or_1d
 
 from mercer._base.parameter import Choice, Rule
 from mercer._base.scoring import ClassifierMixin
-from mercer._base.validation import check_labels
+from mercer._base.validation import check_labels, flatten_targets, name_targets
 from mercer._source import Source
 from mercer.ensemble._committee.stacking_model import StackingModel, final_has
 from mercer.errors import ModelFileError
@@ -119,8 +117,8 @@ class StackingClassifier(ClassifierMixin, StackingModel):
 
     def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
         check_labels(y)
-        if type_of_target(y) != "multilabel-indicator":
-            classes, indices = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        if name_targets(y) != "multilabel-indicator":
+            classes, indices = np.unique(flatten_targets(y), return_inverse=True)
             return indices, {"classes_": classes}
         columns = [np.unique(column, return_inverse=True) for column in np.asarray(y).T]
         return np.column_stack([indices for _, indices in columns]), {"classes_": [classes for classes, _ in columns]}

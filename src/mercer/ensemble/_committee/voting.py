@@ -4,11 +4,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.parameter import Boolean, Choice, Rule
 from mercer._base.scoring import ClassifierMixin
+from mercer._base.validation import flatten_targets, name_targets
 from mercer._base.wrapping import float_type
 from mercer._source import Source
 from mercer._stored import Stored, part
@@ -121,7 +121,7 @@ class VotingClassifier(ClassifierMixin, VotingModel):
 
     def _check_labels(self, y: Any) -> np.ndarray:
         """Return the labels (n,); raise if they are of several outputs or no labels at all."""
-        kind, name = type_of_target(y, input_name="y"), type(self).__name__
+        kind, name = name_targets(y), type(self).__name__
         if kind in ("unknown", "continuous"):
             message = (
                 f"{name}: Unknown label type: {kind}. Maybe you are trying to fit a classifier, which expects discrete "
@@ -134,7 +134,7 @@ class VotingClassifier(ClassifierMixin, VotingModel):
                 f"classification are not supported: fit one vote for each output."
             )
             raise UnsupportedError(message)
-        return column_or_1d(y, warn=True)
+        return flatten_targets(y)
 
     def _labels(self, source: Source, given: dict[str, Any]) -> Any:
         return given["classes_"][source.y]

@@ -9,7 +9,6 @@ from itertools import takewhile
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._base.tree_problem import Problem, balance_classes
 from mercer._plain import plain
@@ -18,6 +17,7 @@ from mercer._solver.request import Dense
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.growth import StoppedError
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_taken
 from mercer._types import Array
 from mercer.ensemble._forest.tree_settings import TreeSettings
@@ -189,7 +189,7 @@ class ForestGrowth:
         """Return the indices of the rows that a tree did not see, and the values of their leaves."""
         rows = np.flatnonzero(weight == 0)
         X = self.problem.X[rows]
-        return rows, tree.value[tree.apply(X.tocsr() if issparse(X) else X)]
+        return rows, tree.value[tree.apply(X.tocsr() if is_sparse_matrix(X) else X)]
 
     def _predict_again(self, state: ForestState) -> ForestState:
         """Return the trees of an earlier fit without `oob_score`, with the predictions of unseen rows."""

@@ -5,11 +5,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._native.tree import forest_walk
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.soundness import check_width
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 
@@ -127,14 +127,14 @@ class PackedForest:
     def _run(X: Rows, threads: int, work: Any, out: Array) -> None:
         """Call ``work(rows, out)`` for runs of rows, on all threads."""
         n = X.shape[0]
-        if n <= _TOGETHER and not issparse(X):
+        if n <= _TOGETHER and not is_sparse_matrix(X):
             work(X, out)
             return
         # Sparse rows become dense in runs of a bounded number of cells.
-        step = max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if issparse(X) else _RUN
+        step = max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if is_sparse_matrix(X) else _RUN
 
         def run(index: int) -> None:
             part = slice(index * step, (index + 1) * step)
-            work(np.ascontiguousarray(X[part].toarray() if issparse(X) else X[part]), out[part])
+            work(np.ascontiguousarray(X[part].toarray() if is_sparse_matrix(X) else X[part]), out[part])
 
         run_numbered(run, -(-n // step), threads)

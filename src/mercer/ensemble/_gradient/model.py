@@ -11,12 +11,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from scipy.sparse import csc_array, issparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from mercer._base import fitting, seed_sequence
+from mercer._base import draw_seed, fitting
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share
 from mercer._base.tree_problem import open_problem, read_rules
+from mercer._base.validation import flatten_targets
 from mercer._solver.tree.columns import encode_columns
 from mercer._solver.tree.growth import Rules
 from mercer._source import open_source
@@ -150,13 +151,13 @@ class GradientModel(TreeEnsemble):
         warm = self.warm_start and "_members" in vars(self)
         problem = open_problem(self, X, y, sample_weight)
         # Rows of weight zero are left out: they must change neither the classes nor the split of rows.
-        y, known = column_or_1d(problem.y, warn=True), problem.weight > 0
+        y, known = flatten_targets(problem.y), problem.weight > 0
         X, weight = (problem.X, problem.weight) if known.all() else (problem.X[known], problem.weight[known])
         y, attributes = self._encode_targets(y[known])
         loss = self._choose_loss(attributes.get("n_classes_", 0))
 
         # A warm start draws what one long fit would have drawn.
-        seed = self._random_seed if warm else int(seed_sequence(self.random_state).generate_state(1)[0])
+        seed = self._random_seed if warm else draw_seed(self.random_state)
         earlier = self._read_earlier_rounds(loss) if warm else GradientState()
         training, held = self._split_rows(y, seed)
         given_weight = weight[training] if sample_weight is not None else None

@@ -15,7 +15,7 @@ from mercer._base import Estimator, fitting
 from mercer._base.opening import open_new_rows, open_rows
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
-from mercer._base.randomness import seed_sequence
+from mercer._base.randomness import draw_seed
 from mercer._base.validation import few_rows
 from mercer._solver.tree.categories import mark_categorical
 from mercer._source import Source, open_source
@@ -191,7 +191,7 @@ class HistBoosting(Estimator):
         if earlier is not None:
             return int(earlier.entropy[0])
         if self.random_state is None or isinstance(self.random_state, np.random.Generator):
-            return int(seed_sequence(self.random_state).generate_state(1)[0])
+            return draw_seed(self.random_state)
         return int(check_random_state(self.random_state).randint(np.iinfo(np.uint32).max, dtype="u8"))
 
     def _plan_rounds(

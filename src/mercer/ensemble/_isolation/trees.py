@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.special import digamma
 
 from mercer._base.validation import sum_is_finite
@@ -14,6 +13,7 @@ from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.soundness import check_tree_list, check_width, ensure_sound, find_depths
 from mercer._source import Block
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, flags, floats, integers, numbers
 from mercer._types import Array, Rows
@@ -166,7 +166,7 @@ class IsolationTrees:
         n = X.shape[0]
         check_width("IsolationTrees", X, self.n_features)
         # For a few rows the completion of the trees costs more than it saves.
-        complete = self.complete if n > _FEW_ROWS and not issparse(X) else None
+        complete = self.complete if n > _FEW_ROWS and not is_sparse_matrix(X) else None
         if complete is None:
             return self.packed.sum_leaves(X, threads)[:, 0]
         sums = np.zeros(n)

@@ -215,7 +215,7 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         outcome = self._drive(
             rounds.solve,
             source,
-            fitted=partial(self._list_attributes, base=base, classes=classes, dtype=source.host_dtype.name),
+            fitted=partial(self._list_attributes, base=base, classes=classes, dtype=source.dtype_name),
             max_steps=self.n_estimators,
             attributes=attributes,
         )

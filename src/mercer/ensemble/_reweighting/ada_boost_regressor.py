@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
 from mercer._base.scoring import RegressorMixin
-from mercer._base.validation import check_targets, check_weight
+from mercer._base.validation import check_targets, check_weight, flatten_targets
 from mercer._base.wrapping import check_wrapped_place
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -223,7 +223,7 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, Estimator):
         check_wrapped_place(self, X, y)
         base = self._make_base()
         rows, y = check_member_table(self, base, X, y, numbers=True)
-        y = check_targets(self, column_or_1d(y, warn=True), numbers=True)
+        y = check_targets(self, flatten_targets(y), numbers=True)
         weight = check_weight(self, sample_weight, len(y))
         if not self.resample:
             check_takes_weights(type(self).__name__, base, "Set resample=True.")

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.scoring import ClassifierMixin
@@ -16,6 +15,7 @@ from mercer._plain import plain
 from mercer._solver.tree.soundness import check_width, ensure_sound
 from mercer._solver.tree.stump_search import Stump
 from mercer._source import Block, open_source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, flags, floats, integers, part, size
 from mercer.ensemble._reweighting.boosting import compute_votes
 from mercer.ensemble._reweighting.weak_learner import EstimatorLearner, WeightedMembers, check_member_rows
@@ -200,7 +200,7 @@ class BoostedVotes(WeightedMembers, ClassifierMixin):
             *_, total = self._stage_votes(rows)
             return total, np.float32 if getattr(rows, "dtype", None) == np.float32 else np.float64
         rows = read_table(self, X)
-        if not issparse(rows) and rows.size < 2**16:
+        if not is_sparse_matrix(rows) and rows.size < 2**16:
             # Few values need no threads, and so no source.
             return self._packed.sum_votes(rows), rows.dtype
         return open_source(rows, threads=self._threads()).map(self._packed), rows.dtype

@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from mercer._base.guard import are_ordinary
+from mercer._base.validation import are_plain, learn_plain_columns
 from mercer._solver.tree.stump_search import SortedColumns, Stump, describe_stump
 from mercer._source import Source, open_source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, members, part
 from mercer.ensemble._reweighting.boosting import MemberShares
 from mercer.errors import DataError
@@ -230,11 +232,15 @@ def check_member_table(
     if y is None:
         message = f"{name}: requires y to be passed, but the target y is None. Give the targets."
         raise DataError(message)
+    # Ordinary arrays skip scikit-learn's inspection, which would give back the same ones.
+    if are_plain(X, y) and are_ordinary(X) and (y.dtype.kind != "f" or are_ordinary(y)):
+        learn_plain_columns(wrapper, X)
+        return X, y
     if has_text(X):
         validate_data(wrapper, X, skip_check_array=True)
         return X, np.asarray(y, dtype=np.float64 if numbers else None)
     X, y = validate_data(wrapper, X, y, y_numeric=numbers, multi_output=numbers, **_list_rules(estimator, finite))
-    values = X.data if issparse(X) else X
+    values = X.data if is_sparse_matrix(X) else X
     if values.dtype.kind == "f" and values.size and np.isnan(values.flat[0]) and np.isnan(values).all():
         message = f"{name}: X must have a value in some column; got NaN only. Give other columns."
         raise DataError(message)
@@ -256,7 +262,7 @@ def take_rows(X: Any, index: np.ndarray) -> Any:
     """Return the rows of an array, a sparse matrix or a frame with these indices."""
     if hasattr(X, "iloc"):
         return X.iloc[index]
-    if issparse(X) and X.format != "csr":
+    if is_sparse_matrix(X) and X.format != "csr":
         return X.tocsr()[index].asformat(X.format)
     return X[index]
 
@@ -264,9 +270,9 @@ def take_rows(X: Any, index: np.ndarray) -> Any:
 def make_driver_source(X: Any, y: Any, weight: Any, threads: int) -> Source:
     """Return a source for the driver: of the rows themselves if they are a table of floats, else of their indices."""
     plain = getattr(X, "ndim", 0) == 2 and not hasattr(X, "columns") and getattr(X.dtype, "char", "") in "fd"
-    if not plain or (issparse(X) and X.format != "csr"):
+    if not plain or (is_sparse_matrix(X) and X.format != "csr"):
         X = np.arange(len(y), dtype=np.float64)[:, None]
-    return open_source(X if issparse(X) else np.ascontiguousarray(X), y, weight, threads)
+    return open_source(X if is_sparse_matrix(X) else np.ascontiguousarray(X), y, weight, threads)
 
 
 def find_stump_criterion(estimator: Any) -> str | None:

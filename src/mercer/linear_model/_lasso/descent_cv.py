@@ -104,7 +104,7 @@ class DescentCV(LinearRegressor):
             tops = [first_alpha(moments, ratio, self.positive, name) for ratio in ratios]
             return np.stack([alpha_grid(top, self.eps, int(self.alphas)) for top in tops])
 
-        fitted = partial(self._read_state, dtype=source.host_dtype.name)
+        fitted = partial(self._read_state, dtype=source.dtype_name)
         outcome = self._drive(lambda start: cross_validate(plan, folds, ratios, grids, start), source, fitted=fitted)
         self.n_iter_ = outcome.state.sweeps
         self._conclude(outcome)

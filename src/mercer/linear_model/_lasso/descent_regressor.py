@@ -121,7 +121,7 @@ class DescentRegressor(LinearRegressor):
         # scikit-learn flattens coefficients for one target, and the intercept for a flat y.
         flat = source.n_targets == 1, source.target_shape == ()
         begin = self._begin(source)
-        fitted = partial(self._read_state, dtype=source.host_dtype.name, flat=flat)
+        fitted = partial(self._read_state, dtype=source.dtype_name, flat=flat)
         outcome = self._drive(lambda start: self._solver(source, begin, start), source, fitted=fitted)
         self._complete(outcome)
         if isinstance(outcome.state, DescentState):

@@ -212,7 +212,7 @@ class LinearRegression(Inferring, RunningRegressor):
 
     def _learn(self, source: Source) -> Outcome:
         flat = source.target_shape == ()
-        fitted = partial(self._linear_attributes, dtype=source.host_dtype.name, flat_coef=flat, flat_intercept=flat)
+        fitted = partial(self._linear_attributes, dtype=source.dtype_name, flat_coef=flat, flat_intercept=flat)
         outcome = self._drive(lambda start: self._solver(source, start), source, fitted=fitted)
         self._complete(outcome)
         return outcome

@@ -203,7 +203,7 @@ class Ridge(Inferring, RunningRegressor):
         alpha = self._penalties(source.n_targets)
         self.solver_ = self._resolve_solver(source)
         flat = len(alpha) == 1, source.target_shape == ()
-        fitted = partial(self._read_state, dtype=source.host_dtype.name, flat=flat)
+        fitted = partial(self._read_state, dtype=source.dtype_name, flat=flat)
         outcome = self._drive(lambda start: self._solver(source, alpha, start), source, fitted=fitted)
         self._complete(outcome)
         self.n_iter_ = np.broadcast_to(getattr(outcome.state, "steps", 1), alpha.shape).astype(np.int32)  # type: ignore[assignment]

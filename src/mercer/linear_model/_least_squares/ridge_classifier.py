@@ -151,7 +151,7 @@ class RidgeClassifier(SignedClassifier, Estimator):
         outcome = self._drive(
             lambda start: ridge._solver(source, alpha, start),
             source,
-            fitted=partial(ridge._read_state, dtype=source.host_dtype.name, flat=(self._is_binary, False)),
+            fitted=partial(ridge._read_state, dtype=source.dtype_name, flat=(self._is_binary, False)),
             attributes={"classes_": classes},
         )
         self.n_iter_ = np.broadcast_to(getattr(outcome.state, "steps", 1), alpha.shape).astype(np.int32)  # type: ignore[assignment]
@@ -288,7 +288,7 @@ class RidgeClassifierCV(SignedClassifier, RidgeSelection):
         source, labels, classes = self._open_signed(X, y, sample_weight, "csr")
         self.classes_ = classes
         weight = None if sample_weight is None else source.weight
-        fitted = partial(self._read_state, dtype=source.host_dtype.name)
+        fitted = partial(self._read_state, dtype=source.dtype_name)
         outcome = self._select(source, labels, weight, params, fitted, classes_=classes)
         self._conclude(outcome)
         return self

@@ -142,7 +142,7 @@ class RidgeCV(RidgeSelection, LinearRegressor):
         source = self._open(X, y, sample_weight, targets="numbers", accept_sparse="csr")
         flat = source.n_targets == 1, source.target_shape == ()
         weight = None if sample_weight is None else source.weight
-        fitted = partial(self._read_state, dtype=source.host_dtype.name, flat=flat)
+        fitted = partial(self._read_state, dtype=source.dtype_name, flat=flat)
         outcome = self._select(source, source.y, weight, params, fitted)
         self._conclude(outcome)
         return self

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearDecision
+from mercer._base.validation import flatten_targets, name_targets
 from mercer._source import Block, Source, place_of
 from mercer._source.namespace import namespace_of
 from mercer._stored import Stored, flags
@@ -54,10 +53,10 @@ class SignedClassifier(LinearDecision):
     def _open_signed(self, X: Any, y: Any, sample_weight: Any, accept_sparse: Any) -> tuple[Source, Any, np.ndarray]:
         """Open rows with signs for targets; return them, the labels as a scorer knows them, and the classes."""
         if place_of(X, y) == "memory" and y is not None and not isinstance(y, str):
-            self._multilabel = type_of_target(y, input_name="y").startswith("multilabel")
+            self._multilabel = name_targets(y).startswith("multilabel")
             if self._multilabel:
                 return self._open_indicators(X, y, sample_weight, accept_sparse)
-            y = column_or_1d(y, warn=True)
+            y = flatten_targets(y)
         self._multilabel = False
         source = self._open(X, y, sample_weight, targets="labels", accept_sparse=accept_sparse)  # type: ignore[attr-defined]
         classes, numbered = label_classes(self, source)

@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import Estimator, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Outcome
 from mercer._source import Source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, part
 from mercer.errors import DataError, ParameterError
 from mercer.linear_model._solvers.stochastic.stochastic_gradient import (
@@ -167,7 +167,7 @@ class StochasticModel(Estimator):
     ) -> StochasticState:
         """Return the state before the first epoch: zeros, the given coefficients, or the last solution."""
         if self.warm_start and hasattr(self, "coef_"):
-            last = self.coef_.toarray() if issparse(self.coef_) else self.coef_
+            last = self.coef_.toarray() if is_sparse_matrix(self.coef_) else self.coef_
             coef_init = last if coef_init is None else coef_init
             intercept_init = self.intercept_ if intercept_init is None else intercept_init
         coef = self._read_given("coef_init", coef_init, (n_scores, n_features))

@@ -146,8 +146,9 @@ class ClassicalMDS(EigenMap):
         if given:
             landmarks, D = None, check_dissimilarities("ClassicalMDS", rows)
         else:
-            count = rows.shape[0] if self.n_landmarks is None else min(self.n_landmarks, rows.shape[0])
-            landmarks = rows[np.linspace(0, rows.shape[0] - 1, count).round().astype(int)]
+            landmarks = rows
+            if self.n_landmarks is not None and self.n_landmarks < rows.shape[0]:
+                landmarks = rows[np.linspace(0, rows.shape[0] - 1, self.n_landmarks).round().astype(int)]
             D = compute_dissimilarities("ClassicalMDS", landmarks, self.metric, self.metric_params)
         dtype = source.host_dtype
         known = {

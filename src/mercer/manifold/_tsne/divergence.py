@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._native.embedding import exact_map, grid_sums, map_tasks
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import n_threads, run_numbered
 from mercer._types import Array
 from mercer.errors import DataError
@@ -100,7 +100,7 @@ def measure_divergence(
         )
         raise DataError(message)
     require_memory("measure_divergence", 16.0 * n * n, f"the {n} x {n} affinities", "take fewer rows")
-    table = np.ascontiguousarray(joint.toarray() if issparse(joint) else joint, dtype=np.float64)
+    table = np.ascontiguousarray(joint.toarray() if is_sparse_matrix(joint) else joint, dtype=np.float64)
     freedom = GAUSSIAN if kernel == "gaussian" else float(dof)
     forces = AllPairs(table, freedom, places, n_threads(n_jobs))
     forces.add_forces()
@@ -169,7 +169,7 @@ def repel_all(places: Array, threads: int) -> tuple[float, Array]:
 
 def measure_slope(affinities: Affinities, places: Array, freedom: float, threads: int) -> float:
     """Return the length of the gradient of the divergence at the places of a map."""
-    if not issparse(affinities.joint):
+    if not is_sparse_matrix(affinities.joint):
         pairs = AllPairs(affinities.joint, freedom, places, threads)
         pairs.add_forces()
         return float(pairs.slope * _measure_length(pairs.pull - pairs.push / pairs.sums[:, 0].sum()))
@@ -188,7 +188,7 @@ def measure_slope(affinities: Affinities, places: Array, freedom: float, threads
 
 def sum_divergence(affinities: Affinities, places: Array, freedom: float, threads: int) -> float:
     """Return the divergence of a map in float64, from sparse or dense affinities."""
-    if not issparse(affinities.joint):
+    if not is_sparse_matrix(affinities.joint):
         normaliser, logarithms = AllPairs(affinities.joint, freedom, places, threads).sum_potentials()
         return affinities.entropy + logarithms + float(np.log(normaliser))
     logarithms = sum_edges(affinities.joint, places)

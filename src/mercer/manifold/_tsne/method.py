@@ -3,9 +3,8 @@
 import math
 from typing import Any
 
-from scipy.sparse import issparse
-
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer.errors import DataError, UnsupportedError
 from mercer.manifold._tsne.affinities import (
     Affinities,
@@ -77,7 +76,7 @@ def choose_method(model: Any, rows: Any) -> str:
         return model.method
     if all_pairs:
         return "exact"
-    has_all_distances = not (is_precomputed(model.metric) and issparse(rows))
+    has_all_distances = not (is_precomputed(model.metric) and is_sparse_matrix(rows))
     return choose_cheapest(n, grid=model.n_components == 2, exact=has_all_distances)
 
 
@@ -104,7 +103,7 @@ def check_distances(model: Any, distances: Any) -> None:
             f"{distances.shape}. Give the distances of all rows to all rows."
         )
         raise DataError(message)
-    if issparse(distances) and model.method == "exact":
+    if is_sparse_matrix(distances) and model.method == "exact":
         message = (
             "TSNE: method='exact' needs a dense distance matrix, of all pairs; got a sparse one. Use "
             "method='barnes_hut', or X.toarray() if no distance is missing."

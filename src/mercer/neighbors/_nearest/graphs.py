@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from scipy.sparse import issparse
-
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Rows
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.graph_search import is_sorted, sort_graph
@@ -120,7 +119,7 @@ def sort_graph_by_row_values(graph: Any, copy: bool = False, warn_when_not_sorte
     >>> sort_graph_by_row_values(graph, warn_when_not_sorted=False).data.tolist()
     [1.0, 3.0, 1.0, 2.0]
     """
-    if not issparse(graph):
+    if not is_sparse_matrix(graph):
         message = f"sort_graph_by_row_values: Input graph must be a sparse matrix, got {graph!r} instead."
         raise TypeError(message)
     # The other formats drop stored zeros, which here are the distances of equal rows.

@@ -2,8 +2,6 @@
 
 from typing import Any, ClassVar
 
-from scipy.sparse import issparse
-
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Choice, Rule, Seed
 from mercer._documentation import compose_docstring
@@ -12,6 +10,7 @@ from mercer._solver.neighbours.descent import FEWEST_ROWS, GraphIndex, Neighbour
 from mercer._solver.neighbours.metric import Metric
 from mercer._solver.neighbours.metric_search import Search
 from mercer._source import Source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.placement import is_on_device
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array, Rows
@@ -171,7 +170,7 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
 
     def _build_graph(self, source: Source, rows: Rows) -> dict[str, Any]:
         """Return the graph of the rows and its recall as fitted attributes; few rows need no graph."""
-        elsewhere = issparse(rows) or is_on_device(rows)
+        elsewhere = is_sparse_matrix(rows) or is_on_device(rows)
         if elsewhere or not self._settle_metric(rows).is_euclidean:
             what = f"rows as {type(rows).__name__}" if elsewhere else f"metric={self.metric!r}"
             message = (

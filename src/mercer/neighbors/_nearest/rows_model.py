@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.neighbors import VALID_METRICS_SPARSE
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,7 +19,7 @@ from mercer._solver.neighbours.metric import Metric
 from mercer._solver.neighbours.metric_search import Search, open_search
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
-from mercer._source.namespace import namespace_of, to_numpy
+from mercer._source.namespace import is_sparse_matrix, namespace_of, to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer._stored import Stored, anything, floats, mapping, size
 from mercer._types import Array, Rows
@@ -201,7 +200,7 @@ class RowsModel(Estimator):
             # A weight of zero is no row.
             keep = np.flatnonzero(weight)
             rows, weight, y = rows[keep], weight[keep], None if y is None else y[keep]
-        elif issparse(rows):
+        elif is_sparse_matrix(rows):
             # A copy, so that what the user does to the matrix later does not change the model.
             rows = rows.copy()
         return rows, y, weight
@@ -248,7 +247,7 @@ class RowsModel(Estimator):
 
     def _check_storage(self, rows: Rows) -> None:
         """Raise if the metric is not for sparse rows, and warn where a tree was asked for them."""
-        if not issparse(rows) or self._is_precomputed:
+        if not is_sparse_matrix(rows) or self._is_precomputed:
             return
         name = type(self).__name__
         if not self._takes_sparse:

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 
 from mercer._base.linear.class_labels import label_classes
+from mercer._base.validation import check_labels
 from mercer._source import Block, Labelling, Source
 from mercer.errors import DataError, ParameterError
 
@@ -23,7 +24,7 @@ def label_rows(model: Any, source: Source) -> tuple[np.ndarray, Source]:
         )
         raise DataError(message)
     if source.place == "memory":
-        check_classification_targets(source.y)
+        check_labels(source.y)
         classes = np.unique(source.y)
         if len(classes) == 1 and model.class_weight is None:
             # One class, as in scikit-learn: one output that learns to say yes.

@@ -5,10 +5,9 @@ from itertools import pairwise
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._native.network import dense_steps
-from mercer._source.namespace import namespace_of, to_numpy
+from mercer._source.namespace import is_sparse_matrix, namespace_of, to_numpy
 from mercer._source.threads import run_alongside
 from mercer._types import Array
 from mercer.neural_network._layers.layer import as_like
@@ -40,7 +39,7 @@ def open_passes(plan: Plan, X: Any, y: Any, weight: Any, threads: int, batch: in
         return own(X, y, weight)
     if suits_torch(plan, X):
         return TorchPasses(plan, X, y, weight, batch)
-    if plan.native_kinds is not None and (isinstance(X, np.ndarray) or issparse(X)):
+    if plan.native_kinds is not None and (isinstance(X, np.ndarray) or is_sparse_matrix(X)):
         return DensePasses(plan, X, y, weight, threads, batch)
     return LayerPasses(plan, X, y, weight)
 
@@ -73,7 +72,7 @@ class DensePasses:
         activation, loss = plan.native_kinds or (0, 0)
         self.rules = np.zeros(5)
         kinds = np.array([activation, loss, plan.native_method, -(-batch // n_items)], dtype=np.intp)
-        sparse = (X.indices.astype(np.intp), X.indptr.astype(np.intp)) if issparse(X) else (_NONE, _NONE)
+        sparse = (X.indices.astype(np.intp), X.indptr.astype(np.intp)) if is_sparse_matrix(X) else (_NONE, _NONE)
         weight = _NO_WEIGHT if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
         tables = (np.empty(batch), np.zeros(len(pieces)))
         control = np.zeros(48 + 8 * self.threads, np.int64)[8:-8]
@@ -86,8 +85,8 @@ class DensePasses:
         self.theta, self.gradient = np.empty(n_weights, dtype), np.empty(n_weights, dtype)
         self.carried = tuple(np.zeros(n_weights, dtype) for _ in range(2))
         targets = np.ascontiguousarray(y, dtype=dtype).reshape(self.n, -1)
-        dense = np.empty((0, 0), dtype) if issparse(X) else X
-        data = X.data if issparse(X) else np.empty(0, dtype)
+        dense = np.empty((0, 0), dtype) if is_sparse_matrix(X) else X
+        data = X.data if is_sparse_matrix(X) else np.empty(0, dtype)
         scratch = (np.empty(size, dtype), np.empty(size, dtype))
         self.tasks.hold((dense, data, targets), (self.theta, self.gradient, *self.carried), scratch)
         self._threads: ExitStack | None = None
@@ -156,7 +155,7 @@ class LayerPasses:
 
     def take(self, rows: np.ndarray) -> tuple[Array, Array, Array | None]:
         """Return some rows, dense, with targets and weights."""
-        if issparse(self.X):
+        if is_sparse_matrix(self.X):
             X = np.asarray(self.X[rows].toarray())
         elif isinstance(self.X, np.ndarray):
             X = self.X[rows]

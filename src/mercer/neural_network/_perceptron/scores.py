@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._source import Block, Source
-from mercer._source.namespace import namespace_of
+from mercer._source.namespace import is_sparse_matrix, namespace_of
 from mercer._types import Array
 from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.layer import as_like
@@ -101,7 +100,7 @@ class ValidationScore:
             X, y, weight = self.given
         else:
             X, rows = source.whole(), self.rows
-            if isinstance(X, np.ndarray) or issparse(X):
+            if isinstance(X, np.ndarray) or is_sparse_matrix(X):
                 X, y = X[rows], source.y[rows]
                 weight = None if source.weight is None else source.weight[rows]
             else:
@@ -118,6 +117,6 @@ class ValidationScore:
 
 def place_weights(arrays: list[np.ndarray], like: Any) -> list[Array]:
     """Return host weights where the rows are."""
-    if isinstance(like, np.ndarray) or issparse(like):
+    if isinstance(like, np.ndarray) or is_sparse_matrix(like):
         return arrays
     return [as_like(array, like) for array in arrays]

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._source import Source, open_source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._statistic import Moments, MomentSums
 from mercer._types import Array
 from mercer.errors import DataError
@@ -53,7 +53,7 @@ class ChosenRows:
 
     def error(self, w: Array, intercept: float) -> float:
         used = np.flatnonzero(w)
-        fitted = self.X @ w if issparse(self.X) else self.X[self.rows[:, None], used] @ w[used]
+        fitted = self.X @ w if is_sparse_matrix(self.X) else self.X[self.rows[:, None], used] @ w[used]
         squares = (self.y - fitted - intercept) ** 2
         return float(np.average(squares, weights=self.weight))
 
@@ -114,7 +114,7 @@ class FoldMoments:
         weight = np.bincount(train, minlength=source.n_rows).astype(np.float64)
         weight = weight if own is None else weight * own
         sums = self._sum_rows(open_source(X, source.y, weight, source.threads), None)
-        rows = X[test] if issparse(X) else X
+        rows = X[test] if is_sparse_matrix(X) else X
         return Fold(sums, weight, ChosenRows(rows, source.y[test], None if own is None else own[test], test))
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._native.linear import average_gradient as native
 from mercer._native.linear import centred_gradient
@@ -18,6 +17,7 @@ from mercer._plain import plain
 from mercer._solver.driver import Solver
 from mercer._solver.step import Solution
 from mercer._source import Source
+from mercer._source.namespace import is_sparse_matrix
 from mercer.linear_model._solvers.stochastic.finite_sum import Course, FiniteSum
 
 __all__ = ["AverageState", "average_gradient"]
@@ -123,7 +123,7 @@ class Epoch:
         weight = weight / course.total_weight
         y = course.targets(source.y)
         n_scores = state.table.shape[2]
-        stored = X.nnz / source.n_rows if issparse(X) else X.shape[1]
+        stored = X.nnz / source.n_rows if is_sparse_matrix(X) else X.shape[1]
         length = max(1, int(_CHUNK / (n_scores * max(1.0, stored))))
         for group in np.flatnonzero(self.active).tolist():
             rows = slice(group * n_scores, (group + 1) * n_scores)
@@ -139,13 +139,13 @@ def _visit(course: Course, X: Any, y: Any, weight: Any, order: Any, group: int, 
     step, l2 = course.step[group], course.l2[group]
     w, average, table = own
     # Centred sparse rows have a loop of their own that never makes them dense.
-    if issparse(X) and course.mean is not None:
+    if is_sparse_matrix(X) and course.mean is not None:
         given = (course.mean, y, weight, order, (share, step[0], l2[0]), w[0], average[0], table)
         centred_gradient.visit_centred(X.data, X.indices, X.indptr, *given, np.empty((2, X.shape[1])))
         return
     method = native.Method(course.loss, share, course.fit_intercept, step, course.l1, l2)
     state = native.State(w, average, table, np.empty(len(w)))
-    if issparse(X):
+    if is_sparse_matrix(X):
         seen = np.empty(X.shape[1], dtype=np.intp)
         native.visit_sparse(X.data, X.indices, X.indptr, y, weight, order, method, state, seen)
     else:

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._native.linear import stochastic
 from mercer._solver.row_arrays import list_row_arrays
 from mercer._source import Block, Source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.linear_model._solvers.stochastic.row_order import CACHED, draw_cached, draw_order, keep_order
@@ -89,7 +89,7 @@ class _Walk:
             return
         y = np.ascontiguousarray(y, dtype=np.float64)
         weight = _NOTHING if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
-        stored = max(1.0, X.nnz / X.shape[0] if issparse(X) else X.shape[1])
+        stored = max(1.0, X.nnz / X.shape[0] if is_sparse_matrix(X) else X.shape[1])
         if self.descent.shuffle and len(key) == 1 and X.shape[0] * stored <= CACHED:
             order = draw_cached(rows, self.state.seed, self.state.epochs)
         elif self.descent.shuffle:

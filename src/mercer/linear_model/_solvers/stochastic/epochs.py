@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._native.linear import stochastic
 from mercer._solver.row_arrays import list_row_arrays
 from mercer._source import Source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array
 from mercer.linear_model._solvers.stochastic.row_order import CACHED, find_words
@@ -63,7 +63,7 @@ class Epochs:
         if source.place != "memory" or descent.average or descent.judge is not None:
             return None
         X = source.whole()
-        stored = max(1.0, X.nnz / X.shape[0] if issparse(X) else X.shape[1])
+        stored = max(1.0, X.nnz / X.shape[0] if is_sparse_matrix(X) else X.shape[1])
         if source.n_rows * stored > CACHED:
             return None
         active = np.flatnonzero(self.state.active).tolist()
