@@ -1,11 +1,14 @@
 """DENCLUE: the density, the climb, the attractors, and what a noise level joins."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.datasets import make_moons
 
 from mercer.cluster import DENCLUE
+from mercer.cluster._density.hill_climbing import Ascent, GaussianDensity
 from mercer.errors import ParameterError
 
 
@@ -112,3 +115,19 @@ def test_equal_rows_make_one_hill_and_one_row_too():
 def test_a_bandwidth_of_zero_is_refused():
     with pytest.raises(ParameterError, match=r"bandwidth must be one of .* or a number in \(0, inf\)"):
         DENCLUE(0.0).fit(hills())
+
+
+def test_the_density_at_the_rows_is_that_of_the_first_step_also_of_an_older_checkpoint(monkeypatch):
+    X, climbs = hills(), []
+    climb = GaussianDensity.climb
+    monkeypatch.setattr(GaussianDensity, "climb", lambda *given: climbs.append(given) or climb(*given))
+    model = DENCLUE(1.0).fit(X)
+    # No pass over the rows beside the steps: Ctrl-C would wait for it.
+    assert len(climbs) == model.n_iter_
+    start = Ascent.start
+    before = np.zeros(len(X))
+    # A state that has climbed already, as a checkpoint without the first densities holds it.
+    monkeypatch.setattr(Ascent, "start", lambda self, rows: replace(start(self, rows), moves=before))
+    older = DENCLUE(1.0).fit(X)
+    assert len(climbs) == model.n_iter_ + older.n_iter_ + 1
+    np.testing.assert_array_equal(older.log_density_, model.log_density_)

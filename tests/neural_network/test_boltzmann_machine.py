@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from mercer.energy import IsingModel
-from mercer.errors import DataError
+from mercer.errors import DataError, InterruptWarning
 from mercer.estimation import as_density
 from mercer.neural_network import BoltzmannMachine, Hopfield
+from mercer.neural_network._boltzmann import likelihood, machine
 from mercer.neural_network._boltzmann.enumeration import anneal_spins, list_spins, sum_spins
-from mercer.neural_network._boltzmann.likelihood import CountedStates, _Likelihood
+from mercer.neural_network._boltzmann.likelihood import CountedStates, _Likelihood, _merge
 
 
 def draw_machine(n, seed=0, scale=0.5):
@@ -132,6 +133,50 @@ def test_large_machines_learn_by_samples_and_estimate_their_probabilities():
         BoltzmannMachine(solver="exact").fit(rows)
     with pytest.raises(DataError, match=r"states must have shape \(n_samples, 22\), hidden units last; got \(40, 3\)"):
         model.energy(rows[:, :3])
+
+
+def test_ctrl_c_keeps_a_large_machine_with_a_short_estimate(monkeypatch):
+    rows = np.random.default_rng(0).random((40, 200)) < 0.5
+    asked = []
+    monkeypatch.setattr(machine, "anneal_spins", lambda *given: asked.append(given[2:4]) or anneal_spins(*given))
+    moved = []
+    move = likelihood.move_chains
+
+    def move_twice(*given):
+        if len(moved) == 2:
+            raise KeyboardInterrupt
+        return moved.append(given) or move(*given)
+
+    monkeypatch.setattr(likelihood, "move_chains", move_twice)
+    model = BoltzmannMachine(max_iter=5, n_chains=10, random_state=0)
+    with pytest.warns(InterruptWarning), pytest.raises(KeyboardInterrupt):
+        model.fit(rows)
+    assert asked == [(100, 7)]
+    assert model.log_partition_error_ > 0
+    monkeypatch.undo()
+    whole = BoltzmannMachine(max_iter=2, n_chains=10, random_state=0).fit(rows)
+    assert np.array_equal(np.isfinite(whole.score_samples(rows)), np.ones(40, bool))
+
+
+@pytest.mark.parametrize("n_units", [21, 50, 200, 400, 1000, 5000])
+def test_the_work_of_a_short_estimate_is_bounded(n_units):
+    chains, levels = machine._choose_short(n_units)
+    assert 1 <= levels <= 100
+    # Multiplications of one level for one chain, half the square of the units, are the least there can be.
+    assert levels == 1 or levels * chains * n_units**2 // 2 <= machine._SHORT_WORK
+    assert chains == 100 or n_units >= 1000
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 9, 25])
+def test_distinct_states_are_counted_in_the_order_of_their_bytes(width):
+    random = np.random.default_rng(width)
+    codes = random.integers(0, 3, (200, width), dtype=np.uint8) * 120
+    codes[100:] = codes[:100]
+    weights = random.random(200)
+    distinct, place = np.unique(codes, axis=0, return_inverse=True)
+    found, sums = _merge(codes, weights)
+    np.testing.assert_array_equal(found, distinct)
+    np.testing.assert_array_equal(sums, np.bincount(place.ravel(), weights))
 
 
 def test_the_machine_is_a_density():

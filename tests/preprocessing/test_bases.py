@@ -163,3 +163,22 @@ def test_what_makes_no_basis_is_refused():
         RadialBasis(centres=[[1.0, 2.0]]).fit(X)
     with pytest.raises(MemoryError, match="lower degree, or set interactions=False"):
         PolynomialBasis(12).fit(np.ones((2, 60)))
+
+
+@pytest.mark.parametrize(
+    "basis",
+    [
+        *(PolynomialBasis(3, basis=kind, interactions=False) for kind in ("legendre", "chebyshev")),
+        SplineBasis(extrapolation="continue"),
+    ],
+    ids=repr,
+)
+def test_a_row_whose_expansion_overflows_is_named(basis):
+    narrow = X * [1.0, 1e-150, 1.0]
+    basis.fit(narrow)
+    assert np.isfinite(basis.transform(narrow)).all()
+    message = (
+        rf"{type(basis).__name__}: transform overflows float64: row 2 has 5 in column 1, whose training rows lie in"
+    )
+    with pytest.raises(DataError, match=message):
+        basis.transform(np.vstack([narrow[:2], [[0.0, 5.0, 0.0]]]))

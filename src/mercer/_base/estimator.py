@@ -268,6 +268,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         source: Source,
         *,
         fitted: Callable[[State], dict[str, Any]] | None = None,
+        fitted_after_interrupt: Callable[[State], dict[str, Any]] | None = None,
         max_steps: int | None = None,
         attributes: dict[str, Any] | None = None,
         seconds_spent: float = 0.0,
@@ -283,6 +284,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         fitted : callable or None
             From a solver's state to the fitted attributes that it stands for, enough of them to predict; by default
             the method ``_fitted``. What else the attributes depend on is bound to it, not kept on the estimator.
+        fitted_after_interrupt : callable or None
+            The same for the state that Ctrl-C keeps, where `fitted` takes longer than Ctrl-C may wait.
         max_steps : int or None
             The most steps the solver can yield; progress bars show it.
         attributes : dict or None
@@ -305,6 +308,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 outcome = drive(solver, source, following.watches, following.recorder)
         finally:
             source.release()
+        if outcome.interrupt is not None and fitted_after_interrupt is not None:
+            fitted = fitted_after_interrupt
         for name, value in (given | fitted(outcome.state)).items():
             setattr(self, name, value)
         self.history_ = outcome.history

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import eye_array, issparse
-from scipy.sparse.linalg import LinearOperator, eigsh, splu
+from scipy.sparse import issparse
+from scipy.sparse.linalg import eigsh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from mercer._base import Estimator
@@ -15,6 +15,7 @@ from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
+from mercer.manifold._sparse_inverse import invert_sparse
 
 __all__ = [
     "EigenMap",
@@ -32,8 +33,6 @@ _SMALL = 300
 _SMALL_PRODUCTS = 150
 # Above this number of rows a decomposition takes long enough to run where Ctrl-C can interrupt it.
 _HEAVY = 500
-# A pivot is taken from the diagonal if it is at least this share of the largest entry of its column.
-_PIVOT = 0.01
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -148,25 +147,12 @@ def smallest_eigenvectors(
     else:
         options = {"tol": tol, "maxiter": max_iter, "v0": _start(n)}
         if issparse(matrix):
-            options["OPinv"] = _invert(matrix, shift)
+            options["OPinv"] = invert_sparse(matrix, shift)
         # Shift-invert: eigenvalues near the shift become the largest of (M - shift I)^-1.
         values, vectors = eigsh(matrix, k, sigma=shift, which="LM", **options)
     order = np.argsort(values, kind="stable")
     values, vectors = values[order], fix_signs(vectors[:, order])
     return values, vectors, measure_residual(matrix, values, vectors)
-
-
-def _invert(matrix: Rows, shift: float) -> LinearOperator:
-    """Return the product with (M - shift I)^-1 for a sparse symmetric M, by a factorisation.
-
-    SuperLU orders columns for matrices without symmetry unless told otherwise. The minimum degree of M + M^T, with
-    pivots from the diagonal where these are not a hundred times below the largest entry, halves the fill and takes a
-    third of the time.
-    """
-    n = matrix.shape[0]
-    shifted = (matrix - shift * eye_array(n)).tocsc() if shift else matrix.tocsc()
-    factors = splu(shifted, "MMD_AT_PLUS_A", diag_pivot_thresh=_PIVOT, options={"SymmetricMode": True})
-    return LinearOperator((n, n), matvec=factors.solve, dtype=np.float64)
 
 
 def measure_residual(matrix: Rows, values: Array, vectors: Array) -> float:

@@ -9,6 +9,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows
+from mercer._base.guard.finite import is_finite
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
@@ -58,13 +59,33 @@ class BasisState:
 
 @dataclass(frozen=True, eq=False)
 class _Expanded:
-    """Expands a block into new columns, in the type of its rows."""
+    """Expands a block into new columns, in the type of its rows; raises DataError where a new value overflows."""
 
+    subject: str
     expansion: Any
     kind: Any
+    state: BasisState
 
     def __call__(self, block: Block) -> np.ndarray:
-        return self.expansion(block).astype(self.kind, copy=False)
+        # Polynomials grow without bound outside the range of the training rows: the cube of 1e150 overflows.
+        with np.errstate(over="ignore", invalid="ignore"):
+            columns = self.expansion(block).astype(self.kind, copy=False)
+        if not is_finite(columns, "transform"):
+            raise DataError(self._explain(block, columns))
+        return columns
+
+    def _explain(self, block: Block, columns: np.ndarray) -> str:
+        """Return a sentence about the value that lies farthest outside its range in the first row that overflows."""
+        row = int(np.flatnonzero(~np.isfinite(columns).all(axis=1))[0])
+        values = np.asarray(block.X[row], dtype=np.float64)
+        low, high = self.state.low, self.state.high
+        with np.errstate(over="ignore", invalid="ignore"):
+            column = int(np.argmax(np.abs(self.state.to_unit(values))))
+        return (
+            f"{self.subject}: transform overflows {np.dtype(self.kind).name}: row {block.start + row} has "
+            f"{values[column]:.3g} in column {column}, whose training rows lie in [{low[column]:.3g}, "
+            f"{high[column]:.3g}]. Drop the rows that lie so far outside, or scale the columns before the fit."
+        )
 
 
 class Basis(TransformerMixin, Estimator):
@@ -141,7 +162,8 @@ class Basis(TransformerMixin, Estimator):
             width = len(self.get_feature_names_out())
             purpose = f"{width} columns of {source.n_rows} rows"
             require_memory(type(self).__name__, 16.0 * source.n_rows * width, purpose, "lower the size of the basis")
-        return source.map(_Expanded(self._make_expansion(self._state), source.host_dtype))
+        expansion = self._make_expansion(self._state)
+        return source.map(_Expanded(type(self).__name__, expansion, source.host_dtype, self._state))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the new columns.

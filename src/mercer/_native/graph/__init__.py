@@ -1,4 +1,4 @@
-"""Tables on graphs: products and sums of tables along a junction tree, counts of rows for tables."""
+"""Tables on graphs: their products and sums along a junction tree, counts of rows; orders of elimination."""
 
 from mercer._native.loading import load_module
 

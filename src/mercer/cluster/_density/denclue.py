@@ -186,8 +186,10 @@ class DENCLUE(ClusterMixin, Estimator):
         tree, h = density.tree, self.bandwidth_
         points, reached, here = np.empty(state.points.shape), np.empty(tree.n), np.empty(tree.n)
         points[tree.order], reached[tree.order] = state.points, state.log_density
-        # The density at the rows themselves, where they started.
-        here[tree.order] = density.climb(tree.X[tree.order])[0]
+        # The density at the rows themselves. The first step has found it; to compute it again would take as long as
+        # that step, also after Ctrl-C.
+        known = state.first_log_density
+        here[tree.order] = density.climb(tree.X[tree.order])[0] if known is None else known
         groups, tops = attractors_of(points, reached, h, tree.threads)
         # A tenth of the mean density at the rows, in logarithms: densities may overflow in many dimensions.
         with np.errstate(over="ignore", divide="ignore"):

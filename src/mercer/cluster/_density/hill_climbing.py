@@ -70,12 +70,17 @@ class GaussianDensity:
 @plain
 @dataclass(frozen=True)
 class HillState:
-    """The point each row has reached, its log density, its last move in bandwidths, and whether it still moves."""
+    """The point each row has reached, its log density, its last move in bandwidths, and whether it still moves.
+
+    `first_log_density` is the log density at the rows themselves, which the first step finds; None before it, and in
+    checkpoints of older versions.
+    """
 
     points: Any
     log_density: Any
     moves: Any
     moving: Any
+    first_log_density: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,12 +107,15 @@ class Ascent:
         points, reached, lengths, still = (
             part.copy() for part in (state.points, state.log_density, state.moves, state.moving)
         )
+        # No row has moved before the first step: the density that it finds is that at the rows.
+        begins = state.first_log_density is None and np.isinf(state.moves).all()
+        at_rows = log_density if begins else state.first_log_density
         # The density never falls along a path; rounding may make it seem so near the end.
         reached[moving] = np.maximum(reached[moving], log_density)
         points[moving[on]] = means[on]
         lengths[moving] = moves
         still[moving[~on]] = False
-        return HillState(points, reached, lengths, still)
+        return HillState(points, reached, lengths, still, at_rows)
 
     def solve(self, state: HillState) -> Solver:
         """Climb from `state` until no row moves or ``max_iter`` steps are made."""

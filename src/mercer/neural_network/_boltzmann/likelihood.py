@@ -15,6 +15,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.line_search import search
 from mercer._solver.quasi_newton import inverse_product, is_curved
+from mercer._solver.request import run_large
 from mercer._source import Block, Source
 from mercer._types import Array
 from mercer.energy import IsingModel
@@ -58,7 +59,8 @@ class ReadStates:
     def answer(self, source: Source) -> CountedStates:
         parts: list[tuple[Array, Array, float]] = []
         source.each(self._count, parts.append)
-        codes, counts = _merge(np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
+        codes, weights = (np.concatenate([part[place] for part in parts]) for place in (0, 1))
+        codes, counts = run_large(lambda: _merge(codes, weights), codes.size)
         seen = counts > 0
         least = min(part[2] for part in parts)
         return CountedStates(codes[seen], counts[seen] / counts.sum(), source.n_features, least)
@@ -70,9 +72,22 @@ class ReadStates:
 
 
 def _merge(codes: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the distinct rows of `codes`, and the sum of the weights of each."""
-    distinct, place = np.unique(codes, axis=0, return_inverse=True)
-    return distinct, np.bincount(place.ravel(), weights, minlength=len(distinct))
+    """Return the distinct rows of `codes` in rising order, and the sum of the weights of each.
+
+    ``np.unique`` with an axis would sort rows as records, and hold the interpreter's lock meanwhile. Words of eight
+    bytes, the first byte highest, have the same order, and NumPy sorts numbers without the lock.
+    """
+    n, width = codes.shape
+    padded = np.zeros((n, -(-width // 8) * 8), np.uint8)
+    padded[:, :width] = codes
+    words = padded.view(">u8").astype(np.uint64)
+    order = np.lexsort(words.T[::-1])
+    ordered = words[order]
+    begins = np.ones(n, bool)
+    begins[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    place = np.empty(n, np.int64)
+    place[order] = np.cumsum(begins) - 1
+    return codes[order[begins]], np.bincount(place, weights, minlength=int(begins.sum()))
 
 
 @plain

@@ -1,6 +1,7 @@
 """Boltzmann machines: units that are all connected, visible and hidden."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +34,11 @@ _MOST_EXACT = 20
 # Chains and levels of the estimate of log Z for more units.
 _CHAINS = 100
 _LEVELS = 100
+# Chains of the estimate for the state that Ctrl-C keeps, and the multiplications that it may take: some 50 ms.
+_FEW_CHAINS = 10
+_SHORT_WORK = 3 * 10**7
+# What one update of a unit costs beside its multiplications, counted in these: calls of NumPy, some 10 microseconds.
+_CALLS = 10_000
 # Hidden units that are summed out exactly for every row.
 _MOST_HIDDEN = 12
 # Standard deviation of the first couplings of hidden units: equal ones would learn the same.
@@ -87,7 +93,7 @@ class BoltzmannMachine(DensityMixin, Estimator):
     coding_ : str
         'spins' if the rows had negative values, else 'bits': how samples are written.
     log_partition_ : float
-        log Z: exact up to 20 units, else estimated by annealed importance sampling.
+        log Z: exact up to 20 units, else estimated by annealed importance sampling; after Ctrl-C with fewer levels.
     log_partition_error_ : float
         The standard error of an estimated log Z; 0 where it is exact.
     solver_used_ : str
@@ -207,7 +213,13 @@ class BoltzmannMachine(DensityMixin, Estimator):
             return ascend_by_samples(request, self.n_hidden, settings, self.max_iter, start or first, seed)
 
         given = {"solver_used_": solver, "_dtype": str(source.host_dtype)}
-        outcome = self._drive(solve, source, max_steps=self.max_iter, attributes=given)
+        outcome = self._drive(
+            solve,
+            source,
+            fitted_after_interrupt=partial(self._fitted, short=True),
+            max_steps=self.max_iter,
+            attributes=given,
+        )
         self._conclude(outcome)
         return self
 
@@ -231,12 +243,14 @@ class BoltzmannMachine(DensityMixin, Estimator):
         chains = np.where(random.random((self.n_chains, n_units)) < 0.5, -1.0, 1.0)
         return LikelihoodState(weights + weights.T, np.zeros(n_units), np.nan, 0.0, (), (), chains)
 
-    def _fitted(self, state: LikelihoodState) -> dict[str, Any]:
-        if len(state.biases) <= _MOST_EXACT:
+    def _fitted(self, state: LikelihoodState, *, short: bool = False) -> dict[str, Any]:
+        n_units = len(state.biases)
+        if n_units <= _MOST_EXACT:
             # Few units: Z exactly. Many: an estimate with its standard error.
             total, error = sum_spins(state.weights, state.biases, products=False).log_partition, 0.0
         else:
-            total, error = anneal_spins(state.weights, state.biases, _CHAINS, _LEVELS, 0)
+            chains, levels = _choose_short(n_units) if short else (_CHAINS, _LEVELS)
+            total, error = anneal_spins(state.weights, state.biases, chains, levels, 0)
         return {
             "weights_": state.weights,
             "biases_": state.biases,
@@ -341,6 +355,16 @@ class BoltzmannMachine(DensityMixin, Estimator):
             states = chains.states[:, -1, :]
         # Hidden units come last and are no part of a visible state.
         return decode_spins(states[:, : self.n_features_in_].astype(np.float64), self.coding_, self._dtype)
+
+
+def _choose_short(n_units: int) -> tuple[int, int]:
+    """Return the chains and levels of an estimate of log Z that takes some 50 ms, or one level if that takes longer."""
+    for chains in (_CHAINS, _FEW_CHAINS):
+        # A sweep updates each unit and, on average, the inputs of half of the others, for every chain.
+        levels = _SHORT_WORK // (n_units * (n_units * chains // 2 + _CALLS))
+        if levels:
+            return chains, min(levels, _LEVELS)
+    return _FEW_CHAINS, 1
 
 
 @dataclass(frozen=True, eq=False)
