@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import eye_array, issparse
+from scipy.sparse import eye_array
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
@@ -13,6 +13,7 @@ from mercer._base import Estimator
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs
+from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 
@@ -143,11 +144,11 @@ def smallest_eigenvectors(
     n = matrix.shape[0]
     k = min(k, n)
     if solver == "dense" or k >= n - 1 or (solver == "auto" and (n <= _SMALL or k > 10)):
-        dense = matrix.toarray() if issparse(matrix) else matrix
+        dense = matrix.toarray() if is_sparse_matrix(matrix) else matrix
         values, vectors = find_eigenpairs(dense, last=k - 1)
     else:
         options = {"tol": tol, "maxiter": max_iter, "v0": _start(n)}
-        if issparse(matrix):
+        if is_sparse_matrix(matrix):
             options["OPinv"] = _invert(matrix, shift)
         # Shift-invert: eigenvalues near the shift become the largest of (M - shift I)^-1.
         values, vectors = eigsh(matrix, k, sigma=shift, which="LM", **options)
@@ -172,7 +173,7 @@ def _invert(matrix: Rows, shift: float) -> LinearOperator:
 def measure_residual(matrix: Rows, values: Array, vectors: Array) -> float:
     """Return the largest |A v - lambda v|, relative to the largest entry of A (or 1)."""
     gaps = np.linalg.norm(matrix @ vectors - values * vectors, axis=0)
-    largest = float(np.abs(matrix.data if issparse(matrix) else matrix).max(initial=0.0))
+    largest = float(np.abs(matrix.data if is_sparse_matrix(matrix) else matrix).max(initial=0.0))
     return float(gaps.max(initial=0.0)) / (largest or 1.0)
 
 
