@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg.blas import dtrsv
+from scipy.linalg.lapack import dpotrf
 from scipy.sparse import eye_array
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -35,6 +38,10 @@ _SMALL_PRODUCTS = 150
 _HEAVY = 500
 # A pivot is taken from the diagonal if it is at least this share of the largest entry of its column.
 _PIVOT = 0.01
+# Rows of a sparse matrix that may be factored as a dense one: it takes 35 ms, shorter than Ctrl-C may wait.
+_DENSE_ROWS = 1500
+# Share of entries from which that pays: at a twentieth SuperLU fills 0.6 of the triangle of 1000 rows, in 96 ms.
+_DENSE_SHARE = 0.05
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -162,12 +169,22 @@ def _invert(matrix: Rows, shift: float) -> LinearOperator:
 
     SuperLU orders columns for matrices without symmetry unless told otherwise. The minimum degree of M + M^T, with
     pivots from the diagonal where these are not a hundred times below the largest entry, halves the fill and takes a
-    third of the time.
+    third of the time. A matrix of few rows with many entries fills up anyway: Cholesky's dense factor of 1000 rows, a
+    seventh of whose entries are not zero, takes 11 ms where SuperLU takes 137 ms.
     """
     n = matrix.shape[0]
     shifted = (matrix - shift * eye_array(n)).tocsc() if shift else matrix.tocsc()
+    if n <= _DENSE_ROWS and matrix.nnz >= _DENSE_SHARE * n * n:
+        factor, failed = dpotrf(shifted.toarray(order="F"), lower=1, overwrite_a=1)
+        if not failed:
+            return LinearOperator((n, n), matvec=partial(_solve_factored, factor), dtype=np.float64)
     factors = splu(shifted, "MMD_AT_PLUS_A", diag_pivot_thresh=_PIVOT, options={"SymmetricMode": True})
     return LinearOperator((n, n), matvec=factors.solve, dtype=np.float64)
+
+
+def _solve_factored(factor: Array, right: Array) -> Array:
+    """Return the solution of L L^T x = `right`, by two triangular solves."""
+    return dtrsv(factor, dtrsv(factor, right.ravel(), lower=1), lower=1, trans=1)
 
 
 def measure_residual(matrix: Rows, values: Array, vectors: Array) -> float:
