@@ -10,19 +10,22 @@ import json
 import os
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import describe, thread_environment, versions
 
-__all__ = ["find_pairs", "import_table", "main", "measure_import"]
+__all__ = ["find_pairs", "import_table", "main", "measure_import", "measure_rounds"]
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = Path(__file__).parent / "results" / "import_times.json"
 LIBRARIES = ("mercer", "sklearn")
-# Processes for each module: the best of five is steady to some 2 % on an idle machine.
+# Rounds, each with one process for every module: the best of five is steady to some 2 % on an idle machine.
 REPEATS = 5
+# Seconds that all rounds may take; one round takes about 45 on two idle cores. The first round is always made.
+LIMIT = 100.0
 # Measured inside the process, so that starting the interpreter does not count.
 _SCRIPT = "import time; begun = time.process_time(); import {module}; print(time.process_time() - begun)"
 
@@ -34,15 +37,30 @@ def find_pairs() -> list[str]:
     return ["", *(family for family in FAMILIES if importlib.util.find_spec(f"sklearn.{family}") is not None)]
 
 
-def measure_import(family: str, repeats: int = REPEATS) -> dict[str, Any]:
-    """Return the best milliseconds of processor time that importing a module takes, in each library by turns."""
-    row: dict[str, Any] = {"module": family}
-    for _ in range(repeats):
-        for library in LIBRARIES:
-            module = f"{library}.{family}" if family else library
-            taken = _time_import(module)
-            row[library] = min(taken, row.get(library, taken))
+def measure_import(family: str, known: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the milliseconds of processor time that importing a module takes, in each library by turns.
+
+    `known` is the row of earlier processes: the best of these and of the new one is kept.
+    """
+    row: dict[str, Any] = {"module": family} if known is None else dict(known)
+    for library in LIBRARIES:
+        taken = _time_import(f"{library}.{family}" if family else library)
+        row[library] = min(taken, row.get(library, taken))
     return row
+
+
+def measure_rounds(families: list[str], repeats: int, limit: float) -> tuple[list[dict[str, Any]], int]:
+    """Return the row of each module, and the rounds made: `repeats`, or as many as end within `limit` seconds."""
+    rows: dict[str, dict[str, Any]] = {}
+    begun = time.monotonic()
+    for done in range(repeats):
+        # A round takes about as long as the mean of those before it.
+        if done and (time.monotonic() - begun) * (done + 1) / done > limit:
+            return list(rows.values()), done
+        for family in families:
+            rows[family] = measure_import(family, rows.get(family))
+            print(f"round {done + 1}: {family or 'mercer'}", file=sys.stderr, flush=True)
+    return list(rows.values()), repeats
 
 
 def _time_import(module: str) -> float:
@@ -81,19 +99,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.import_times", description=__doc__.splitlines()[0])
     parser.add_argument("--only", help="families, as svm,tree; the result is printed and not stored")
     parser.add_argument("--output", type=Path, help="file for the result (default benchmarks/results)")
-    parser.add_argument("--repeat", type=int, default=REPEATS, help="processes for each module")
+    parser.add_argument("--repeat", type=int, default=REPEATS, help="most processes for each module")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds that all rounds may take")
     given = parser.parse_args(arguments)
     wanted = given.only.split(",") if given.only else None
-    rows = []
-    for family in find_pairs():
-        if wanted is None or family in wanted:
-            rows.append(measure_import(family, given.repeat))
-            print(family or "mercer", file=sys.stderr, flush=True)
+    families = [family for family in find_pairs() if wanted is None or family in wanted]
+    rows, repeats = measure_rounds(families, given.repeat, given.limit)
     result: dict[str, Any] = {
         "date": datetime.now(UTC).date().isoformat(),
         "hardware": describe(),
         "versions": versions(),
-        "repeats": given.repeat,
+        "repeats": repeats,
         "imports": rows,
     }
     print(import_table(result))

@@ -235,6 +235,8 @@ class Source(ABC):
         """Sum `statistic` over all blocks."""
         statistic = self.send(statistic)
         if self.n_blocks == 1:
+            if self.readings is None:
+                return self.fetch(run_alone(self._sum_run, statistic, 0, 1))
             with self._report("passes", self.n_rows):
                 return self.fetch(run_alone(self._sum_run, statistic, 0, 1))
         # The cut into items depends on threads, but each item is a subtree: the order of additions stays the same.

@@ -210,7 +210,8 @@ class Moments(Statistic):
         Y = np.empty((block.n, 0)) if block.y is None else np.ascontiguousarray(targets(block))
         root = _EMPTY if block.weight is None else np.sqrt(block.weight)
         # The weight of each unit of rows, by which the means of units merge in order.
-        totals = np.array([part.total_weight() for part in block.parts(unit)])
+        few = block.n <= unit
+        totals = np.array([block.total_weight()] if few else [part.total_weight() for part in block.parts(unit)])
         # Rows and targets side by side: one symmetric product holds X^T X, X^T Y and Y^T Y.
         width = d + Y.shape[1]
         padded = scatter.pad_width(width)

@@ -55,9 +55,12 @@ class Statistic:
 
     def _by_parts(self, block: Block, unit: int, function: Any = None) -> Any:
         """Sum ``function(part)`` over the parts of `unit` rows along their tree; by default :meth:`of`."""
+        function = function or self.of
+        if block.n <= unit:
+            return function(block)
         tree = SumTree()
         for part in block.parts(unit):
-            tree.add((function or self.of)(part))
+            tree.add(function(part))
         return tree.total()
 
     def answer(self, source: Source) -> Any:

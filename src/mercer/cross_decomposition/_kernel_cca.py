@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +16,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.tiled_matrix import kernel_matrix
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, part
 from mercer._types import Array, Rows
 from mercer.cross_decomposition._scores import check_components, correlate_scores
@@ -293,7 +293,7 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
 def _fill_kernels(kernel: Kernel, rows: Rows, threads: int) -> Array:
     """Return the kernels of all pairs of rows in float64."""
     if isinstance(kernel, Precomputed):
-        return np.array(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+        return np.array(rows.toarray() if is_sparse_matrix(rows) else rows, dtype=np.float64)
     return kernel_matrix(kernel, kernel.prepare(wide_rows(rows)), threads)
 
 

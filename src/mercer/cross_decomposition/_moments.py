@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from mercer._solver import Dense
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._statistic import Moments, MomentSums, Statistic
 from mercer._statistic.moments import PackedMoments, targets
 from mercer._types import Array
@@ -114,7 +114,7 @@ def _from_sums(subject: str, sums: Any, p: int, scale: bool) -> TwoTables:
 def _read_rows(subject: str, source: Source, scale: bool) -> TwoTables:
     """Centre, scale and weigh the rows of both tables."""
     rows = source.whole()
-    X = rows.toarray() if issparse(rows) else rows
+    X = rows.toarray() if is_sparse_matrix(rows) else rows
     y = source.y if source.y.ndim == 2 else source.y[:, None]
     weights = source.row_weights() if source.has_weight else np.ones(len(X))
     total = float(weights.sum())

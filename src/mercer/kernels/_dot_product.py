@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import diags_array, issparse
+from scipy.sparse import diags_array
 
 from mercer._native.dual import kernel_values
 from mercer._plain import plain
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.kernels._distances import products
@@ -56,7 +57,7 @@ class Cosine(Linear):
         size = np.sqrt(lengths(X))
         # A row of zeros has no direction; it stays zero, and so do its cosines.
         inverse = (1.0 / np.where(size > 0, size, 1.0)).astype(X.dtype)
-        return Prepared((diags_array(inverse) @ X).tocsr() if issparse(X) else X * inverse[:, None])
+        return Prepared((diags_array(inverse) @ X).tocsr() if is_sparse_matrix(X) else X * inverse[:, None])
 
     def differentiate_rows(self, X: Array, Y: Array) -> Array:
         sizes = np.linalg.norm(X, axis=1)

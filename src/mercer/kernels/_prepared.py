@@ -4,8 +4,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 
 __all__ = ["Prepared", "find_same_rows", "floating", "lengths"]
@@ -69,7 +70,7 @@ def floating(X: Array) -> Array:
     """Return rows as C-ordered float32 or float64, dense or CSR."""
     if type(X) is np.ndarray and X.dtype.char in "fd" and X.ndim == 2 and X.flags.c_contiguous:
         return X
-    if issparse(X):
+    if is_sparse_matrix(X):
         X = csr_array(X)
         return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     X = np.asarray(X)
@@ -79,7 +80,7 @@ def floating(X: Array) -> Array:
 
 def lengths(rows: Rows) -> Array:
     """Compute the squared lengths of rows, summed in float64."""
-    if issparse(rows):
+    if is_sparse_matrix(rows):
         squares = rows.astype(np.float64, copy=False).power(2).sum(axis=1)
         return np.asarray(squares).ravel().astype(rows.dtype)
     # vecdot of float32 would sum in float32.

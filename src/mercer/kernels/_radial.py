@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import diags_array, issparse
+from scipy.sparse import diags_array
 
 from mercer._plain import plain
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.kernels._distances import find_centre, multiply_gaps, products, square_distances, square_gaps, sum_gaps
@@ -40,7 +41,7 @@ class Radial(Kernel):
     def prepare(self, X: Array, like: Prepared | None = None) -> Prepared:
         X = floating(X)
         unit = self._check_unit(X.shape[1]) if like is None or like.unit is None else like.unit
-        if issparse(X):
+        if is_sparse_matrix(X):
             inverse = np.broadcast_to(1.0 / unit, X.shape[1]).astype(X.dtype)
             rows = (X @ diags_array(inverse)).tocsr()
             return Prepared(rows, lengths(rows), unit=unit)
@@ -89,7 +90,7 @@ class Radial(Kernel):
     def profile(self, prepared: Prepared) -> Profile | None:
         profile = self.make_profile(prepared.rows.shape[1])
         # Native code reads dense rows, and has no Bessel functions.
-        return None if issparse(prepared.rows) or type(profile) is not Profile else profile
+        return None if is_sparse_matrix(prepared.rows) or type(profile) is not Profile else profile
 
     def _fill_slopes(self, rows: Prepared, others: Prepared) -> Array:
         """Return a tile of -2 dk/ds, with s the squared distance in length scales; zero for a row with itself."""
@@ -102,7 +103,7 @@ class Radial(Kernel):
         """Return the two sets with one origin of coordinates."""
         if rows.shift is others.shift or (rows.shift is None and others.shift is None):
             return rows, others
-        if rows.shift is None or issparse(rows.rows):
+        if rows.shift is None or is_sparse_matrix(rows.rows):
             others, rows = self._align(others, rows)
             return rows, others
         origin = 0.0 if others.shift is None else others.shift

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 from scipy.sparse.linalg import eigsh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
@@ -13,6 +12,7 @@ from mercer._base import Estimator
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs
+from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 from mercer.manifold._sparse_inverse import invert_sparse
@@ -142,11 +142,11 @@ def smallest_eigenvectors(
     n = matrix.shape[0]
     k = min(k, n)
     if solver == "dense" or k >= n - 1 or (solver == "auto" and (n <= _SMALL or k > 10)):
-        dense = matrix.toarray() if issparse(matrix) else matrix
+        dense = matrix.toarray() if is_sparse_matrix(matrix) else matrix
         values, vectors = find_eigenpairs(dense, last=k - 1)
     else:
         options = {"tol": tol, "maxiter": max_iter, "v0": _start(n)}
-        if issparse(matrix):
+        if is_sparse_matrix(matrix):
             options["OPinv"] = invert_sparse(matrix, shift)
         # Shift-invert: eigenvalues near the shift become the largest of (M - shift I)^-1.
         values, vectors = eigsh(matrix, k, sigma=shift, which="LM", **options)
@@ -158,7 +158,7 @@ def smallest_eigenvectors(
 def measure_residual(matrix: Rows, values: Array, vectors: Array) -> float:
     """Return the largest |A v - lambda v|, relative to the largest entry of A (or 1)."""
     gaps = np.linalg.norm(matrix @ vectors - values * vectors, axis=0)
-    largest = float(np.abs(matrix.data if issparse(matrix) else matrix).max(initial=0.0))
+    largest = float(np.abs(matrix.data if is_sparse_matrix(matrix) else matrix).max(initial=0.0))
     return float(gaps.max(initial=0.0)) / (largest or 1.0)
 
 

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, shortest_path
 from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +14,7 @@ from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rul
 from mercer._native.nearest import shortest_paths
 from mercer._solver.request import run_aside
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import one_blas_thread, run_numbered
 from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
@@ -219,7 +220,7 @@ class Isomap(EigenMap):
         else:
             distances, indices = find_within(rows, rows, self.radius or 0.0, **options)
         graph = make_graph(distances, indices, rows.shape[0])
-        if given and issparse(rows) and (count := connected_components(graph, directed=False)[0]) > 1:
+        if given and is_sparse_matrix(rows) and (count := connected_components(graph, directed=False)[0]) > 1:
             message = (
                 f"Isomap: The number of connected components of the neighbors graph is {count} > 1. The graph cannot "
                 f"be completed with metric='precomputed'. Raise the number of neighbors, or give all distances."

@@ -5,11 +5,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from mercer._solver.neighbours import nearest_rows
 from mercer._solver.request import run_large
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.neighbors import NearestNeighbors
@@ -39,7 +40,7 @@ def find_neighbours(
 
     With `own`, query i is row i, and is not its own neighbour.
     """
-    if is_euclidean(metric, p, parameters) and not issparse(rows) and not issparse(queries):
+    if is_euclidean(metric, p, parameters) and not is_sparse_matrix(rows) and not is_sparse_matrix(queries):
         near, far = (np.ascontiguousarray(table, dtype=np.float64) for table in (queries, rows))
         return nearest_rows(near, far, k, leave_out_self=own, threads=threads)
     search = _search(rows, metric, p, parameters, n_neighbors=k)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, laplacian
 from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.utils import check_array
@@ -16,6 +16,7 @@ from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rul
 from mercer._solver.neighbours import nearest_rows
 from mercer._solver.request import run_aside
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array, Rows
@@ -238,7 +239,7 @@ class SpectralEmbedding(EigenMap):
     def _relate(self, rows: Rows) -> Array:
         """Return the affinities of new rows to those of the fit, as the graph of the fit would have them."""
         new, old = (
-            np.ascontiguousarray(table.toarray() if issparse(table) else table, dtype=np.float64)
+            np.ascontiguousarray(table.toarray() if is_sparse_matrix(table) else table, dtype=np.float64)
             for table in (rows, self._X_fit)
         )
         if "gamma_" in vars(self):
@@ -291,7 +292,7 @@ def _check_affinities(subject: str, A: Rows) -> Rows:
             f"shape {A.shape}. Give affinities of all pairs."
         )
         raise DataError(message)
-    least = A.data.min(initial=0.0) if issparse(A) else A.min(initial=0.0)
+    least = A.data.min(initial=0.0) if is_sparse_matrix(A) else A.min(initial=0.0)
     if least < 0:
         message = f"{subject}: affinities must not be negative; got {least:.3g}. Give similarities, such as exp(-D**2)."
         raise DataError(message)
@@ -317,9 +318,9 @@ def _refuse_multigrid(subject: str, solver: str | None) -> None:
 
 def _find_coordinates(A: Rows, k: int, solver: str | None, tol: Any, normed: bool, drop_first: bool) -> EigenMapState:
     """Return the eigenvectors of the Laplacian of a graph as coordinates."""
-    graph = csr_array(A) if issparse(A) else np.asarray(A, dtype=np.float64)
+    graph = csr_array(A) if is_sparse_matrix(A) else np.asarray(A, dtype=np.float64)
     # A dense graph without zeros, such as one of Gaussian affinities, has one part.
-    whole = not issparse(graph) and float(graph.min(initial=1.0)) > 0
+    whole = not is_sparse_matrix(graph) and float(graph.min(initial=1.0)) > 0
     parts = 1 if whole else connected_components(graph, directed=False)[0]
     if parts > 1:
         message = (
@@ -343,7 +344,7 @@ def _find_coordinates(A: Rows, k: int, solver: str | None, tol: Any, normed: boo
 
 def _set_diagonal(L: Rows) -> Rows:
     """Return a normalised Laplacian with ones on its diagonal."""
-    if not issparse(L):
+    if not is_sparse_matrix(L):
         np.fill_diagonal(L, 1.0)
         return L
     L = csr_array(L)

@@ -6,11 +6,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from mercer._base.opening import check_place
 from mercer._source import place_of
+from mercer._source.namespace import is_sparse_matrix
 from mercer.errors import DataError
 from mercer.preprocessing.numerals import read_numeral
 
@@ -26,7 +26,7 @@ def open_columns(estimator: Any, X: Any, reset: bool) -> "Columns":
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         return FrameColumns(subject, X)
     options = {"dtype": None, "ensure_all_finite": "allow-nan"}
-    if not issparse(X) and not hasattr(X, "dtype"):
+    if not is_sparse_matrix(X) and not hasattr(X, "dtype"):
         # NumPy would turn a list of rows of several types into an array of texts.
         X = _make_array(X)
     return ArrayColumns(subject, validate_data(estimator, X, reset=reset, **options))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, fitting, open_new_rows
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.validation import check_finite
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -158,7 +159,9 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
         -------
         self
         """
-        source = self._open(K, accept_sparse=False if self._is_precomputed else "csr")
+        # Kernels that were given are read once: a mean is finite only if all values are.
+        given = self._is_precomputed
+        source = self._open(K, accept_sparse=False if given else "csr", ensure_all_finite=not given)
         rows = source.whole()
         if self._is_precomputed and rows.shape[0] != rows.shape[1]:
             message = (
@@ -187,7 +190,9 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
 
     def _means(self, kernel: Kernel, rows: Any, source: Any) -> Generator[Any, Any, KernelMeans]:
         if isinstance(kernel, Precomputed):
-            means = yield Dense(lambda: rows.mean(axis=0, dtype=np.float64))
+            means = yield Dense(lambda: np.add.reduce(rows, axis=0, dtype=np.float64) / len(rows))
+            if not np.isfinite(means).all():
+                check_finite(rows, source.threads, self)
         else:
             ready = kernel.prepare(wide_rows(rows))
             # A mean is a kernel sum with the weights 1/n, which runs in tiles and never holds n x n values.

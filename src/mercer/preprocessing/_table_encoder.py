@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, hstack, issparse
+from scipy.sparse import csc_array, csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
@@ -12,6 +12,7 @@ from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, 
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import open_source
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, flags, integers, labels, members, part, texts
 from mercer.errors import DataError
@@ -316,7 +317,7 @@ class TableEncoder(Basis):
         ['Audi', 'VW']
         """
         check_is_fitted(self)
-        rows = X.toarray() if issparse(X) else np.asarray(X, dtype=np.float64)
+        rows = X.toarray() if is_sparse_matrix(X) else np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self._n_features_out:
             message = (
                 f"TableEncoder: inverse_transform needs the {self._n_features_out} columns that transform returns; got "

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Rule, check_parameters
+from mercer._source.namespace import is_sparse_matrix
 from mercer.errors import DataError
 
 __all__ = ["WordPresence"]
@@ -138,7 +139,7 @@ class WordPresence(TransformerMixin, BaseEstimator):
             In the order of the columns.
         """
         check_is_fitted(self)
-        rows = X.toarray() if issparse(X) else np.asarray(X)
+        rows = X.toarray() if is_sparse_matrix(X) else np.asarray(X)
         if rows.ndim != 2 or rows.shape[1] != len(self.vocabulary_):
             message = (
                 f"WordPresence: rows must have {len(self.vocabulary_)} columns, one a word; got shape {rows.shape}."

@@ -30,7 +30,7 @@ def _compute_variance(rows: Rows, share: Array) -> float:
         first = float(share @ np.asarray(rows.sum(axis=1)).ravel()) / rows.shape[1]
         second = float(share @ np.asarray(rows.multiply(rows).sum(axis=1)).ravel()) / rows.shape[1]
         return second - first**2
-    if is_on_device(rows):
+    if type(rows) is not np.ndarray and is_on_device(rows):
         placement = Placement.of(rows)
         xp, share = placement.xp, placement.put(share)
         wide = xp.astype(rows, placement.wide)

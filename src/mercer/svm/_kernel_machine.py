@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, check_new_rows, open_new_rows
@@ -13,7 +13,7 @@ from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, 
 from mercer._base.preparation import prepare_once
 from mercer._solver import Outcome
 from mercer._solver.cuda_sums import CudaSums
-from mercer._source.namespace import to_numpy
+from mercer._source.namespace import is_sparse_matrix, to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer._stored import Stored, anything, flags, floats, integers, members, numbers, part
 from mercer._types import Array, Rows
@@ -151,7 +151,7 @@ class KernelMachine(Estimator):
     @property
     def _coefficients(self) -> Array:
         """The coefficients of the support vectors, dense and on the host."""
-        return self.dual_coef_.toarray() if issparse(self.dual_coef_) else to_numpy(self.dual_coef_)
+        return self.dual_coef_.toarray() if is_sparse_matrix(self.dual_coef_) else to_numpy(self.dual_coef_)
 
     def _list_groups(self) -> tuple[tuple[Group, ...], Array]:
         """Return the coefficients of the support vectors, grouped by machines, and the offset of each machine."""
@@ -212,7 +212,7 @@ class KernelMachine(Estimator):
         for group in groups:
             coef[group.machines] += group.coefficients.T @ vectors[group.place]
         # The array is made at every access: a write would be lost, so it is refused.
-        if issparse(vectors):
+        if is_sparse_matrix(vectors):
             stored = csr_matrix(coef)
             stored.data.flags.writeable = False
             return stored

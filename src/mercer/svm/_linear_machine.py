@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, hstack
 
 from mercer._base import Estimator
 from mercer._base.linear.named_objectives import PENALTIES
@@ -18,6 +18,7 @@ from mercer._solver.relay import relay
 from mercer._solver.request import run_large
 from mercer._source import Source, open_source
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
 __all__ = ["LinearMachine"]
@@ -48,12 +49,12 @@ class LinearMachine(Estimator):
         if not self.fit_intercept:
             return source
         rows = source.whole()
-        n_bytes = 8.0 * (rows.nnz if issparse(rows) else math.prod(rows.shape))
+        n_bytes = 8.0 * (rows.nnz if is_sparse_matrix(rows) else math.prod(rows.shape))
         require_memory(
             type(self).__name__, n_bytes, "the rows beside a column for the intercept", "use fit_intercept=False"
         )
         column = np.full((rows.shape[0], 1), self.intercept_scaling, dtype=rows.dtype)
-        if issparse(rows):
+        if is_sparse_matrix(rows):
             wide = run_large(lambda: hstack([rows, csr_array(column)], format="csr"), rows.nnz)
         else:
             wide = run_large(lambda: np.hstack([rows, column]), rows.size)

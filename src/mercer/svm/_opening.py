@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 
@@ -17,7 +17,7 @@ from mercer._base.opening import check_place
 from mercer._base.validation import check_weight
 from mercer._source import Source, open_source, place_of
 from mercer._source.memory import require_memory
-from mercer._source.namespace import to_numpy
+from mercer._source.namespace import is_sparse_matrix, to_numpy
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.kernels import Callable, Kernel, as_kernel
@@ -106,7 +106,7 @@ class OpenedRows:
     def store_coefficients(self, coefficients: Array) -> Array:
         """Return `coefficients` as scikit-learn stores them: in the type of the rows, sparse where the rows are."""
         coefficients = coefficients.astype(self.source.host_dtype)
-        return csr_matrix(coefficients) if issparse(self.rows) else coefficients
+        return csr_matrix(coefficients) if is_sparse_matrix(self.rows) else coefficients
 
 
 def is_function(kernel: Any) -> bool:
@@ -144,7 +144,7 @@ def open_kernel_rows(machine: Any, X: Any, y: Any, sample_weight: Any, targets: 
 def _open_values(machine: Any, X: Any, y: Any, sample_weight: Any, targets: str | None) -> Source:
     """Open the square matrix of kernel values that the user gave as X."""
     name = type(machine).__name__
-    if issparse(X):
+    if is_sparse_matrix(X):
         message = f"{name}: Sparse precomputed kernels are not supported; got a sparse X. Make it dense."
         raise ParameterError(message)
     source = machine._open(X, y, sample_weight, targets=targets)
@@ -172,7 +172,7 @@ def _open_function(machine: Any, X: Any, y: Any, sample_weight: Any, targets: st
 def call_kernel(machine: Any, X: Any, others: Any) -> Array:
     """Return the values of the user's kernel function between `X` and `others`, checked to be finite and complete."""
     values = machine.kernel(X, others)
-    values = values.toarray() if issparse(values) else values
+    values = values.toarray() if is_sparse_matrix(values) else values
     values = check_array(values, dtype=np.float64, order="C", input_name="the kernel's values", estimator=machine)
     # k(x, y) for every row of X and every row seen in fit.
     wanted = (_count_rows(X), _count_rows(others))
@@ -204,7 +204,7 @@ def _prepare_rows(machine: Any, source: Source) -> OpenedRows:
     """Prepare rows in memory."""
     rows, weight = source.whole(), _read_weight(source)
     # Products of dense rows are faster, and small sparse rows then give the very answer of dense ones.
-    small = issparse(rows) and math.prod(rows.shape) <= _MOST_DENSE_ENTRIES
+    small = is_sparse_matrix(rows) and math.prod(rows.shape) <= _MOST_DENSE_ENTRIES
     compact = rows.toarray() if small else rows
     kernel, gamma = _resolve(machine, compact, weight)
     used = _find_used(source, weight)
@@ -255,7 +255,7 @@ def _resolve(machine: Any, rows: Array, weight: Array) -> tuple[Kernel, float]:
             )
             raise DataError(message)
     kernel = as_kernel(machine.kernel, gamma=gamma, degree=machine.degree, coef0=machine.coef0)
-    if issparse(rows) and isinstance(machine.kernel, str) and machine.kernel in _DENSE_KERNELS:
+    if is_sparse_matrix(rows) and isinstance(machine.kernel, str) and machine.kernel in _DENSE_KERNELS:
         message = f"{name}: kernel={machine.kernel!r} needs dense rows; got sparse ones. Make them dense."
         raise ParameterError(message)
     return kernel, 0.0 if isinstance(gamma, str) else float(gamma)

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from mercer._plain import plain
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
 __all__ = ["Calibration", "calibrate"]
@@ -101,6 +102,6 @@ def _fit_parameters(scores: Array, codes: Array, weight: Array, n_classes: int, 
 
 def _take_rows(machine: Any, X: Any, rows: Array, columns: Array) -> Any:
     """Return some rows of a frame, an array or a sparse matrix; of a kernel matrix, only some columns as well."""
-    table = csr_array(X) if issparse(X) else X.iloc if hasattr(X, "iloc") else np.asarray(X)
+    table = csr_array(X) if is_sparse_matrix(X) else X.iloc if hasattr(X, "iloc") else np.asarray(X)
     part = table[rows]
     return part[:, columns] if isinstance(machine.kernel, str) and machine.kernel == "precomputed" else part

@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from mercer._solver.cuda_sums import CudaSums
 from mercer._source import Block
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.kernels import Kernel, Prepared
@@ -122,9 +123,9 @@ class RowScores:
 
     def _match_storage(self, rows: Rows) -> Array:
         """Return the rows stored as the support vectors are: sparse or dense."""
-        if issparse(rows) == issparse(self.support.rows):
+        if is_sparse_matrix(rows) == is_sparse_matrix(self.support.rows):
             return rows
-        return rows.toarray() if issparse(rows) else csr_array(rows)
+        return rows.toarray() if is_sparse_matrix(rows) else csr_array(rows)
 
     def _score_tile(self, X: Array, parts: list[Part]) -> Array:
         rows = self.kernel.prepare(self._match_storage(X), like=self.support)

@@ -216,11 +216,11 @@ def _certificate(problem: CompositeProblem, state: IrlsState, point: CompositePo
 
 def solve_semidefinite(matrix: Any, right: Any, lift: float = 0.0) -> Any:
     """Solve with a matrix that is positive semi-definite up to rounding, columns scaled to one diagonal."""
-    diagonal = np.diagonal(matrix)
+    diagonal = matrix.diagonal()
     root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     unit = matrix / root / root[:, None]
     while True:
-        factor, failed = dpotrf(unit + lift * np.eye(len(unit)), lower=1)
+        factor, failed = dpotrf(unit if lift == 0.0 else unit + lift * np.eye(len(unit)), lower=1)
         if not failed:
             return dpotrs(factor, right / root, lower=1)[0] / root
         lift = max(1e-13, 100.0 * lift)

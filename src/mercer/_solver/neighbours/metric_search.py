@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from scipy.sparse import diags_array as diagonal
 
 from mercer._native.nearest import norm_nearest
@@ -12,6 +12,7 @@ from mercer._solver.neighbours.panels import empty_heaps
 from mercer._solver.neighbours.search import PairLists, RowSearch
 from mercer._solver.neighbours.space_tree import SpaceTree, make_scratch
 from mercer._solver.neighbours.sparse_search import SparseSearch
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 from mercer.errors import DataError
@@ -58,7 +59,7 @@ def open_search(
     """
     squares = metric.name == "sqeuclidean" and not metric.arguments
     if metric.is_euclidean or squares:
-        make = SparseSearch if issparse(rows) else DenseSearch
+        make = SparseSearch if is_sparse_matrix(rows) else DenseSearch
         return make(rows, method, threads, subject, squares)
     if metric.name == "cosine" and not metric.arguments:
         lengths = _measure_lengths(rows)
@@ -67,7 +68,7 @@ def open_search(
             return DirectionSearch(rows, lengths, method, threads, subject)
     # Norms with a power go down the box tree, since the gap to a box bounds every coordinate.
     power = _read_power(metric)
-    if power is not None and not issparse(rows) and method != "brute" and len(rows) > _SMALL:
+    if power is not None and not is_sparse_matrix(rows) and method != "brute" and len(rows) > _SMALL:
         return NormSearch(rows, metric, power, threads, subject)
     return TableSearch(rows, metric, threads, subject)
 
@@ -95,7 +96,7 @@ class DirectionSearch:
     """Rows by the angle between them: the cosine distance is half the squared distance of rows of length one."""
 
     def __init__(self, rows: Rows, lengths: Array, method: str, threads: int, subject: str) -> None:
-        make = SparseSearch if issparse(rows) else DenseSearch
+        make = SparseSearch if is_sparse_matrix(rows) else DenseSearch
         self.unit = make(_divide(rows, lengths), method, threads, subject)
         self.tables = TableSearch(rows, Metric("cosine", None), threads, subject)
         self.rows = rows
@@ -165,8 +166,8 @@ class TableSearch:
 
     def measure(self, queries: Rows) -> Array:
         """Return the distances from some queries to all rows, (b, n), checked."""
-        if issparse(queries) != issparse(self.rows):
-            queries = csr_array(queries) if issparse(self.rows) else queries.toarray()
+        if is_sparse_matrix(queries) != is_sparse_matrix(self.rows):
+            queries = csr_array(queries) if is_sparse_matrix(self.rows) else queries.toarray()
         table = self.metric.distances(queries, self.rows)
         if self.metric.name == "nan_euclidean":
             # Rows without a column in common have no distance: they are as far away as can be.
@@ -229,18 +230,18 @@ def _read_power(metric: Metric) -> float | None:
 
 
 def _densify(queries: Rows) -> Array:
-    return queries.toarray() if issparse(queries) else queries
+    return queries.toarray() if is_sparse_matrix(queries) else queries
 
 
 def _measure_lengths(rows: Rows) -> Array:
     """Return the Euclidean length of each row."""
-    if issparse(rows):
+    if is_sparse_matrix(rows):
         return np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1), np.float64).ravel())
     return np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
 
 
 def _divide(rows: Rows, lengths: Array) -> Rows:
     """Return rows divided by their lengths, as float64."""
-    if issparse(rows):
+    if is_sparse_matrix(rows):
         return csr_array(diagonal(1.0 / lengths) @ rows.astype(np.float64))
     return rows.astype(np.float64) / lengths[:, None]

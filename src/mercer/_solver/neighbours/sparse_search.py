@@ -1,9 +1,10 @@
 """Search for nearest rows among sparse ones: products block by block, and exact distances of the candidates."""
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from mercer._solver.neighbours.search import PairLists
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._types import Array, Rows
 
@@ -115,7 +116,7 @@ class SparseSearch:
 
 def _as_csr(rows: Rows) -> csr_array:
     """Return rows as float64 in CSR form, with sorted indices."""
-    rows = csr_array(rows) if not issparse(rows) else csr_array(rows.tocsr())
+    rows = csr_array(rows) if not is_sparse_matrix(rows) else csr_array(rows.tocsr())
     rows = rows.astype(np.float64)
     rows.sort_indices()
     return rows

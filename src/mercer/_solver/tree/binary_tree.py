@@ -5,11 +5,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from mercer._native.tree import tree_walk
 from mercer._plain import plain
 from mercer._solver.tree.soundness import check_categories, check_nodes, check_width, ensure_sound
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array, Rows
@@ -157,7 +158,7 @@ class BinaryTree:
         packed = self._packed
         check_width("BinaryTree", X, self.n_features)
         # A few rows are not worth threads.
-        if X.shape[0] <= _RUN and not issparse(X):
+        if X.shape[0] <= _RUN and not is_sparse_matrix(X):
             tree_walk.find_leaves(_prepare_rows(X), *packed, leaves)  # type: ignore[call-arg]
             return leaves
         step = _choose_step(X)
@@ -211,9 +212,9 @@ def _measure_depths(left: list[int], right: list[int]) -> Array:
 
 
 def _choose_step(X: Array) -> int:
-    return max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if issparse(X) else _RUN
+    return max(1, min(_RUN, _DENSE_CELLS // X.shape[1])) if is_sparse_matrix(X) else _RUN
 
 
 def _prepare_rows(X: Rows) -> Array:
-    X = X.toarray() if issparse(X) else X
+    X = X.toarray() if is_sparse_matrix(X) else X
     return np.ascontiguousarray(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)

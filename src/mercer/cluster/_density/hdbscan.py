@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import coo_array, issparse
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +19,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.neighbours.metric import Metric
 from mercer._solver.request import Dense
 from mercer._source import open_source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, integers, numbers, texts
 from mercer._types import Array
 from mercer.cluster._density.condensed_tree import CondensedTree
@@ -292,7 +293,7 @@ class HDBSCAN(ClusterMixin, Estimator):
             metric = metric.settle_scales(rows)
             chosen = [own[_medoid(metric, rows[own], depth[own])] for own in members]
             medoids: Any = rows[chosen] if members else np.empty(shape, rows.dtype)
-            self.medoids_ = medoids.toarray() if issparse(medoids) else medoids
+            self.medoids_ = medoids.toarray() if is_sparse_matrix(medoids) else medoids
 
     def fit_predict(self, X: Any, y: Any = None) -> Array:
         """Fit to `X` and return its labels."""

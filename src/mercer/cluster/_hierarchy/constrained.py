@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, issparse
+from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 from mercer.cluster._hierarchy.merging import SQUARED, Merges
 from mercer.errors import DataError
@@ -42,7 +43,7 @@ class Graph:
                 f"Make it from the rows that are clustered."
             )
             raise DataError(message)
-        edges = coo_array(given if issparse(given) else np.asarray(given))
+        edges = coo_array(given if is_sparse_matrix(given) else np.asarray(given))
         # An edge joins two different rows; its direction does not matter, and each pair counts once.
         keep = (edges.row != edges.col) & (edges.data != 0)
         low, high = np.minimum(edges.row, edges.col)[keep], np.maximum(edges.row, edges.col)[keep]

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from mercer._native.factors import sampled_products
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
 __all__ = ["EPSILON", "measure_divergence", "parts_in_columns", "parts_in_rows"]
@@ -79,7 +80,7 @@ def measure_divergence(X: Any, W: Array, T: Array, beta: float) -> float:
 
 def _measure_stored(X: Any, W: Array, T: Array, beta: float) -> float:
     """Return the terms of the divergence that need both X and V; entries of X that are zero have none."""
-    stored, V = (X.data, _sample(X, W, T)) if issparse(X) else (X.ravel(), (W @ T.T).ravel())
+    stored, V = (X.data, _sample(X, W, T)) if is_sparse_matrix(X) else (X.ravel(), (W @ T.T).ravel())
     # Entries that are zero to rounding count for nothing in X log(X / V): log 0 is never taken.
     kept = stored > EPSILON
     x, v = stored[kept].astype(np.float64), np.maximum(V[kept], EPSILON)
@@ -92,7 +93,7 @@ def _measure_stored(X: Any, W: Array, T: Array, beta: float) -> float:
 
 def _measure_squares(X: Any, W: Array, T: Array) -> float:
     """Return half the squared error; that of sparse rows from sums, without a dense product."""
-    if issparse(X):
+    if is_sparse_matrix(X):
         squares = float(np.einsum("i,i->", X.data, X.data, dtype=np.float64))
         cross = float((_product(X, T) * W).sum())
         return max((squares - 2 * cross + float(((W.T @ W) * (T.T @ T)).sum())) / 2, 0.0)
@@ -102,7 +103,7 @@ def _measure_squares(X: Any, W: Array, T: Array) -> float:
 
 def _find_ratio(X: Any, W: Array, T: Array, beta: float) -> Any:
     """Return X V^(beta - 2): dense, or with the stored entries of sparse rows."""
-    if type(X) is np.ndarray or not issparse(X):
+    if type(X) is np.ndarray or not is_sparse_matrix(X):
         V = W @ T.T
         np.maximum(V, EPSILON, out=V)
         if beta == 1 and X.dtype == V.dtype:
@@ -143,6 +144,6 @@ def _tiles(n_rows: int, width: int) -> Iterator[slice]:
 
 def _cut_tiles(X: Any, W: Array, T: Array) -> list[tuple[Any, Array]]:
     """Return dense rows with their rows of W in pieces whose product is one tile; sparse rows in one piece."""
-    if len(W) * len(T) <= _TILE or issparse(X):
+    if len(W) * len(T) <= _TILE or is_sparse_matrix(X):
         return [(X, W)]
     return [(X[part], W[part]) for part in _tiles(len(W), len(T))]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.sparse import csc_array, issparse
+from scipy.sparse import csc_array
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -21,6 +21,7 @@ from mercer._base.validation import flatten_targets
 from mercer._solver.tree.columns import encode_columns
 from mercer._solver.tree.growth import Rules
 from mercer._source import open_source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, integers, members, part, size, texts
 from mercer._types import Array
 from mercer.ensemble._forest.packed_forest import PackedForest
@@ -206,7 +207,7 @@ class GradientModel(TreeEnsemble):
         threads, name = self._threads(), type(self).__name__
         return GradientRounds(
             rows,
-            lambda: encode_columns(csc_array(rows.X) if issparse(rows.X) else rows.X, threads, name),
+            lambda: encode_columns(csc_array(rows.X) if is_sparse_matrix(rows.X) else rows.X, threads, name),
             loss,
             TreeSettings(rules, self.max_leaf_nodes, self.ccp_alpha, self.min_weight_fraction_leaf),
             self.n_estimators,

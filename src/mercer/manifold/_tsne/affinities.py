@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
 from mercer._native.embedding import perplexities
 from mercer._solver.neighbours import nearest_rows
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import n_threads, run_numbered
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
@@ -46,7 +47,7 @@ class Affinities:
     @property
     def entropy(self) -> float:
         """The sum of p log p, in nats."""
-        values = self.joint.data if issparse(self.joint) else self.joint[self.joint > 0]
+        values = self.joint.data if is_sparse_matrix(self.joint) else self.joint[self.joint > 0]
         values = values[values > 0]
         return float(np.sum(values * np.log(values)))
 
@@ -133,7 +134,7 @@ def count_neighbours(n_rows: int, perplexity: Any) -> int:
 def find_distances(subject: str, X: Any, Y: Any, metric: Any, metric_params: dict[str, Any] | None) -> Array:
     """Return the distances between the rows of `X` and `Y` (None: `X`) under a metric, dense, checked."""
     if isinstance(metric, str) and metric == "precomputed":
-        distances = X.toarray() if issparse(X) else np.asarray(X)
+        distances = X.toarray() if is_sparse_matrix(X) else np.asarray(X)
         if distances.min(initial=0.0) < 0:
             message = (
                 f"{subject}: distances with metric='precomputed' must be non-negative; got {distances.min():g}. Pass "
@@ -143,8 +144,8 @@ def find_distances(subject: str, X: Any, Y: Any, metric: Any, metric_params: dic
     else:
         n, m = X.shape[0], X.shape[0] if Y is None else Y.shape[0]
         require_memory(subject, 16.0 * n * m, f"the {n} x {m} distances", "use metric='euclidean'")
-        if Y is not None and (issparse(X) or issparse(Y)):
-            X, Y = (rows.toarray() if issparse(rows) else rows for rows in (X, Y))
+        if Y is not None and (is_sparse_matrix(X) or is_sparse_matrix(Y)):
+            X, Y = (rows.toarray() if is_sparse_matrix(rows) else rows for rows in (X, Y))
         distances = pairwise_distances(X, Y, metric=metric, **(metric_params or {}))
     if (distances < 0).any():
         message = (
@@ -261,7 +262,9 @@ def join_affinities(
     1.000000 True
     """
     threads = n_threads(n_jobs)
-    rows = X if issparse(X) else np.asarray(X, dtype=np.float64 if np.asarray(X).dtype.char not in "fd" else None)
+    rows = (
+        X if is_sparse_matrix(X) else np.asarray(X, dtype=np.float64 if np.asarray(X).dtype.char not in "fd" else None)
+    )
     check_perplexity("join_affinities", perplexity, rows.shape[0])
     if dense:
         return weigh_all(find_distances("join_affinities", rows, None, metric, metric_params), perplexity, threads)
@@ -276,7 +279,7 @@ def find_affinities(
     k = count_neighbours(n, perplexity)
     if is_euclidean(metric, rows):
         distances, columns = nearest_rows(rows, rows, k, leave_out_self=True, threads=threads)
-    elif isinstance(metric, str) and metric == "precomputed" and issparse(rows):
+    elif isinstance(metric, str) and metric == "precomputed" and is_sparse_matrix(rows):
         distances, columns = find_stored(subject, rows, k)
     elif isinstance(metric, str) and metric != "precomputed":
         search = NearestNeighbors(n_neighbors=k, metric=metric, metric_params=metric_params, n_jobs=threads)
@@ -289,7 +292,7 @@ def find_affinities(
 
 def widen_rows(rows: Any, metric: Any) -> Any:
     """Return rows in float64, dense for Euclidean distances: descents magnify any difference of roundings."""
-    if issparse(rows) and isinstance(metric, str) and metric in ("euclidean", "l2"):
+    if is_sparse_matrix(rows) and isinstance(metric, str) and metric in ("euclidean", "l2"):
         n, d = rows.shape
         require_memory("TSNE", 8.0 * n * d, f"{n} x {d} dense rows", "reduce the columns first, by PCA")
         rows = rows.toarray()
@@ -298,7 +301,7 @@ def widen_rows(rows: Any, metric: Any) -> Any:
 
 def is_euclidean(metric: Any, rows: Any) -> bool:
     """Return whether the neighbours are found without a table of distances."""
-    return isinstance(metric, str) and metric in ("euclidean", "l2") and not issparse(rows)
+    return isinstance(metric, str) and metric in ("euclidean", "l2") and not is_sparse_matrix(rows)
 
 
 def check_perplexity(subject: str, perplexity: Any, n: int) -> None:

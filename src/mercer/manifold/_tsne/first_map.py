@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from scipy.sparse.linalg import eigsh
 from sklearn.utils import check_array
 
-from mercer._source.namespace import to_numpy
+from mercer._source.namespace import is_sparse_matrix, to_numpy
 from mercer._types import Array
 from mercer.decomposition import PCA
 from mercer.errors import DataError, UnsupportedError
@@ -55,11 +55,11 @@ def _find_spectral_map(joint: Any, d: int) -> Array:
     n = joint.shape[0]
     roots = np.sqrt(np.asarray(joint.sum(axis=1), dtype=np.float64).ravel())
     scale = 1.0 / np.where(roots > 0, roots, 1.0)
-    table = csr_array(joint) if issparse(joint) else joint
+    table = csr_array(joint) if is_sparse_matrix(joint) else joint
     normal = table * scale[:, None] * scale[None, :]
     kept = min(d, n - 2)
     places = np.zeros((n, d))
-    if issparse(normal) or n > _FEW:
+    if is_sparse_matrix(normal) or n > _FEW:
         start = np.random.default_rng(0).uniform(-1.0, 1.0, n)
         values, vectors = eigsh(normal, kept + 1, which="LA", v0=start, tol=1e-6)
     else:

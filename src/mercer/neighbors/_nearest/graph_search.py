@@ -4,13 +4,14 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, csr_matrix, issparse
+from scipy.sparse import csr_array, csr_matrix
 from sklearn import get_config
 from sklearn.exceptions import EfficiencyWarning
 
 from mercer._native.nearest import norm_nearest
 from mercer._solver.neighbours.panels import empty_heaps
 from mercer._solver.neighbours.search import PairLists
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 
@@ -28,7 +29,7 @@ def check_graph(subject: str, D: Rows, square: bool = False) -> Rows:
             f"and one column for each sample."
         )
         raise DataError(message)
-    values = D.data if issparse(D) else D
+    values = D.data if is_sparse_matrix(D) else D
     # The initial value of 0 also serves a matrix without entries.
     least = values.min(initial=0.0)
     if least < 0:
@@ -37,7 +38,7 @@ def check_graph(subject: str, D: Rows, square: bool = False) -> Rows:
             f"not similarities."
         )
         raise DataError(message)
-    if not issparse(D):
+    if not is_sparse_matrix(D):
         return np.ascontiguousarray(D, np.float64)
     return sort_graph(D.tocsr(), warn=True)
 
@@ -86,7 +87,7 @@ class GraphSearch:
 
     def nearest(self, queries: Rows, k: int, *, leave_out_self: bool = False) -> tuple[Array, Array]:
         """Return the k smallest distances of each row, (m, k), and their columns."""
-        if issparse(queries):
+        if is_sparse_matrix(queries):
             return self._nearest_in_graph(queries, k, leave_out_self)
         m = queries.shape[0]
         # -1 is the number of no row, so nothing is left out.
@@ -115,7 +116,7 @@ class GraphSearch:
     ) -> tuple[Array, Array, Array]:
         """Return the entries of each row up to `radius` as lists one after the other: starts, indices, distances."""
         m = queries.shape[0]
-        if issparse(queries):
+        if is_sparse_matrix(queries):
             starts, columns, distances = _drop_selves(queries) if leave_out_self else _list_rows(queries)
             near = distances <= radius
             pairs = np.column_stack([np.repeat(np.arange(m), np.diff(starts))[near], columns[near]])

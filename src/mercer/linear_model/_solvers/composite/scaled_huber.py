@@ -84,7 +84,8 @@ class HuberProblem:
         """Compute J and its gradient by coefficients, intercept and scale (d + 2,) in one pass."""
         sums = yield ScaledHuber(parameters, scale, self.epsilon)
         # dJ/dv = S - (sum of the squares on the quadratic piece and of epsilon^2 beyond it).
-        gradient = np.append(sums.gradient, weight - sums.squares)
+        gradient = np.empty(len(sums.gradient) + 1)
+        gradient[:-1], gradient[-1] = sums.gradient, weight - sums.squares
         gradient[:-2] += 2.0 * self.alpha * parameters[:-1]
         if not self.fit_intercept:
             gradient[-2] = 0.0
@@ -174,7 +175,10 @@ def _direction(problem: HuberProblem, point: _Point, sums: Any, least: float) ->
     kept = np.ones(len(hessian), dtype=bool)
     kept[-2] = problem.fit_intercept
     step = np.zeros(len(hessian))
-    step[kept] = solve_semidefinite(hessian[np.ix_(kept, kept)], -point.gradient[kept])
+    if problem.fit_intercept:
+        step[:] = solve_semidefinite(hessian, -point.gradient)
+    else:
+        step[kept] = solve_semidefinite(hessian[np.ix_(kept, kept)], -point.gradient[kept])
     # The quadratic over linear model holds near the present scale only; the other parameters then follow the scale
     # reached.
     reached = min(max(point.scale + step[-1], least, 0.1 * point.scale), 10.0 * point.scale)

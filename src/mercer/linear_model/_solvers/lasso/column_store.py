@@ -10,11 +10,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, issparse
+from scipy.sparse import csc_array
 
 from mercer._native.sums import columns as native
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
+from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._statistic import Statistic
 from mercer._statistic.statistic import fold_sums
@@ -256,7 +257,7 @@ class OpenColumns:
     def answer(self, source: Source) -> list[ColumnStore]:
         rows = source.whole()
         kind: type[ColumnStore] = DenseColumns
-        if issparse(rows):
+        if is_sparse_matrix(rows):
             require_memory("coordinate descent", 16 * rows.nnz, "a copy of the rows by columns", "select columns")
             rows, kind = rows.tocsc(), SparseColumns
         return [kind(rows, mean, weight) for mean, weight in zip(self.means, self.weights, strict=True)]
