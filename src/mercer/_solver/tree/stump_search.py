@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 
 from mercer._native.tree import stump_search
 from mercer._plain import plain
+from mercer._solver.request import run_large
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, floats, integers, numbers
@@ -182,7 +183,8 @@ def sort_columns(subject: str, X: Any, weight: np.ndarray | None, threads: int) 
     starts = np.concatenate([[0], np.cumsum([len(column) for column in columns])]).astype(np.int64)
     n_kept = n if kept is None else int(np.count_nonzero(kept))
     complete = not issparse(X) and int(starts[-1]) == n_kept * d
-    return SortedColumns(X, np.concatenate(columns), starts, complete, threads)
+    order = run_large(lambda: np.concatenate(columns), int(starts[-1]))
+    return SortedColumns(X, order, starts, complete, threads)
 
 
 def _sort_entries(values: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
