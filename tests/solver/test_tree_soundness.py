@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer._solver.tree.soundness import check_nodes, check_tree_list, find_depths
+from mercer._solver.tree.soundness import are_depths, check_nodes, check_tree_list
 from mercer.errors import ModelFileError
 
 RNG = np.random.default_rng(0)
@@ -93,5 +93,10 @@ def test_sizes_that_do_not_add_up_to_the_nodes_are_refused(sizes):
 def test_depths_are_those_of_the_walk():
     trees = [grow(count) for count in (0, 3, 1, 6)]
     sizes = np.array([len(tree[0]) for tree in trees])
-    right, _, depths = (np.concatenate(parts) for parts in zip(*trees, strict=True))
-    np.testing.assert_array_equal(find_depths(sizes, right), depths)
+    right, feature, depths = (np.concatenate(parts) for parts in zip(*trees, strict=True))
+    places = check_tree_list("Trees", sizes, right, feature, COLUMNS)
+    assert are_depths(depths, *places)
+    for node in range(len(depths)):
+        # Every other depth of every node is noticed.
+        for change in (-1, 1, 7):
+            assert not are_depths(depths + change * (np.arange(len(depths)) == node), *places)

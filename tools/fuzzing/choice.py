@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from tests.laws.subjects import subjects
+from tools.fuzzing.kinds import find_kind
 
 __all__ = ["add_choice", "choose_subjects"]
 
@@ -19,6 +20,9 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes that work at the same time")
     parser.add_argument("--seconds", type=float, default=math.inf, help="end after so long; needs --jobs 2 or more")
     parser.add_argument("--per-class", action="store_true", help="share the cases of a class among its settings")
+    parser.add_argument(
+        "--per-kind", type=int, default=0, help="with --per-class: at least so many cases of each kind of model"
+    )
     parser.add_argument("--store", type=Path, help="a JSON file that gets the outcomes of every subject")
     parser.add_argument("--quiet", action="store_true", help="print findings only")
 
@@ -33,6 +37,11 @@ def choose_subjects(options: argparse.Namespace, count: int) -> list[tuple[int, 
         and (not options.families or one.estimator.__module__.split(".")[1] in options.families)
         and (not options.first_setting or number == 0 or found[number - 1].name != one.name)
     ]
+    if not options.per_class:
+        return [(number, count) for number in chosen]
     settings = Counter(found[number].name for number in chosen)
-    # Shares are rounded up, so that a class never has fewer cases than were asked for.
-    return [(number, -(-count // settings[found[number].name]) if options.per_class else count) for number in chosen]
+    kinds = {found[number].name: find_kind(found[number].estimator) for number in chosen}
+    classes = Counter(kinds.values())
+    # Shares are rounded up, so that a class or a kind never has fewer cases than were asked for.
+    shares = {name: max(count, -(-options.per_kind // classes[kind])) for name, kind in kinds.items()}
+    return [(number, -(-shares[found[number].name] // settings[found[number].name])) for number in chosen]

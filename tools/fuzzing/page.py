@@ -34,6 +34,8 @@ def _spell_cases(name: str, result: dict[str, Any]) -> str:
     cases = (
         f"{sum(total.values()):,} cases of {result['classes']} classes, at least {result['cases_of_each_class']:,} each"
     )
+    if kinds := result.get("kinds"):
+        cases += f", and {min(kinds.values()):,} of each of {len(kinds)} kinds of model"
     return f"| {_CASES[name]}{sanitizers} | {cases} | faults: {bad} | {result['commit']} |"
 
 

@@ -13,6 +13,8 @@ from typing import Any
 from mercer._native import level
 from mercer._version import __version__
 from mercer._written_file import write_whole
+from tests.laws.subjects import subjects
+from tools.fuzzing.kinds import find_kind
 from tools.fuzzing.ledger import Tally
 
 __all__ = ["Report", "find_commit"]
@@ -83,6 +85,10 @@ class Report:
         by_class: Counter[str] = Counter()
         for subject, tally in self.tallies.items():
             by_class[subject.partition("(")[0]] += tally.counts.total()
+        kind_of = {one.name: find_kind(one.estimator) for one in subjects() if one.name in by_class}
+        by_kind: Counter[str] = Counter()
+        for name, kind in kind_of.items():
+            by_kind[kind] += by_class[name]
         return {
             "attack": self.attack,
             "mercer": __version__,
@@ -98,6 +104,7 @@ class Report:
             "classes": len(by_class),
             # Each class has had at least so many cases, in all of its settings together.
             "cases_of_each_class": min(by_class.values(), default=0),
+            "kinds": dict(sorted(by_kind.items())),
             "total": dict(self._sum_counts()),
             "subjects": {
                 tally.subject: {**tally.counts, "seconds": round(tally.seconds, 2), "findings": tally.findings}

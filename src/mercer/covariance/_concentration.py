@@ -15,6 +15,7 @@ from scipy.special import gammainc, gammaincinv
 
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
+from mercer._solver.request import run_large
 from mercer._types import Array
 
 __all__ = ["ConcentrationState", "Search", "chi_squared_quantile", "consistency_factor", "shortest_windows"]
@@ -171,6 +172,9 @@ class Search:
 
     def _concentrate(self, location: Array, covariance: Array) -> ConcentrationState:
         """Return the h rows nearest to a mean, in the metric of a covariance."""
+        return run_large(lambda: self._take_nearest(location, covariance), self.X.size)
+
+    def _take_nearest(self, location: Array, covariance: Array) -> ConcentrationState:
         distances = measure_distances(self.X, location, invert(covariance)[0])
         support = np.zeros(len(self.X), bool)
         support[_nearest(distances[None], self.h)[0]] = True

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -147,7 +148,7 @@ def encode_columns(
         missing[1] = np.where(ranks >= 0, coarse_missing, -1)
         # Padded to a multiple of 16 bytes, so that the coarse codes of a row touch as few cache lines as possible.
         coarse_matrix = _transpose_codes(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
-    codes = codes if small is np.int32 else codes.astype(small)
+    codes = codes if small is np.int32 else run_large(partial(codes.astype, small), codes.size)
     kinds = _NO_KINDS if kinds is None or not kinds.any() else kinds.astype(np.uint8)
     matrix = _transpose_codes(codes, d, threads) if coarse else np.zeros((0, 0), codes.dtype)
     return Columns(codes, table, offsets, missing, coarse_codes, edges, kinds, matrix, coarse_matrix)

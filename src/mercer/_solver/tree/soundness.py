@@ -9,12 +9,12 @@ from mercer._types import Array
 from mercer.errors import DataError, ModelFileError
 
 __all__ = [
+    "are_depths",
     "check_categories",
     "check_nodes",
     "check_tree_list",
     "check_width",
     "ensure_sound",
-    "find_depths",
     "mark_grown",
 ]
 
@@ -69,10 +69,11 @@ def check_width(subject: str, X: Any, n_features: int) -> None:
         raise DataError(message)
 
 
-def check_tree_list(subject: str, sizes: Array, right: Array, feature: Array, n_features: int) -> None:
+def check_tree_list(subject: str, sizes: Array, right: Array, feature: Array, n_features: int) -> tuple[Array, ...]:
     """Raise ModelFileError unless nodes are trees one after the other, each with right children counted from its root.
 
     A left child follows its parent, so joining the trees by a root for each shift gives one check for all of them.
+    The roots, the inner nodes and the right children of these are returned, for further checks.
     """
     ends = np.cumsum(sizes)
     roots = ends - sizes
@@ -95,21 +96,16 @@ def check_tree_list(subject: str, sizes: Array, right: Array, feature: Array, n_
             f"below {n_features}; the file's are not."
         )
         raise ModelFileError(message)
+    return roots, nodes, second
 
 
-def find_depths(sizes: Array, right: Array) -> Array:
-    """Return the depth of each node of trees that :func:`check_tree_list` accepts."""
-    depths = np.zeros(len(right), np.int64)
-    roots = np.cumsum(sizes) - sizes
-    second, inner = np.repeat(roots, sizes) + right, right >= 0
-    here = roots[inner[roots]]
-    level = 0
-    while len(here):
-        level += 1
-        below = np.concatenate([here + 1, second[here]])
-        depths[below] = level
-        here = below[inner[below]]
-    return depths
+def are_depths(depths: Array, roots: Array, nodes: Array, second: Array) -> bool:
+    """Return whether `depths` are those of trees, given by what :func:`check_tree_list` returns.
+
+    Roots have depth 0 and children one more than their parent; every node is one or the other.
+    """
+    below = depths[nodes] + 1
+    return not depths[roots].any() and bool((depths[nodes + 1] == below).all() and (depths[second] == below).all())
 
 
 def mark_grown(record: Tree) -> Tree:

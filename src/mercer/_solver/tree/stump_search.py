@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._native.tree import stump_search
 from mercer._plain import plain
+from mercer._solver.request import run_large
 from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
@@ -182,7 +183,8 @@ def sort_columns(subject: str, X: Any, weight: np.ndarray | None, threads: int) 
     starts = np.concatenate([[0], np.cumsum([len(column) for column in columns])]).astype(np.int64)
     n_kept = n if kept is None else int(np.count_nonzero(kept))
     complete = not is_sparse_matrix(X) and int(starts[-1]) == n_kept * d
-    return SortedColumns(X, np.concatenate(columns), starts, complete, threads)
+    order = run_large(lambda: np.concatenate(columns), int(starts[-1]))
+    return SortedColumns(X, order, starts, complete, threads)
 
 
 def _sort_entries(values: np.ndarray, rows: np.ndarray | None) -> np.ndarray:

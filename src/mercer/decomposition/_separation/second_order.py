@@ -15,6 +15,7 @@ from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
 from mercer._plain import plain
 from mercer._solver import Dense, Solution, Solver, Step
+from mercer._solver.request import run_large
 from mercer._source import Source
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
@@ -263,8 +264,7 @@ class SecondOrderSeparation(Unmixer, Estimator):
 
 
 def _sum_lagged(subject: str, source: Source, white: WhiteSpace, lags: Array, starts: Array) -> Array:
-    """Return the symmetrised lagged covariances of white rows, (n_lags, k, k), over recordings that begin at "
-    "`starts`."""
+    """Return the symmetrised lagged covariances of white rows, (n_lags, k, k); recordings begin at `starts`."""
     k = white.n_components
     require_memory(subject, 8.0 * source.n_rows * k, "the white rows", "give fewer rows or components")
     U = source.map(lambda block: block.centre(white.mean) @ white.matrix.T, np.empty((source.n_rows, k)))
@@ -274,8 +274,10 @@ def _sum_lagged(subject: str, source: Source, white: WhiteSpace, lags: Array, st
         lag, total, count = int(lags[number]), np.zeros((k, k)), 0
         for start, stop in pairwise(starts):
             if stop - start > lag:
-                # Pairs of rows `lag` apart, within a recording only.
-                total += U[start + lag : stop].T @ U[start : stop - lag]
+                # Pairs of rows `lag` apart, within a recording only. A value takes part in k multiplications, which
+                # take as long as k / 8 other operations.
+                later, earlier = U[start + lag : stop], U[start : stop - lag]
+                total += run_large(partial(np.matmul, later.T, earlier), later.size * max(1, k // 8))
                 count += stop - start - lag
         return 0.5 * (total + total.T) / count
 

@@ -11,7 +11,7 @@ from mercer._base.validation import sum_is_finite
 from mercer._native.isolation import isolation_walk
 from mercer._plain import plain
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
-from mercer._solver.tree.soundness import check_tree_list, check_width, ensure_sound, find_depths
+from mercer._solver.tree.soundness import are_depths, check_tree_list, check_width, ensure_sound
 from mercer._source import Block
 from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
@@ -103,8 +103,8 @@ class IsolationTrees:
 
     def check_fields(self) -> None:
         """Raise ModelFileError unless the nodes are trees that native code can walk."""
-        check_tree_list("IsolationTrees", self.sizes, self.rights, self.features, self.n_features)
-        if self.sides.max(initial=0) > 1 or not np.array_equal(self.depths, find_depths(self.sizes, self.rights)):
+        places = check_tree_list("IsolationTrees", self.sizes, self.rights, self.features, self.n_features)
+        if self.sides.max(initial=0) > 1 or not are_depths(self.depths, *places):
             message = "IsolationTrees must have sides of 0 or 1 and the depths of its nodes; the file's has others."
             raise ModelFileError(message)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._solver.request import run_aside
+from mercer._solver.request import run_aside, run_large
 from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.errors import DataError
@@ -14,6 +14,11 @@ __all__ = ["check_dissimilarities", "compute_dissimilarities"]
 
 def check_dissimilarities(subject: str, matrix: Array) -> Array:
     """Return dissimilarities in float64, symmetric; raise if they cannot be such."""
+    # Comparing a matrix with its transpose reads and writes each value some ten times.
+    return run_large(lambda: _check(subject, matrix), 10 * matrix.size)
+
+
+def _check(subject: str, matrix: Array) -> Array:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         message = (
             f"{subject}: array must be 2-dimensional and square: dissimilarities have one row and column per thing; "
