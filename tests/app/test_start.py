@@ -16,6 +16,8 @@ SPARED = (
     "scipy.stats._stats_py",
     "scipy.interpolate._bsplines",
     "scipy.optimize",
+    "rich.progress",
+    "psutil",
     "numpy.f2py.crackfortran",
     "mercer.app.table.roles",
     "sklearn.tree",
@@ -73,6 +75,18 @@ def test_a_spared_class_is_whole_when_it_is_used():
         "rows = numpy.linspace(0, 1, 9)[:, None]\n"
         "assert numpy.allclose(SplineTransformer(4).fit_transform(rows).sum(axis=1), 1.0)\n"
         "assert numpy.f2py.get_include() and numpy.f2py is sys.modules['numpy.f2py']\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_hidden_module_can_be_imported_afterwards():
+    program = (
+        "from mercer.app.start import spare_modules\n"
+        "with spare_modules():\n"
+        "    import sklearn.base\n"
+        "import importlib.util\n"
+        "hidden = [name for name in ('rich.progress', 'psutil') if importlib.util.find_spec(name.split('.')[0])]\n"
+        "assert all(importlib.import_module(name) for name in hidden)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

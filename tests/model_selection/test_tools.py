@@ -48,6 +48,7 @@ from mercer.model_selection import (
     simulate_selection,
     weight_norm,
 )
+from mercer.model_selection.trials import find_outdone
 from mercer.preprocessing import PolynomialBasis
 
 DIABETES = load_diabetes(return_X_y=True)
@@ -389,3 +390,27 @@ def test_paired_differences_see_a_lead_that_scores_hide():
     text = "choose_simplest: complexity must have one entry per row of scores, 3; got 2."
     with pytest.raises(DataError, match=re.escape(text)):
         choose_simplest(scores, [1, 2], test_share=1 / 3)
+
+
+def test_losses_of_rows_overrule_a_lag_whose_standard_error_is_large():
+    # One fold of five makes the lag of the simple candidate uncertain: 0.15 on average, with a standard error of 0.2.
+    scores = np.array([[0.90, 0.90, 0.90, 0.20, 0.90], [0.91, 0.90, 0.91, 0.90, 0.91]])
+    assert choose_simplest(scores, [1, 2], test_share=0.25) == 0
+    random = np.random.default_rng(0)
+    losses = random.random((2, 100))
+    # Means differ by 0.1, with a standard error of sqrt(2.25 / 100 / 6) = 0.06.
+    losses[0] += 0.1 + losses[1].mean() - losses[0].mean()
+    assert find_outdone(losses, 1, 5, 0.25).tolist() == [True, False]
+    assert choose_simplest(scores, [1, 2], test_share=0.25, losses=losses) == 1
+    # By 0.05 it is not clearly worse; rows without a loss do not count, nor does a candidate without any.
+    losses[0] -= 0.05
+    assert choose_simplest(scores, [1, 2], test_share=0.25, losses=losses) == 0
+    losses[0, 3:] = np.nan
+    assert find_outdone(losses, 1, 5, 0.25).tolist() == [bool(_lags(losses[:, :3])), False]
+    losses[0] = np.nan
+    assert choose_simplest(scores, [1, 2], test_share=0.25, losses=losses) == 0
+
+
+def _lags(losses):
+    gap = losses[0] - losses[1]
+    return gap.mean() > np.sqrt(2.25 / len(gap)) * gap.std(ddof=1)

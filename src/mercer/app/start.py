@@ -13,6 +13,9 @@ __all__ = ["spare_modules"]
 # scikit-learn imports scipy.stats in many places, and BSpline for splines; SciPy takes every name of NumPy, and so its
 # compiler for Fortran. Loading them takes about 40 % of the time in which scikit-learn loads.
 _SPARED: dict[str, tuple[str, ...]] = {"scipy.stats": (), "scipy.interpolate": ("BSpline",), "numpy.f2py": ()}
+# Modules that others do without if they are not installed: scikit-learn shows progress bars with rich, and joblib
+# counts the memory of its processes with psutil. Predictions have neither.
+_HIDDEN = ("rich.progress", "psutil")
 
 
 class _Placeholder(ModuleType):
@@ -77,8 +80,14 @@ def spare_modules() -> Iterator[None]:
         if placeholder.__name__ == "numpy.f2py":
             # NumPy imports it when it is asked for it, and expects to have it as an attribute then.
             numpy.f2py = placeholder  # type: ignore[assignment]
+    hidden = [name for name in _HIDDEN if name not in sys.modules]
+    # An import finds None here and raises ImportError, as if the module were not installed.
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]
     try:
         yield
     finally:
         for placeholder in placeholders:
             _restore(placeholder)
+        for name in hidden:
+            if sys.modules.get(name, ...) is None:
+                del sys.modules[name]

@@ -188,21 +188,35 @@ def nested_cv(
 
 
 def conclude(
-    plan: Plan, trials: Sequence[Trial], *, rule: str = "one_standard_error", level: float = 0.95, unfinished: Any = ()
+    plan: Plan,
+    trials: Sequence[Trial],
+    *,
+    rule: str = "one_standard_error",
+    level: float = 0.95,
+    unfinished: Any = (),
+    measure: Callable[[Trial, int | None], np.ndarray | None] | None = None,
 ) -> NestedResult:
-    """Choose among finished trials, inside each outer split and for all rows."""
+    """Choose among finished trials, inside each outer split and for all rows.
+
+    The rule "paired" also compares losses of single rows if there is `measure`: ``measure(trial, fold)`` returns the
+    loss of each row by the inner models of an outer split, or by the outer models for None; NaN where there is none.
+    """
     ranks = [trial.rank for trial in trials]
     # Inner scores choose inside each outer split; outer scores, which no choice has seen, are what is reported.
     inside = np.stack([trial.inner_at_choice() for trial in trials])
     outside = np.stack([trial.scores for trial in trials])
     inner_share = float(np.mean([len(test) / len(train) for splits in plan.inner for train, test in splits]))
     variance = _pool_variances(inside) if rule == "paired" else None
-    picked = [_pick(inside[:, fold], ranks, rule, inner_share, variance) for fold in range(inside.shape[1])]
+    picked = []
+    for fold in range(inside.shape[1]):
+        losses = _gather_losses(trials, measure, fold, len(plan.rows.y))
+        picked.append(_pick(inside[:, fold], ranks, rule, inner_share, variance, losses))
     folds = np.arange(len(picked))
     scores = outside[picked, folds]
     # The outer scores choose the model for all rows. Its own outer score would flatter it: the interval is that of the
     # whole procedure, with the choice repeated in each split.
-    winner = trials[_pick(outside, ranks, rule, plan.test_share)]
+    losses = _gather_losses(trials, measure, None, len(plan.rows.y))
+    winner = trials[_pick(outside, ranks, rule, plan.test_share, losses=losses)]
     return NestedResult(
         list(trials),
         scores,
@@ -227,12 +241,25 @@ def _pool_variances(inside: np.ndarray) -> np.ndarray | None:
     return (inside[best] - inside).var(axis=2, ddof=1).mean(axis=1)
 
 
+def _gather_losses(trials: Sequence[Trial], measure: Any, fold: int | None, n_rows: int) -> np.ndarray | None:
+    """Return the loss of each row by each contender; None if nobody measures it."""
+    if measure is None:
+        return None
+    found = [measure(trial, fold) for trial in trials]
+    return np.stack([np.full(n_rows, np.nan) if losses is None else losses for losses in found])
+
+
 def _pick(
-    scores: np.ndarray, ranks: Sequence[float], rule: str, test_share: float, variance: np.ndarray | None = None
+    scores: np.ndarray,
+    ranks: Sequence[float],
+    rule: str,
+    test_share: float,
+    variance: np.ndarray | None = None,
+    losses: np.ndarray | None = None,
 ) -> int:
-    """Return the index of the chosen contender, by its rank and scores."""
+    """Return the index of the chosen contender, by its rank, its scores and its losses."""
     if rule == "paired":
-        return choose_simplest(scores, ranks, test_share=test_share, variance=variance)
+        return choose_simplest(scores, ranks, test_share=test_share, variance=variance, losses=losses)
     if rule == "best":
         return int(scores.mean(axis=1).argmax())
     return one_standard_error(scores, ranks)

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.errors import DataError
 
-__all__ = ["choose_simplest", "one_standard_error"]
+__all__ = ["choose_simplest", "find_outdone", "one_standard_error"]
 
 
 def one_standard_error(scores: Any, complexity: Any, *, standard_error: Any = None) -> int:
@@ -54,13 +54,18 @@ def one_standard_error(scores: Any, complexity: Any, *, standard_error: Any = No
     return int(min(near, key=lambda place: (ranks[place], -means[place])))
 
 
-def choose_simplest(scores: Any, complexity: Any, *, test_share: float, variance: Any = None) -> int:
+def choose_simplest(
+    scores: Any, complexity: Any, *, test_share: float, variance: Any = None, losses: Any = None
+) -> int:
     """Choose the simplest candidate whose lag behind the best is within one standard error of the lag.
 
     Scores on the same folds vary together: a fold that is hard for one candidate is hard for the others. The lag behind
     the best is therefore taken fold by fold, and its standard error is that of Nadeau and Bengio, which allows for the
     training rows that folds share: the square root of (1/J + n_test/n_train) s^2, with s^2 the variance of the J lags.
     One standard error of the scores themselves would let a simpler candidate win that lags on every fold.
+
+    A few folds give a rough standard error: one fold with an extreme row makes it so large that a candidate which lags
+    far behind counts as near. With the losses of single rows, a candidate must be near by them too.
 
     Parameters
     ----------
@@ -73,6 +78,8 @@ def choose_simplest(scores: Any, complexity: Any, *, test_share: float, variance
     variance : array-like of shape (n_candidates,) or None, default=None
         Variance of the lags of each candidate, where there is a better estimate than that from few folds; None takes
         the variance of its lags.
+    losses : array-like of shape (n_candidates, n_rows) or None, default=None
+        Loss of each candidate on each row, when the row was in a test fold; NaN where it is not known.
 
     Returns
     -------
@@ -104,5 +111,26 @@ def choose_simplest(scores: Any, complexity: Any, *, test_share: float, variance
         spread = np.asarray(variance, dtype=float)
     errors = np.sqrt((1 / n_folds + test_share) * spread)
     # Rounding may leave a lag of 1e-16 between equal scores.
-    near = np.flatnonzero(lags.mean(axis=1) <= errors + 1e-12)
-    return int(min(near, key=lambda place: (ranks[place], -means[place])))
+    near = lags.mean(axis=1) <= errors + 1e-12
+    if losses is not None:
+        near &= ~find_outdone(losses, int(means.argmax()), n_folds, test_share)
+    return int(min(np.flatnonzero(near), key=lambda place: (ranks[place], -means[place])))
+
+
+def find_outdone(losses: Any, best: int, n_folds: int, test_share: float) -> np.ndarray:
+    """Return which candidates have larger losses than the `best` one, row by row, by more than one standard error.
+
+    The standard error is that of a mean over rows, times the square root of 1 + J n_test/n_train for the training rows
+    that the J folds share. A candidate with fewer than two rows in common with the best one is not outdone.
+    """
+    excess = np.asarray(losses, dtype=float)
+    excess = excess - excess[best]
+    known = np.isfinite(excess)
+    counts = known.sum(axis=1)
+    outdone = np.zeros(len(excess), dtype=bool)
+    for place in np.flatnonzero(counts > 1):
+        gap = excess[place, known[place]]
+        error = np.sqrt((1 + n_folds * test_share) / len(gap)) * gap.std(ddof=1)
+        # Rounding may leave a difference of 1e-16 between equal losses.
+        outdone[place] = gap.mean() > error + 1e-12
+    return outdone

@@ -7,7 +7,8 @@ progress or looks at the models in between takes the steps itself:
 2. :func:`make_plan` draws the outer and inner folds once, so that every model sees the same ones.
 3. :meth:`Plan.run` tries one :class:`~mercer.model_selection.Contender` and returns a
    :class:`~mercer.model_selection.Trial`, or raises :class:`OutOfTimeError`.
-4. :func:`conclude` chooses among the trials and returns a :class:`~mercer.model_selection.NestedResult`.
+4. :func:`conclude` chooses among the trials and returns a :class:`~mercer.model_selection.NestedResult`;
+   :func:`find_outdone` compares losses of single rows.
 
 :func:`fit_settings`, :func:`fit_weights`, :func:`respond` and :func:`take_rows` fit and ask one model on one split;
 :func:`order_growing` and :func:`score_sizes` make a learning curve on the folds of a plan.
@@ -29,6 +30,7 @@ Examples
 from mercer.model_selection._curves import order_growing, score_sizes
 from mercer.model_selection._nested import conclude
 from mercer.model_selection._plan import OutOfTimeError, Plan, make_plan
+from mercer.model_selection._rule import find_outdone
 from mercer.model_selection._splits import Splitting, split_rows
 from mercer.model_selection._trial import Rows, fit_settings, fit_weights, respond, take_rows
 
@@ -38,6 +40,7 @@ __all__ = [
     "Rows",
     "Splitting",
     "conclude",
+    "find_outdone",
     "fit_settings",
     "fit_weights",
     "make_plan",

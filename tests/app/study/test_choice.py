@@ -11,6 +11,7 @@ from mercer._base.candidate import Candidate
 from mercer.app.options import Options
 from mercer.app.study.choice import selection, trying, turns, verdict
 from mercer.app.study.choice.racing import find_lagging, list_rounds, race
+from mercer.app.study.choice.row_losses import make_measure
 from mercer.app.study.clock import Clock
 from mercer.app.study.description import list_lacking
 from mercer.app.study.material import gather
@@ -68,6 +69,49 @@ def test_the_record_says_what_simplicity_costs():
     assert chosen.lag <= chosen.lag_error + 1e-12
     if chosen is not best:
         assert any(sentence.startswith("A simpler model was chosen: its score is") for sentence in record.findings)
+
+
+def _measure(metric, task, **known):
+    y = np.array(["u", "v"]) if task == "classification" else np.array([1.0, 3.0])
+    plan = SimpleNamespace(classes=np.array(["u", "v"]), rows=SimpleNamespace(y=y))
+    material = SimpleNamespace(**{"weight": None, "groups": None, "time": None} | known)
+    return make_measure(plan, find_metric(metric, task), material)
+
+
+@pytest.mark.parametrize(
+    ("metric", "task", "answers", "losses"),
+    [
+        ("r2", "regression", [3.0, 3.0], [4.0, 0.0]),
+        ("rmse", "regression", [3.0, np.nan], [4.0, np.nan]),
+        ("mae", "regression", [3.0, 2.0], [2.0, 1.0]),
+        ("log_loss", "classification", [[0.5, 0.5], [1.0, 0.0]], [np.log(2), np.log(1e4)]),
+    ],
+)
+def test_rows_have_the_loss_of_the_metric(metric, task, answers, losses):
+    answers = np.array(answers)
+    trial = SimpleNamespace(predictions=answers, inner_predictions=np.stack([answers, answers]).astype(np.float32))
+    measure = _measure(metric, task)
+    for fold in (None, 1):
+        np.testing.assert_allclose(measure(trial, fold), losses, rtol=1e-6)
+    assert measure(SimpleNamespace(predictions=answers, inner_predictions=None), 0) is None
+    # Rows of one group depend on each other, so that a standard error over rows would be too small.
+    assert _measure(metric, task, groups=np.array([0, 0])) is None
+
+
+def test_scores_that_are_no_means_over_rows_are_compared_on_folds_alone():
+    assert _measure("balanced_accuracy", "classification") is _measure("roc_auc", "classification") is None
+
+
+def test_a_candidate_that_is_worse_row_by_row_is_listed_so():
+    """A row with an extreme value makes the lags on five folds so uncertain that they alone decide nothing."""
+    random = np.random.default_rng(3)
+    x = np.append(random.uniform(-2, 2, 119), 9.0)
+    frame = pandas.DataFrame({"x": x, "z": random.random(120), "y": np.abs(x) + 0.2 * random.normal(size=120)})
+    record = mercer.run(frame, "y", quick=True, candidates=["ridge regression", "one tree"]).record
+    constant, ridge, tree = record.candidates
+    assert (constant.status, ridge.status, tree.status) == ("worse", "worse", "chosen")
+    assert constant.lag < 2.8 * constant.lag_error  # the quantile of t with four degrees of freedom for 95 %
+    assert ridge.text.endswith("Row by row its predictions are worse than those of one tree.")
 
 
 def test_candidates_that_lag_beyond_chance_drop_out_of_the_race():

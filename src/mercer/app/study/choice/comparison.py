@@ -59,8 +59,8 @@ def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
         trial = selection.result.trial(offer.name)
         # The folds are the same for all candidates, so that differences are compared fold by fold.
         lead = score_interval(top - trial.scores, test_share=selection.plan.test_share, level=options.level)
-        doubtful = offer.name in selection.distrusted
-        status = "best" if offer.name == best else "worse" if lead.low > 0 or doubtful else "as good"
+        doubtful, outdone = offer.name in selection.distrusted, offer.name in selection.outdone
+        status = "best" if offer.name == best else "worse" if lead.low > 0 or doubtful or outdone else "as good"
         status = "chosen" if offer.name == selection.result.winner else status
         scored = _describe_scored(offer, trial, status, selection, options)
         text = scored.text
@@ -68,6 +68,8 @@ def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
             text = f"{text} Its probabilities are worse than those of the constant guess."
         elif offer.name in selection.rivals:
             text = f"{text} Row by row it is not clearly better than {selection.rivals[offer.name]} alone."
+        elif outdone and lead.low <= 0:
+            text = f"{text} Row by row its predictions are worse than those of {selection.outdone[offer.name]}."
         listed.append(replace(scored, text=text, lag=lead.mean, lag_error=lead.standard_error))
     return listed
 

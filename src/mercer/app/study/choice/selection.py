@@ -42,6 +42,7 @@ class Selection:
     timed: bool = False  # whether the splits go forward in time
     costs: np.ndarray | None = None  # by which classes are predicted from probabilities; None takes the most probable
     stack: Stack | None = None  # the weighted mean of the best candidates
+    outdone: dict[str, str] = field(default_factory=dict)  # candidates that are worse row by row, and than which one
     rivals: dict[str, str] = field(default_factory=dict)  # a stack that is not clearly better, and than which candidate
 
     def threads(self, n_jobs: int | None) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer.app.options import Options
 from mercer.app.study.choice.durations import spell_duration
+from mercer.app.study.choice.row_losses import Measure, make_measure
 from mercer.app.study.choice.selection import Selection
 from mercer.app.study.choice.stacking import NAME as STACKED
 from mercer.app.study.choice.stacking import build_pipeline, describe_stack, make_stack, measure_gain
@@ -13,12 +14,15 @@ from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material
 from mercer.app.study.recipe import choose_costs
 from mercer.model_selection import Contender, Trial
-from mercer.model_selection.trials import conclude
+from mercer.model_selection.trials import conclude, find_outdone
 
 __all__ = ["add_stack", "choose", "measure_brier"]
 
-# Standard errors by which the predictions of a stack must be better than those of the best single candidate.
+# Standard errors by which the predictions of the best candidate must be better than the constant guess.
 _CLEAR = 2.0
+# Standard errors by which the predictions of a stack must be better than those of the best single candidate. On the
+# development tables of benchmarks/choice_tables.py, 1 is better than 0 and 2.
+_STACK_CLEAR = 1.0
 
 
 def add_stack(selection: Selection, material: Material, options: Options, clock: Clock) -> None:
@@ -65,8 +69,20 @@ def choose(selection: Selection, material: Material, options: Options) -> None:
         trusted = _judge_constant(selection, trusted)
     if selection.stack is not None:
         trusted = _judge_stack(selection, trusted)
-    result = conclude(selection.plan, trusted, rule="paired", level=options.level)
+    measure = make_measure(selection.plan, selection.metric, material)
+    result = conclude(selection.plan, trusted, rule="paired", level=options.level, measure=measure)
     selection.conclusion = replace(result, trials=selection.trials)
+    if measure is not None:
+        selection.outdone = _list_outdone(selection, trusted, measure)
+
+
+def _list_outdone(selection: Selection, trusted: list[Trial], measure: Measure) -> dict[str, str]:
+    """Return the candidates whose predictions are worse row by row than those of the trusted one of the best score."""
+    best = max(trusted, key=lambda trial: float(trial.scores.mean()))
+    names = [trial.name for trial in selection.trials]
+    losses = np.stack([np.asarray(measure(trial, None)) for trial in selection.trials])
+    behind = find_outdone(losses, names.index(best.name), len(selection.plan.outer), selection.plan.test_share)
+    return {name: best.name for name, worse in zip(names, behind) if worse}
 
 
 def _judge_constant(selection: Selection, trusted: list[Trial]) -> list[Trial]:
@@ -91,7 +107,7 @@ def _judge_stack(selection: Selection, trusted: list[Trial]) -> list[Trial]:
         return trusted
     best = max(singles, key=lambda trial: float(trial.scores.mean()))
     gain, error = measure_gain(stack, best, selection.plan)
-    if gain > _CLEAR * error:
+    if gain > _STACK_CLEAR * error:
         return trusted
     selection.rivals = {STACKED: best.name}
     return singles
