@@ -1,6 +1,7 @@
 """A change of a definition file rebuilds every native module that reads it."""
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -48,3 +49,18 @@ def test_a_definition_that_is_made_counts_as_its_source(list_definitions, tmp_pa
     source = NATIVE / "boosting" / "leaves.py"
     listed = list_definitions(NATIVE / "boosting" / "boosting_growth.py", SOURCE, {place: source})
     assert source in listed
+
+
+def test_a_changed_module_is_translated_again(tmp_path):
+    pytest.importorskip("Cython")
+    module, out = tmp_path / "doubled.py", tmp_path / "out"
+    out.mkdir()
+    command = [sys.executable, str(ROOT / "tools" / "translate.py"), "--source-root", str(tmp_path)]
+    command += ["--definitions", str(tmp_path / "made"), "--shared", "mercer._native.cython_utility"]
+    command += ["--output-folder", str(out), "--depfile", str(tmp_path / "doubled.dep"), str(module)]
+    texts = []
+    for factor in (2, 3):
+        module.write_text(f"def double(x):\n    return {factor} * x\n", encoding="utf-8")
+        subprocess.run(command, check=True)
+        texts.append((out / "doubled.c").read_text(encoding="utf-8"))
+    assert texts[0] != texts[1]

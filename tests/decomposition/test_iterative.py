@@ -7,7 +7,7 @@ from mercer._solver import drive
 from mercer._source import open_source
 from mercer.decomposition import PCA
 from mercer.decomposition._axes import Task
-from mercer.decomposition._iterative import power
+from mercer.decomposition._iterative import _factorise, power
 from mercer.errors import MercerError
 
 RNG = np.random.default_rng(1)
@@ -130,3 +130,25 @@ def test_what_does_not_fit_in_memory_is_refused_before_it_is_taken():
     for solver, words in (("gram", "the 2000 x 2000 Gram matrix"), ("covariance_eigh", "a 60 x 60 covariance matrix")):
         with mercer.config_context(max_memory=10_000), pytest.raises(MercerError, match=words):
             PCA(2, svd_solver=solver).fit(X)
+
+
+@pytest.mark.parametrize("digits", [0, 3, 8, 14])
+@pytest.mark.parametrize("shape", [(60, 5), (2000, 20)])
+def test_a_basis_is_factorised_to_rounding_however_close_its_columns_are(shape, digits):
+    random = np.random.default_rng(2)
+    left, right = np.linalg.qr(random.normal(size=shape))[0], np.linalg.qr(random.normal(size=(shape[1],) * 2))[0]
+    basis = left * np.logspace(0, -digits, shape[1]) @ right * np.logspace(-9, 9, shape[1])
+    Q, R = _factorise(basis)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(shape[1]), atol=1e-14)
+    np.testing.assert_array_equal(R, np.triu(R))
+    lengths = np.linalg.norm(basis, axis=0)
+    np.testing.assert_allclose(Q @ R / lengths, basis / lengths, atol=1e-13)
+
+
+@pytest.mark.parametrize("column", [0.0, 1.0])
+def test_a_basis_without_full_rank_is_factorised(column):
+    basis = np.random.default_rng(3).normal(size=(4000, 10))
+    basis[:, 3] = column * basis[:, 1]
+    Q, R = _factorise(basis)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(10), atol=1e-14)
+    np.testing.assert_allclose(Q @ R, basis, atol=1e-12)

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from mercer._native.sums import stored_products
 from mercer._source.groups import Groups
 from mercer._types import Array, Rows
 
 __all__ = ["Block", "DenseBlock", "SparseBlock", "rows_per_block", "rows_per_sparse_block"]
 
+# Columns of a dense factor from which on the compiled products of sparse rows are faster than SciPy's: 1.1 to 2.5 times.
+_COLUMNS = 4
 # With fewer blocks than this, they get equal shares of the rows: a short last block would leave a thread idle.
 _FEW_BLOCKS = 8
 
@@ -47,7 +50,9 @@ def rows_per_sparse_block(n_rows: int, n_stored: int, n_features: int) -> int:
     # The bit length rounds down to a power of two, between 2^10 and 2^16.
     rows = 2 ** (min(max(rows, 1024), 65536).bit_length() - 1)
     n_blocks = -(-n_rows // rows)
-    return -(-n_rows // n_blocks) if 1 < n_blocks < _FEW_BLOCKS else rows
+    # An even number of shares: of five, one of two threads would take three.
+    n_blocks += n_blocks % 2
+    return -(-n_rows // n_blocks) if rows < n_rows and n_blocks < _FEW_BLOCKS else rows
 
 
 class Block(ABC):
@@ -238,3 +243,30 @@ class SparseBlock(Block):
 
     def dense(self) -> Array:
         return self.X.toarray()
+
+    def matmul(self, right: Array) -> Array:
+        if not _has_products(right):
+            return self.X @ right
+        out = np.empty((self.n, right.shape[1]))
+        stored_products.multiply_rows(*self.arrays, np.ascontiguousarray(right), out)
+        return out
+
+    def transpose_matmul(self, right: Array) -> Array:
+        if not _has_products(right):
+            return self.X.T @ right
+        out = np.zeros((self.X.shape[1], right.shape[1]))
+        stored_products.add_transposed_product(*self.arrays, np.ascontiguousarray(right), out)
+        return out
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Return places of rows, columns of entries and entries, as compiled functions take them."""
+        places, columns, values = self.X.indptr, self.X.indices, self.X.data
+        # SciPy gives both the same type, but arrays that a user has set need not have it.
+        places = places.astype(columns.dtype, copy=False)
+        return places, columns, values if values.dtype.char in "fd" else values.astype(np.float64)
+
+
+def _has_products(right: Array) -> bool:
+    """Return whether there are compiled products of sparse rows with `right`, of the same bits as SciPy's."""
+    return right.ndim == 2 and right.shape[1] >= _COLUMNS and right.dtype == np.float64

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mercer._native.sums import columns, scatter
+from mercer._native.sums import columns, scatter, stored_products
 from mercer._plain import plain
 from mercer._source import Block
 from mercer._statistic.statistic import Statistic
@@ -247,15 +247,13 @@ def _zeros(block: Block, count: int) -> Array:
 
 def _sparse_scatter(block: Block, weight: float, mean: Array, diagonal: bool) -> Array:
     """Compute the centred scatter of sparse rows from their stored values alone; the rows are not made dense."""
-    stored = block.X.astype(np.float64, copy=False)
     weights = np.ones(block.n) if block.weight is None else block.weight
     if diagonal:
         # Stored values are centred one by one; each of the others is a zero, mean^2 away from the mean.
-        row_weights = np.repeat(weights, np.diff(stored.indptr))
-        columns, n_columns = stored.indices, stored.shape[1]
-        gaps = row_weights * (stored.data - mean[columns]) ** 2
-        counted = np.bincount(columns, row_weights, n_columns)
-        return np.bincount(columns, gaps, n_columns) + np.maximum(weight - counted, 0.0) * mean**2
+        squares, counted = np.zeros_like(mean), np.zeros_like(mean)
+        stored_products.add_deviations(*block.arrays, weights, mean, squares, counted)
+        return squares + np.maximum(weight - counted, 0.0) * mean**2
+    stored = block.X.astype(np.float64, copy=False)
     heavy = stored if block.weight is None else stored * weights[:, None]
     # Raw second moments minus weight mean mean^T: digits cancel only where a mean is large beside the deviation,
     # which is rare in columns that are mostly zero.

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import lu, solve_triangular
+from scipy.linalg.lapack import dpotrf, dtrtri
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from mercer._solver import Dense, Solution, Solver, Step
@@ -25,13 +26,19 @@ __all__ = ["arpack", "iterate_subspace", "power"]
 
 # The tolerance of svd_solver="power" if tol is 0: ten digits of an eigenvector whose eigenvalue is well separated.
 _POWER_TOLERANCE = 1e-10
+# The least pivot of Cholesky's factor of columns of length one, the part of a column outside the span of those before
+# it: below it their inner products have lost more than the second round restores.
+_LEAST_PIVOT = 1e-5
+# Numbers of a basis from which on it is factorised by inner products: 784 x 60 take 0.6 ms instead of 0.8, 500 x 30
+# the same time.
+_MANY = 2**15
 
 
 @dataclass(frozen=True)
 class _Scatter:
     """S, as a matrix or as a product: weight, mean and scale of the rows, and the trace of S.
 
-    ``shift`` is what S takes off the rows: their mean, or zero for a singular value decomposition of the rows as given.
+    ``shift`` is what S takes off the rows: their mean, or None for a singular value decomposition of the rows as given.
     """
 
     weight: float
@@ -72,7 +79,7 @@ def _open(task: Task, n_products: int) -> Any:
     # About zero: the centred sums plus w m m^T; both are positive, so that nothing cancels.
     total += sums.weight * float(sums.mean @ sums.mean)
     matrix = None if matrix is None else matrix + sums.weight * np.outer(sums.mean, sums.mean)
-    return _Scatter(sums.weight, sums.mean, scale, np.zeros_like(sums.mean), total, matrix)
+    return _Scatter(sums.weight, sums.mean, scale, None, total, matrix)
 
 
 def iterate_subspace(task: Task, start: PrincipalAxes | None) -> Solver:
@@ -106,12 +113,32 @@ def iterate_subspace(task: Task, start: PrincipalAxes | None) -> Solver:
 
 def _orthonormal_product(task: Task, scatter: _Scatter, basis: Array) -> Any:
     """Return an orthonormal Q with the span of `basis`, and S Q; a generator of requests."""
-    orthonormal, triangle = yield Dense(lambda: np.linalg.qr(basis))
+    orthonormal, triangle = yield Dense(partial(_factorise, basis))
     if task.normalizer == "QR":
         return orthonormal, (yield scatter.times(orthonormal))
     # basis = Q R, so that S Q = (S basis) R^-1.
     product = yield scatter.times(basis)
     return orthonormal, (yield Dense(lambda: solve_triangular(triangle, product.T, trans="T").T))
+
+
+def _factorise(basis: Array) -> tuple[Array, Array]:
+    """Return Q R = `basis` with orthonormal columns in Q and an upper triangle R.
+
+    Two rounds of Cholesky's factor of the inner products (Yamamoto and others 2015) take a third of the time that
+    Householder's reflections take for 5000 x 30, and are as orthonormal where no column, scaled to length one, is
+    close to the span of those before it; elsewhere, and for few numbers, the reflections are used.
+    """
+    lengths = np.sqrt(np.einsum("ij,ij->j", basis, basis)) if basis.size >= _MANY else np.zeros(1)
+    if not (np.isfinite(lengths).all() and lengths.all()):
+        return np.linalg.qr(basis)
+    Q, R = basis / lengths, np.diag(lengths)
+    for _ in range(2):
+        factor, failed = dpotrf(Q.T @ Q)
+        if failed or _LEAST_PIVOT > np.diagonal(factor).min():
+            return np.linalg.qr(basis)
+        # Q <- Q F^-1 with F^T F = Q^T Q; the second round takes off the rounding of the inverse too.
+        Q, R = Q @ dtrtri(factor)[0], factor @ R
+    return Q, R
 
 
 def _ritz(task: Task, orthonormal: Array, product: Array) -> tuple[Array, Array, Array, Array]:

@@ -12,18 +12,20 @@ __all__ = ["Lift", "ScatterProduct", "make_centred_gram"]
 
 @dataclass(frozen=True)
 class ScatterProduct(Statistic):
-    """``X^T W X basis`` for rows X minus `mean`, without the matrix X^T W X: each block is read once."""
+    """``X^T W X basis`` for rows X minus `mean`, or as they are, without the matrix X^T W X: a block is read once."""
 
     mean: Array
     basis: Array
 
     def of(self, block: Block) -> Array:
         xp = block.xp
+        if block.is_sparse and self.mean is None:
+            return block.transpose_matmul(block.weigh(block.matmul(self.basis)))
         if block.is_sparse:
             # (X - 1 m^T) basis = X basis - 1 (m^T basis), so that sparse rows stay sparse.
             scores = block.weigh(block.matmul(self.basis) - self.mean @ self.basis)
             return block.transpose_matmul(scores) - self.mean[:, None] * xp.sum(scores, axis=0)[None, :]
-        rows = block.centre(self.mean)
+        rows = xp.astype(block.X, block.wide, copy=False) if self.mean is None else block.centre(self.mean)
         return rows.T @ block.weigh(rows @ self.basis)
 
 

@@ -71,18 +71,21 @@ def sum_gradient(
     t: cython.Py_ssize_t
     lane: cython.Py_ssize_t
     slope: cython.double
+    rising: cython.double
     total: cython.double = 0.0
+    sums = cython.declare(cython.double[16])
     for lane in range(_LANES):
-        lanes[2, lane] = 0.0
+        sums[lane] = 0.0
     for t in range(G.shape[0]):
         find_slopes(G, p, w, lanes, t)
         for lane in range(_LANES):
             # `slope` is minus the gradient: at w = 0 only a positive one can lower the objective.
             slope = lanes[0, lane]
-            slope = slope if w[t, lane] > 0 or slope > 0 else 0.0
-            lanes[2, lane] += slope * slope
+            rising = slope if slope > 0 else 0.0
+            slope = slope if w[t, lane] > 0 else rising
+            sums[lane] += slope * slope
     for lane in range(_LANES):
-        total += lanes[2, lane]
+        total += sums[lane]
     return total
 
 
@@ -103,25 +106,36 @@ def sweep_tile(
     k: cython.Py_ssize_t = G.shape[0]
     t: cython.Py_ssize_t
     lane: cython.Py_ssize_t
+    curvature: cython.double
     entry: cython.double
     target: cython.double
+    # Arrays of this function, which nothing else can refer to: the loops over them become vectors.
+    sums = cython.declare(cython.double[16])
+    moving = cython.declare(cython.double[16])
+    targets = cython.declare(cython.double[16])
     for lane in range(_LANES):
-        lanes[2, lane] = 0.0
+        sums[lane] = 0.0
+        moving[lane] = lanes[1, lane]
     for t in range(k):
         # A component without curvature does not change the product: it stays.
-        if G[t, t] <= 0:
+        curvature = G[t, t]
+        if curvature <= 0:
             continue
         find_slopes(G, p, w, lanes, t)
         # The minimum over one coordinate is w_t + slope / G_tt, cut at zero.
-        entry = 1.0 / G[t, t]
+        entry = 1.0 / curvature
         for lane in range(_LANES):
             target = w[t, lane] + lanes[0, lane] * entry
             target = target if target > 0 else 0.0
             # Lanes that have ended compute along and keep their value: no branch within the vector.
-            target = target if lanes[1, lane] > 0 else w[t, lane]
+            target = target if moving[lane] > 0 else w[t, lane]
             # G_tt (move)^2 is at most twice the fall of the objective by this coordinate.
-            lanes[2, lane] += G[t, t] * (target - w[t, lane]) * (target - w[t, lane])
-            w[t, lane] = target
+            sums[lane] += curvature * (target - w[t, lane]) * (target - w[t, lane])
+            targets[lane] = target
+        for lane in range(_LANES):
+            w[t, lane] = targets[lane]
+    for lane in range(_LANES):
+        lanes[2, lane] = sums[lane]
 
 
 @cython.cfunc

@@ -1,0 +1,194 @@
+"""Products of sparse rows with a few dense columns, and of their transpose.
+
+The sums of a row stay in registers, up to sixteen columns at a time, while its stored entries are read in order: the
+order of SciPy's loops, and so their bits.
+"""
+
+import cython
+
+__all__ = ["add_deviations", "add_transposed_product", "multiply_rows"]
+
+real = cython.fused_type(cython.float, cython.double)
+index = cython.fused_type(cython.int, cython.longlong)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def multiply_four(
+    columns: cython.const[index][::1],
+    values: cython.const[real][::1],
+    right: cython.const[cython.double][:, ::1],
+    first: cython.Py_ssize_t,
+    out: cython.double[::1],
+) -> cython.void:
+    """Write the products of one row with the columns `first` to `first` + 3 of `right`."""
+    lane: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    value: cython.double
+    sums = cython.declare(cython.double[4])
+    for lane in range(4):
+        sums[lane] = 0.0
+    for place in range(columns.shape[0]):
+        value = values[place]
+        for lane in range(4):
+            sums[lane] += value * right[columns[place], first + lane]
+    for lane in range(4):
+        out[first + lane] = sums[lane]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def multiply_sixteen(
+    columns: cython.const[index][::1],
+    values: cython.const[real][::1],
+    right: cython.const[cython.double][:, ::1],
+    first: cython.Py_ssize_t,
+    out: cython.double[::1],
+) -> cython.void:
+    """Write the products of one row with the columns `first` to `first` + 15 of `right`."""
+    lane: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    value: cython.double
+    sums = cython.declare(cython.double[16])
+    for lane in range(16):
+        sums[lane] = 0.0
+    for place in range(columns.shape[0]):
+        value = values[place]
+        for lane in range(16):
+            sums[lane] += value * right[columns[place], first + lane]
+    for lane in range(16):
+        out[first + lane] = sums[lane]
+
+
+def multiply_rows(
+    pointers: cython.const[index][::1],
+    columns: cython.const[index][::1],
+    values: cython.const[real][::1],
+    right: cython.const[cython.double][:, ::1],
+    out: cython.double[:, ::1],
+) -> None:
+    """Write X B to `out` (n, k) for CSR rows X and `right` B (d, k), k at least 4."""
+    k: cython.Py_ssize_t = right.shape[1]
+    row: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    first: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(out.shape[0]):
+            start, stop = pointers[row], pointers[row + 1]
+            first = 0
+            # The last columns overlap those before them where k is no multiple: both times the same sums.
+            while first < k:
+                if k >= 16 and k - first > 4:
+                    first = min(first, k - 16)
+                    multiply_sixteen(columns[start:stop], values[start:stop], right, first, out[row])
+                    first += 16
+                else:
+                    first = min(first, k - 4)
+                    multiply_four(columns[start:stop], values[start:stop], right, first, out[row])
+                    first += 4
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_sixteen(
+    columns: cython.const[index][::1],
+    values: cython.const[real][::1],
+    left: cython.const[cython.double][::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    out: cython.double[:, ::1],
+) -> cython.void:
+    """Add each stored value of one row times the entries `first` to `last` - 1 of `left` to `out`, `last` - 16 on."""
+    lane: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    value: cython.double
+    given = cython.declare(cython.double[16])
+    # Columns that were added before get zeros.
+    for lane in range(16):
+        given[lane] = left[last - 16 + lane] if last - 16 + lane >= first else 0.0
+    for place in range(columns.shape[0]):
+        value, column = values[place], columns[place]
+        for lane in range(16):
+            out[column, last - 16 + lane] += value * given[lane]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_four(
+    columns: cython.const[index][::1],
+    values: cython.const[real][::1],
+    left: cython.const[cython.double][::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    out: cython.double[:, ::1],
+) -> cython.void:
+    """Add each stored value of one row times the entries `first` to `last` - 1 of `left` to `out`, `last` - 4 on."""
+    lane: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    value: cython.double
+    given = cython.declare(cython.double[4])
+    # Columns that were added before get zeros.
+    for lane in range(4):
+        given[lane] = left[last - 4 + lane] if last - 4 + lane >= first else 0.0
+    for place in range(columns.shape[0]):
+        value, column = values[place], columns[place]
+        for lane in range(4):
+            out[column, last - 4 + lane] += value * given[lane]
+
+
+def add_transposed_product(
+    pointers: cython.const[index][::1],
+    columns: cython.const[index][::1],
+    values: cython.const[real][::1],
+    left: cython.const[cython.double][:, ::1],
+    out: cython.double[:, ::1],
+) -> None:
+    """Add X^T A to `out` (d, k) for CSR rows X with finite values and `left` A (n, k), k at least 4."""
+    k: cython.Py_ssize_t = left.shape[1]
+    row: cython.Py_ssize_t
+    start: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    first: cython.Py_ssize_t
+    last: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(left.shape[0]):
+            start, stop = pointers[row], pointers[row + 1]
+            first = 0
+            while first < k:
+                if k >= 16 and k - first > 8:
+                    last = min(first + 16, k)
+                    add_sixteen(columns[start:stop], values[start:stop], left[row], first, last, out)
+                else:
+                    last = min(first + 4, k)
+                    add_four(columns[start:stop], values[start:stop], left[row], first, last, out)
+                first = last
+
+
+def add_deviations(
+    pointers: cython.const[index][::1],
+    columns: cython.const[index][::1],
+    values: cython.const[real][::1],
+    weights: cython.const[cython.double][::1],
+    mean: cython.const[cython.double][::1],
+    squares: cython.double[::1],
+    counted: cython.double[::1],
+) -> None:
+    """Add weight (x - mean)^2 of each stored entry to `squares` (d,) at its column, and its weight to `counted`."""
+    row: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    gap: cython.double
+    with cython.nogil:
+        for row in range(weights.shape[0]):
+            for place in range(pointers[row], pointers[row + 1]):
+                column = columns[place]
+                gap = values[place] - mean[column]
+                squares[column] += weights[row] * (gap * gap)
+                counted[column] += weights[row]
