@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, wide_rows
 from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rule
 from mercer._plain import plain

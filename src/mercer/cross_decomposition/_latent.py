@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, MultiOutputMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, MultiOutputMixin, TransformerMixin
 from mercer._base.scoring import RegressorMixin
 from mercer._solver import Outcome, Solver
 from mercer._source import Source, place_of

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver import Solver

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import log_softmax, softmax
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Integer, Nothing, Real, Rule
 from mercer._base.scoring import ClassifierMixin

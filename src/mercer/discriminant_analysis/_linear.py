@@ -4,10 +4,10 @@ from collections.abc import Generator
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.linear.classifier import LinearClassifier
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, HasFit, Instance, Integer, Nothing, Real, Rule

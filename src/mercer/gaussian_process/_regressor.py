@@ -4,10 +4,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 from sklearn.metrics import r2_score
 
 from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.interface import MultiOutputMixin
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._base.scoring import RegressorMixin
 from mercer._source import Source, place_of

@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.interface import DensityMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._solver.expectation_maximisation import ExpectationMaximisation

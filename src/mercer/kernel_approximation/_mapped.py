@@ -4,10 +4,10 @@ from collections.abc import Generator
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.memory import require_memory

@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base.interface import MultiOutputMixin
 from mercer._base.kernel_choice import one_order
 from mercer._base.linear.classifier import check_scores
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
-from sklearn.base import MultiOutputMixin
 from sklearn.metrics import r2_score
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base.interface import MultiOutputMixin
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.scoring import RegressorMixin

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import eye_array, issparse
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from mercer._base import Estimator
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs

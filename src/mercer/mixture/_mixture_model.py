@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.interface import DensityMixin
 from mercer._base.parameter import Integer
 from mercer._base.randomness import seed_sequence
 from mercer._solver import Step

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows
+from mercer._base.interface import TransformerMixin
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source

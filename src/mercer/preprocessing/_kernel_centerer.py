@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Integer, Nothing, Real, Rule
 from mercer._plain import plain

@@ -3,11 +3,11 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base.interface import OneToOneFeatureMixin, TransformerMixin
 from mercer._base.model_placement import check_placement
 from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
 from mercer._solver import Certificate, Solution, Solver, Step

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.interface import BaseEstimator, TransformerMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Integer, Nothing, Rule, check_parameters
 from mercer.errors import DataError

@@ -4,9 +4,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
 from mercer._base import fitting
+from mercer._base.interface import OutlierMixin
 from mercer._base.parameter import Real, Rule
 from mercer._source.placement import Placement
 from mercer._stored import Stored, floats

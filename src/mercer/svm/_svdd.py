@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
 from mercer._base import check_new_rows, fitting
+from mercer._base.interface import OutlierMixin
 from mercer._base.parameter import Real, Rule
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device

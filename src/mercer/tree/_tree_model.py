@@ -6,11 +6,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import MultiOutputMixin, clone
+from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, seed_sequence
+from mercer._base.interface import MultiOutputMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.interface import MultiOutputMixin
 from mercer._base.scoring import RegressorMixin
 from mercer._solver import Outcome
 from mercer._solver.linear_state import LinearState

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from mercer._solver import Step
 from mercer._solver.centres.assignment import Assignment
 from mercer._solver.centres.centres import Centres

@@ -4,9 +4,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
+from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.request import run_large
 from mercer._solver.restarts import Restarts

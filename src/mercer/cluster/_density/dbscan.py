@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, check_new_rows, fitting
+from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
 from mercer._base.validation import check_weight
 from mercer._plain import plain

@@ -4,9 +4,9 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, check_new_rows, fitting
+from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
 from mercer._base.preparation import prepare_once
 from mercer._solver.centres.first_centres import column_moments

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import coo_array, issparse
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting
+from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
 from mercer._base.preparation import prepare_once
 from mercer._base.validation import check_rows

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Memory
-from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_memory
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Text
 from mercer._solver import Solver

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._solver.centres.assignment import Assignment, Memory
 from mercer._solver.centres.centres import Centres

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._source import Block

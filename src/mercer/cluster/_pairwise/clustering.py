@@ -3,10 +3,10 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.utils import check_array
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
+from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread

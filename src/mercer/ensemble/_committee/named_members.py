@@ -8,12 +8,13 @@ from typing import Any, ClassVar
 import joblib
 import numpy as np
 import sklearn
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator
+from mercer._base.interface import MetaEstimatorMixin
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._source.array import ArraySource

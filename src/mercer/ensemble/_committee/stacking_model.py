@@ -8,12 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 import sklearn
-from sklearn.base import TransformerMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
 from mercer._base.folds import FOLDS, splits
+from mercer._base.interface import TransformerMixin
 from mercer._base.parameter import Boolean, Choice, HasFit, Instance, Integer, Nothing, Real, Rule
 from mercer._base.wrapping import float_type
 from mercer._plain import plain

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin
 
 from mercer._base import fitting
+from mercer._base.interface import TransformerMixin
 from mercer._base.parameter import Array, Boolean, Instance, Integer, Nothing, Real, Rule
 from mercer._solver import Solution, Solver, Step
 from mercer._solver.request import Dense

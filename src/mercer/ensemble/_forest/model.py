@@ -7,10 +7,10 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 from sklearn.exceptions import DataConversionWarning
 
 from mercer._base import fitting, seed_sequence
+from mercer._base.interface import MultiOutputMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
 from mercer._base.share import Share

@@ -179,7 +179,9 @@ class GradientModel(TreeEnsemble):
         def score_rows(chosen: Array) -> ScoredRows:
             return ScoredRows(X[chosen], y[chosen], weight[chosen], self._start_scores(X[chosen], init, loss))
 
-        stopping = None if held is None else EarlyStopping(score_rows(held), self.n_iter_no_change, self.tol)
+        stopping = None
+        if held is not None and self.n_iter_no_change is not None:
+            stopping = EarlyStopping(score_rows(held), self.n_iter_no_change, self.tol)
         observe = None if monitor is None else self._make_observer(monitor, attributes, fitted)
         solver = self._make_solver(score_rows(training), loss, rules, seed, stopping, observe)
         outcome = self._drive(
@@ -335,7 +337,7 @@ class GradientModel(TreeEnsemble):
         )
         return member
 
-    @property
+    @property  # type: ignore[misc]
     def estimators_(self) -> Array:  # type: ignore[override]
         """The trees, of shape (n_estimators_, n_trees_per_iteration_)."""
         if "_members" not in vars(self):

@@ -135,8 +135,6 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
         "n_jobs": Integer() | Nothing(),
     }
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "each column's rows are kept in the order of its values"}
-    # The C of the soft margins; see RegularizedAdaBoost.
-    _softness: float | None = None
 
     _stored: ClassVar[dict[str, Stored]] = {
         "estimator_errors_": floats("members"),
@@ -303,6 +301,11 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
     def _boosts_stumps(self) -> bool:
         """Return whether members are stumps, which have a search of their own."""
         return not self.resample and find_stump_criterion(self.estimator) is not None
+
+    @property
+    def _softness(self) -> float | None:
+        """The C of the soft margins; see RegularizedAdaBoost."""
+        return None
 
     def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray, dtype: str) -> dict[str, Any]:
         """Return the fitted attributes that depend on the members of a state."""

@@ -125,7 +125,7 @@ class RegularizedAdaBoost(AdaBoostClassifier):
         self.C = C
 
     @property
-    def _softness(self) -> float | None:  # type: ignore[override]
+    def _softness(self) -> float | None:
         return float(self.C)
 
     def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray, dtype: str) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import DensityMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.interface import DensityMixin
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed, check_parameters
 from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._solver.relay import return_at_once

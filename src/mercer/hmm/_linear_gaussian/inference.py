@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import DensityMixin
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from mercer._base import Estimator, few_rows, seed_sequence
+from mercer._base.interface import DensityMixin
 from mercer._base.parameter import Boolean, Integer, Nothing, Rule, Seed, check_parameters
 from mercer._source import Source
 from mercer._types import Array

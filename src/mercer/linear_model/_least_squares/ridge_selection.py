@@ -8,10 +8,11 @@ from numbers import Real as RealNumber
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 
 from mercer._base import Estimator
 from mercer._base.folds import FOLDS, fold_source, of_rows, route_parameters, router, scorer_of, splits
+from mercer._base.interface import BaseEstimator
 from mercer._base.linear.prediction import target_columns
 from mercer._base.parameter import Array, Boolean, Function, Integer, Nothing, Real, Rule, Text
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
@@ -127,9 +128,9 @@ class RidgeSelection(Estimator):
         return np.asarray(values, dtype=np.float64)
 
     def _check_folds(self) -> None:
-        for parameter in ("store_cv_results", "alpha_per_target"):
-            if getattr(self, parameter):
-                message = f"{type(self).__name__}: cv!=None and {parameter}=True are incompatible; set cv=None."
+        for name in ("store_cv_results", "alpha_per_target"):
+            if getattr(self, name):
+                message = f"{type(self).__name__}: cv!=None and {name}=True are incompatible; set cv=None."
                 raise ParameterError(message)
 
     def _by_leave_one_out(self, source: Source, alphas: np.ndarray, judge: Any) -> Solver:

@@ -128,7 +128,7 @@ class StochasticModel(Estimator):
     def _descent(self, labels: bool, source: Source) -> Descent:
         """Return the steps that the parameters ask for, on these rows."""
         number, corner = _LOSSES[self.loss]
-        ratio = {"l1": 1.0, "elasticnet": self.l1_ratio or 0.0}.get(self.penalty, 0.0)
+        ratio = {"l1": 1.0, "elasticnet": self.l1_ratio or 0.0}.get(str(self.penalty), 0.0)
         strength = 0.0 if self.penalty is None else float(self.alpha)
         optimal = self.learning_rate == "optimal"
         training = judge = None

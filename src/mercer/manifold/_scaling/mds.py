@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._solver import Solution, Solver
 from mercer._solver.restarts import Restarts, keep_best_run, keep_history_of

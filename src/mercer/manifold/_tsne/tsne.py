@@ -4,10 +4,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
 from mercer._solver.neighbours import nearest_rows

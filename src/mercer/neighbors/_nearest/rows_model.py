@@ -104,7 +104,7 @@ class RowsModel(Estimator):
     metric_params: dict[str, Any] | None
     p: float | None
     n_samples_fit_: int
-    _fit_X: Rows  # noqa: N815 (scikit-learn's name)
+    _fit_X: Rows
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_samples_fit_": size("rows"),

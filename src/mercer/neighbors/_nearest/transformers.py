@@ -2,9 +2,8 @@
 
 from typing import Any, ClassVar
 
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-
 from mercer._base import fitting
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.parameter import Choice, Rule
 from mercer._documentation import compose_docstring
 from mercer._types import Rows

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import erf
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows, seed_sequence
+from mercer._base.interface import OneToOneFeatureMixin, TransformerMixin
 from mercer._base.parameter import Choice, Integer, Real, Rule, Seed
 from mercer._solver import Solver
 from mercer._source.memory import require_memory

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows, seed_sequence
+from mercer._base.interface import DensityMixin
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed, check_parameters
 from mercer._solver import Solver
 from mercer._source import Block
