@@ -10,6 +10,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from mercer._base import Estimator
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer._base.parameter import Integer, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs
@@ -50,6 +51,8 @@ class EigenMapState:
 
 class EigenMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of maps whose coordinates are eigenvectors of one matrix."""
+
+    n_components: int = parameter(Integer(1), default=2)
 
     _objective_moves: ClassVar[str | None] = None
     _law_exceptions: ClassVar[dict[str, str]] = {
