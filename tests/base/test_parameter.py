@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from mercer._base import parameter
 from mercer._base.parameter import (
     Array,
     Boolean,
@@ -19,6 +18,7 @@ from mercer._base.parameter import (
     Text,
     check_parameters,
     is_accepted,
+    rules,
 )
 from mercer.errors import ParameterError
 
@@ -78,8 +78,8 @@ def test_a_rule_remembers_short_plain_values_and_no_long_text():
     rule = Text()
     assert is_accepted(rule, "ash")
     assert is_accepted(rule, "ash" * 100)
-    assert (rule, str, "ash") in parameter._accepted
-    assert (rule, str, "ash" * 100) not in parameter._accepted
+    assert (rule, str, "ash") in rules._accepted
+    assert (rule, str, "ash" * 100) not in rules._accepted
     # 1 and True are equal, and only one of them is an integer.
     assert is_accepted(Integer(1), 1)
     assert not is_accepted(Integer(1), True)

@@ -90,6 +90,35 @@ def test_every_parameter_is_declared_with_its_range(estimator):
 
 
 @pytest.mark.parametrize("estimator", public_estimators(), ids=lambda one: one.__name__)
+def test_every_parameter_is_declared_exactly_once(estimator):
+    declared = [(base, vars(base).get("_declared", {})) for base in estimator.__mro__]
+    for name, parameter in inspect.signature(estimator).parameters.items():
+        lines = [(base, lines[name]) for base, lines in declared if lines.get(name) is not None]
+        assert lines, name
+        # A class repeats the line of a base only to change it: default, rule, type, position or place.
+        for number, (cls, line) in enumerate(lines):
+            for base, inherited in [other for other in lines[number + 1 :] if issubclass(cls, other[0])][:1]:
+                said = [(str(one.describe(name)), one.kw_only, one.rule.text) for one in (line, inherited)]
+                before = [("", *one._parameters)[list(one._parameters).index(name)] for one in (cls, base)]
+                assert said[0] != said[1] or before[0] != before[1], f"{cls.__name__} repeats {name} of {base.__name__}"
+        assert lines[0][1].describe(name) == parameter
+    # No table and no constructor says it again.
+    written = [base for base in estimator.__mro__ if "__init__" in vars(base) and base is not object]
+    assert all(hasattr(base.__init__, "is_made") for base in written)
+
+
+@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda one: one.__name__)
+def test_type_checkers_see_positional_parameters_in_the_order_of_the_signature(estimator):
+    # They read the lines of the bases first (PEP 681), and a line that replaces another takes its place.
+    seen = {}
+    for base in reversed(estimator.__mro__):
+        seen |= vars(base).get("_declared", {})
+    by_position = [name for name, line in seen.items() if line is not None and not line.kw_only]
+    parameters = inspect.signature(estimator).parameters.values()
+    assert by_position == [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+
+
+@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda one: one.__name__)
 def test_defaults_keep_their_own_ranges(estimator):
     model = estimator(**required(estimator))
     for name, rule in estimator._parameters.items():

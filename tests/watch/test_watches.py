@@ -9,7 +9,7 @@ from sklearn.callback import FitCallback
 
 import mercer
 from mercer._base import Estimator, check_rows, fitting
-from mercer._base.parameter import Integer, Nothing, Real
+from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._solver import Certificate, Solution, Step
 from mercer._statistic import Moments
 from mercer.errors import CheckpointError
@@ -21,12 +21,9 @@ X = np.random.default_rng(0).normal(size=(200, 3))
 class Walk(Estimator):
     """Walks towards the mean, half the way at each step; scores best at step `peak`."""
 
-    _parameters = {"max_iter": Integer(1), "peak": Integer(0), "max_time": Real(0) | Nothing()}
-
-    def __init__(self, max_iter=10, peak=99, max_time=None):
-        self.max_iter = max_iter
-        self.peak = peak
-        self.max_time = max_time
+    max_iter: int = parameter(Integer(1), default=10)
+    peak: int = parameter(Integer(0), default=99)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     @fitting
     def fit(self, X, y=None):

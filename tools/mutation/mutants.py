@@ -68,8 +68,9 @@ def _is_message(node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.Assign):
         names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-        return any(name in {"message", "__all__", "_parameters"} or name.isupper() for name in names)
-    return isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "_parameters"
+        return any(name in {"message", "__all__"} or name.isupper() for name in names)
+    declared = isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Call)
+    return declared and isinstance(node.value.func, ast.Name) and node.value.func.id == "parameter"
 
 
 def _find_places(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from mercer._base.estimator import Estimator
+from mercer._base.parameter import Integer, Nothing, attribute, parameter
 from mercer._base.validation import check_finite, check_labels, sum_is_finite
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -40,12 +41,14 @@ class ClassModel(Estimator):
     verbs ``over``, ``present`` and ``plainly``.
     """
 
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
     # Whether the sums have ``totals`` of all values: NaN shows there, so that rows need no check before the pass.
     _totals_show_nan: ClassVar[bool] = False
-    classes_: Any
-    _seen: SeenClasses | None
+    classes_: Any = attribute()
+    _seen: SeenClasses | None = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "_seen": part("SeenClasses"),

@@ -1,8 +1,8 @@
 """The estimator skeleton: what every mercer estimator shares.
 
-An estimator declares its parameters once (``_parameters``), and its ``fit``, marked :func:`fitting`, has five
-sentences: check, open the source, choose the solver, drive, store. :class:`Estimator` gives it the first, second,
-fourth and fifth.
+An estimator declares each parameter in one line (:func:`mercer._base.parameter.parameter`), and its ``fit``, marked
+:func:`fitting`, has five sentences: check, open the source, choose the solver, drive, store. :class:`Estimator` gives
+it the first, second, fourth and fifth.
 """
 
 import warnings
@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
-from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from mercer._base.guard import FitGuard, clean_arguments, guard_answers
+from mercer._base.interface import BaseEstimator, CallbackSupportMixin
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
-from mercer._base.parameter import Rule, are_plain_values, check_parameters
+from mercer._base.parameter import Declared, are_plain_values, check_parameters
 from mercer._base.rehearsal import find_rehearsal
 from mercer._base.resumption import CheckpointWriter, read_resumed, resume_solver, resume_state
 from mercer._base.tags import add_places
@@ -102,7 +102,7 @@ class _Watching(Generic[State]):
     recorder: Recorder = field(default_factory=Recorder)
 
 
-class Estimator(CallbackSupportMixin, BaseEstimator):
+class Estimator(Declared, CallbackSupportMixin, BaseEstimator):
     """Base of all mercer estimators.
 
     Attributes
@@ -117,8 +117,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         How far from the optimum the answer can be.
     """
 
-    # The declared range of each constructor parameter.
-    _parameters: ClassVar[dict[str, Rule]] = {}
     # Laws this class is exempt from, each with its reason; the law suite fails an exemption that is not needed.
     _law_exceptions: ClassVar[dict[str, str]] = {}
     # The scikit-learn estimator checks this class is exempt from, each with its reason.

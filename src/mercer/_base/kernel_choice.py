@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._base.parameter import Choice, Function, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Declared, Function, Nothing, Real, Rule, parameter
 from mercer._source import Block
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, part
 from mercer._types import Array
 from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed, Prepared, as_kernel
 
-__all__ = ["KERNEL_RULES", "KernelChoice", "KernelSum", "one_order", "prepare_for_kernel", "wide_rows"]
+__all__ = ["KernelChoice", "KernelSum", "one_order", "prepare_for_kernel", "wide_rows"]
 
 # Values of a tile: 2**18 float64 are 2 MiB, which stay in a second-level cache.
 _TILE = 2**18
@@ -29,14 +29,6 @@ class _Settings(Rule):
     def accepts(self, value: Any) -> bool:
         return isinstance(value, dict)
 
-
-KERNEL_RULES: dict[str, Rule] = {
-    "kernel": Choice(*KERNEL_NAMES) | Function(),
-    "gamma": Real(0, closed="neither") | Nothing(),
-    "degree": Real(0),
-    "coef0": Real(),
-    "kernel_params": _Settings() | Nothing(),
-}
 
 _prepared: "weakref.WeakKeyDictionary[Any, tuple[Any, Any, Prepared]]" = weakref.WeakKeyDictionary()
 
@@ -103,14 +95,14 @@ def one_order(size: int) -> Any:
     return one_blas_thread() if size > 2**13 else nullcontext()
 
 
-class KernelChoice:
+class KernelChoice(Declared):
     """Mixin of estimators with the parameters kernel, gamma, degree, coef0 and kernel_params."""
 
-    kernel: Any
-    gamma: Any
-    degree: Any
-    coef0: Any
-    kernel_params: Any
+    kernel: Any = parameter(Choice(*KERNEL_NAMES) | Function(), default="rbf")
+    gamma: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
+    degree: float = parameter(Real(0), default=3)
+    coef0: float = parameter(Real(), default=1)
+    kernel_params: dict[str, Any] | None = parameter(_Settings() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "kernel_": part("Kernel"),

@@ -17,7 +17,7 @@ from mercer._types import Array, Rows
 
 __all__ = ["Block", "DenseBlock", "SparseBlock", "rows_per_block", "rows_per_sparse_block"]
 
-# Columns of a dense factor from which on the compiled products of sparse rows are faster than SciPy's: 1.1 to 2.5 times.
+# Columns of a dense factor from which the compiled products of sparse rows are faster than SciPy's: 1.1 to 2.5 times.
 _COLUMNS = 4
 # With fewer blocks than this, they get equal shares of the rows: a short last block would leave a thread idle.
 _FEW_BLOCKS = 8

@@ -1,12 +1,12 @@
 """The elliptic envelope: outliers are far from a robust mean, in the metric of a robust covariance."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from sklearn.metrics import accuracy_score
 
 from mercer._base import fitting
 from mercer._base.outliers import Detector, find_offset
-from mercer._base.parameter import Real, Rule
+from mercer._base.parameter import Real, parameter
 from mercer._source.threads import one_blas_thread
 from mercer._types import Array
 from mercer.covariance._concentration import ConcentrationState
@@ -61,29 +61,7 @@ class EllipticEnvelope(Detector, MinCovDet):
     ([1, -1], 5)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        **MinCovDet._parameters,
-        "contamination": Real(0, 0.5, closed="right"),
-    }
-
-    def __init__(
-        self,
-        *,
-        store_precision: bool = True,
-        assume_centered: bool = False,
-        support_fraction: float | None = None,
-        contamination: float = 0.1,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.store_precision = store_precision
-        self.assume_centered = assume_centered
-        self.support_fraction = support_fraction
-        self.contamination = contamination
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    contamination: float = parameter(Real(0, 0.5, closed="right"), default=0.1, after="support_fraction")
 
     @fitting
     @one_blas_thread()

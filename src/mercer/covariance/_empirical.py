@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows
 from mercer._base.batches import forget_batches, open_batch
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, attribute, parameter
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
@@ -75,17 +75,19 @@ def _works_from_moments(estimator: Any) -> bool:
 class CovarianceEstimator(Estimator):
     """A Gaussian's mean and covariance: what is shared by all ways to estimate them."""
 
+    store_precision: bool = parameter(Boolean(), default=True)
+    assume_centered: bool = parameter(Boolean(), default=False)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     # Of the scorer's signature: rows are called X_test in scikit-learn, which is no metadata.
     __metadata_request__score: ClassVar[dict[str, Any]] = {"X_test": metadata_routing.UNUSED}
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
     # Whether mean and scatter are all it takes, which add up over time.
     _from_moments: ClassVar[bool] = True
-    store_precision: bool
-    assume_centered: bool
-    location_: Any
-    covariance_: Any
-    precision_: Any
+    location_: Any = attribute()
+    covariance_: Any = attribute()
+    precision_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "location_": floats("columns"),
@@ -351,15 +353,11 @@ class EmpiricalCovariance(CovarianceEstimator):
     (4, 177.4, -2.533)
     """
 
+    ddof: float = parameter(Real(0), default=0, after="assume_centered")
+    ridge: float = parameter(Real(0), default=0.0)
+
     _check_exceptions: ClassVar[dict[str, str]] = {
         "check_array_api_input": "the check has fewer rows than columns: no inverse to score by, and the error says so"
-    }
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "store_precision": Boolean(),
-        "assume_centered": Boolean(),
-        "ddof": Real(0),
-        "ridge": Real(0),
-        "n_jobs": Integer() | Nothing(),
     }
     # 2: ddof and ridge.
     _file_version: ClassVar[int] = 2
@@ -367,21 +365,6 @@ class EmpiricalCovariance(CovarianceEstimator):
     @classmethod
     def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
         return {"ddof": 0, "ridge": 0.0} | state
-
-    def __init__(
-        self,
-        *,
-        store_precision: bool = True,
-        assume_centered: bool = False,
-        ddof: float = 0,
-        ridge: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.store_precision = store_precision
-        self.assume_centered = assume_centered
-        self.ddof = ddof
-        self.ridge = ridge
-        self.n_jobs = n_jobs
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         yield from ()

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, seed_sequence
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Nothing, Real, Seed, attribute, parameter
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import run_aside, run_large
 from mercer._source.memory import require_memory
@@ -105,14 +105,12 @@ class MinCovDet(CovarianceEstimator):
     (True, True)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "store_precision": Boolean(),
-        "assume_centered": Boolean(),
-        "support_fraction": Real(0, 1, closed="right") | Nothing(),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    support_fraction: float | None = parameter(
+        Real(0, 1, closed="right") | Nothing(), default=None, after="assume_centered"
+    )
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     _objective_moves: ClassVar[str | None] = "down"
     _from_moments: ClassVar[bool] = False
@@ -120,11 +118,11 @@ class MinCovDet(CovarianceEstimator):
         "row order": "starts are drawn at random by the numbers of rows: another order gives other starts",
         "memory": "C-steps run on standardised copies of the rows, and sort their distances",
     }
-    raw_location_: Any
-    raw_covariance_: Any
-    raw_support_: Any
-    support_: Any
-    dist_: Any
+    raw_location_: Any = attribute()
+    raw_covariance_: Any = attribute()
+    raw_support_: Any = attribute()
+    support_: Any = attribute()
+    dist_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "raw_location_": floats("columns"),
@@ -133,23 +131,6 @@ class MinCovDet(CovarianceEstimator):
         "support_": flags("rows"),
         "dist_": floats("rows"),
     }
-
-    def __init__(
-        self,
-        *,
-        store_precision: bool = True,
-        assume_centered: bool = False,
-        support_fraction: float | None = None,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.store_precision = store_precision
-        self.assume_centered = assume_centered
-        self.support_fraction = support_fraction
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     @one_blas_thread()

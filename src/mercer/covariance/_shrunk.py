@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from typing import Any, ClassVar
 
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Integer, Real, parameter
 from mercer._stored import Stored, floats
 from mercer.covariance._empirical import CovarianceEstimator
 from mercer.covariance._state import ledoit_wolf_share, oas_share
@@ -56,25 +56,7 @@ class ShrunkCovariance(CovarianceEstimator):
     28.9
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "store_precision": Boolean(),
-        "assume_centered": Boolean(),
-        "shrinkage": Real(0, 1),
-        "n_jobs": Integer() | Nothing(),
-    }
-
-    def __init__(
-        self,
-        *,
-        store_precision: bool = True,
-        assume_centered: bool = False,
-        shrinkage: float = 0.1,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.store_precision = store_precision
-        self.assume_centered = assume_centered
-        self.shrinkage = shrinkage
-        self.n_jobs = n_jobs
+    shrinkage: float = parameter(Real(0, 1), default=0.1, after="assume_centered")
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         yield from ()
@@ -137,30 +119,13 @@ class LedoitWolf(CovarianceEstimator):
     (50, True, -61.8)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "store_precision": Boolean(),
-        "assume_centered": Boolean(),
-        "block_size": Integer(1),
-        "n_jobs": Integer() | Nothing(),
-    }
+    block_size: int = parameter(Integer(1), default=1000, after="assume_centered")
+
     _from_moments: ClassVar[bool] = False
 
     _stored: ClassVar[dict[str, Stored]] = {
         "shrinkage_": floats(),
     }
-
-    def __init__(
-        self,
-        *,
-        store_precision: bool = True,
-        assume_centered: bool = False,
-        block_size: int = 1000,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.store_precision = store_precision
-        self.assume_centered = assume_centered
-        self.block_size = block_size
-        self.n_jobs = n_jobs
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         return (yield from ledoit_wolf_share(moments))
@@ -213,22 +178,9 @@ class OAS(CovarianceEstimator):
     0.92
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "store_precision": Boolean(),
-        "assume_centered": Boolean(),
-        "n_jobs": Integer() | Nothing(),
-    }
-
     _stored: ClassVar[dict[str, Stored]] = {
         "shrinkage_": floats(),
     }
-
-    def __init__(
-        self, *, store_precision: bool = True, assume_centered: bool = False, n_jobs: int | None = None
-    ) -> None:
-        self.store_precision = store_precision
-        self.assume_centered = assume_centered
-        self.n_jobs = n_jobs
 
     def _share(self, moments: Any) -> Generator[Any, Any, float | None]:
         return (yield from oas_share(moments))

@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Nothing, Real, Rule, parameter
 from mercer._source import Block, Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic import Statistic
@@ -153,43 +153,14 @@ class CCA(LatentRegressor):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "scale": Boolean(),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "copy": Boolean(),
-        "algorithm": Choice("svd", "nipals"),
-        "shrinkage": _Shares(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    algorithm: str = parameter(Choice("svd", "nipals"), default="svd", after="copy")
+    shrinkage: Any = parameter(_Shares(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "shrinkage_": floats("*"),
         "singular_values_": floats("*"),
         "_total_weight": floats(),
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        scale: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-06,
-        copy: bool = True,
-        algorithm: str = "svd",
-        shrinkage: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.scale = scale
-        self.max_iter = max_iter
-        self.tol = tol
-        self.copy = copy
-        self.algorithm = algorithm
-        self.shrinkage = shrinkage
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "CCA":

@@ -5,13 +5,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, wide_rows
-from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rule
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer._base.kernel_choice import KernelChoice, KernelSum, wide_rows
+from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.tiled_matrix import kernel_matrix
@@ -121,14 +121,16 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     True
     """
 
+    n_components: int = parameter(Integer(1), default=2, kw_only=False)
+    y_kernel: Any = parameter(
+        Choice(*(name for name in KERNEL_NAMES if name != "precomputed")) | Function() | Nothing(),
+        default=None,
+        after="kernel_params",
+    )
+    alpha: float = parameter(Real(0, closed="neither"), default=0.1)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _objective_moves: ClassVar[str | None] = "up"
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        **KERNEL_RULES,
-        "y_kernel": Choice(*(name for name in KERNEL_NAMES if name != "precomputed")) | Function() | Nothing(),
-        "alpha": Real(0, closed="neither"),
-        "n_jobs": Integer() | Nothing(),
-    }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
     }
@@ -143,29 +145,6 @@ class KernelCCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
         "x_kernel_means_": floats("rows"),
         "y_kernel_means_": floats("rows"),
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        y_kernel: Any = None,
-        alpha: float = 0.1,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.y_kernel = y_kernel
-        self.alpha = alpha
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "KernelCCA":

@@ -6,11 +6,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, MultiOutputMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, MultiOutputMixin, TransformerMixin
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._solver import Outcome, Solver
 from mercer._source import Source, place_of
@@ -33,12 +34,15 @@ __all__ = ["LatentRegressor", "LatentTransformer"]
 class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Takes rows of both tables to scores, by ``x_rotations_`` and ``y_rotations_``."""
 
+    n_components: int = parameter(Integer(1), default=2, kw_only=False)
+    scale: bool = parameter(Boolean(), default=True)
+    copy: bool = parameter(Boolean(), default=True)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
     # Whether the number of columns of y bounds the number of components.
     _bounded_by_targets: ClassVar[bool] = True
-    n_components: int
-    scale: bool
 
     _stored: ClassVar[dict[str, Stored]] = {
         "x_mean_": floats("columns"),
@@ -227,6 +231,9 @@ class LatentTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estim
 
 class LatentRegressor(RegressorMixin, MultiOutputMixin, LatentTransformer):
     """Also predicts the second table from the first: Y is regressed on the scores of X."""
+
+    max_iter: int = parameter(Integer(1), default=500, after="scale")
+    tol: float = parameter(Real(0), default=1e-06)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "y_mean_": floats("targets"),

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import fitting
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Choice, parameter
 from mercer._solver import Solver
 from mercer._source import Source
 from mercer._types import Array
@@ -20,8 +20,6 @@ class _Deflating(LatentRegressor):
     """Partial least squares by deflation."""
 
     _canonical: ClassVar[bool]
-    max_iter: int
-    tol: float
 
     def _algorithm(self) -> str:
         return "nipals"
@@ -110,31 +108,6 @@ class PLSRegression(_Deflating):
 
     _canonical = False
     _bounded_by_targets: ClassVar[bool] = False
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "scale": Boolean(),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "copy": Boolean(),
-        "n_jobs": Integer() | Nothing(),
-    }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        scale: bool = True,
-        max_iter: int = 500,
-        tol: float = 1e-06,
-        copy: bool = True,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.scale = scale
-        self.max_iter = max_iter
-        self.tol = tol
-        self.copy = copy
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PLSRegression":
@@ -240,35 +213,9 @@ class PLSCanonical(_Deflating):
     0.94
     """
 
-    _canonical = True
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "scale": Boolean(),
-        "algorithm": Choice("nipals", "svd"),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "copy": Boolean(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    algorithm: str = parameter(Choice("nipals", "svd"), default="nipals", after="scale")
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        scale: bool = True,
-        algorithm: str = "nipals",
-        max_iter: int = 500,
-        tol: float = 1e-06,
-        copy: bool = True,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.scale = scale
-        self.algorithm = algorithm
-        self.max_iter = max_iter
-        self.tol = tol
-        self.copy = copy
-        self.n_jobs = n_jobs
+    _canonical = True
 
     def _algorithm(self) -> str:
         return self.algorithm

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import fitting
-from mercer._base.parameter import Boolean, Integer, Nothing, Rule
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import Source
 from mercer._stored import Stored, floats
@@ -72,27 +71,12 @@ class PLSSVD(LatentTransformer):
     array([0.997, 0.949])
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "scale": Boolean(),
-        "copy": Boolean(),
-        "n_jobs": Integer() | Nothing(),
-    }
-
     _stored: ClassVar[dict[str, Stored]] = {
         "y_mean_": floats("targets"),
         "y_scale_": floats("targets"),
         "y_weights_": floats("targets, components"),
         "covariances_": floats("components"),
     }
-
-    def __init__(
-        self, n_components: int = 2, *, scale: bool = True, copy: bool = True, n_jobs: int | None = None
-    ) -> None:
-        self.n_components = n_components
-        self.scale = scale
-        self.copy = copy
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PLSSVD":

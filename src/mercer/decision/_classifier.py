@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting
-from mercer._base.parameter import Array, Choice, Instance, Integer, Nothing, Real, Rule, Text
+from mercer._base.parameter import Array, Choice, Instance, Integer, Nothing, Real, Text, parameter
 from mercer._base.reading import read_costs, read_probabilities
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_weight
@@ -97,15 +97,13 @@ class DecisionClassifier(ClassifierMixin, Estimator):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "estimator": Instance(BaseEstimator) | Nothing(),
-        "costs": Array() | Choice("balanced") | Nothing(),
-        "actions": Array() | Nothing(),
-        "reject_cost": Real() | Nothing(),
-        "reject_label": Text() | Integer() | Nothing(),
-        "priors": Array() | Nothing(),
-        "trained_priors": Array() | Nothing(),
-    }
+    estimator: Any = parameter(Instance(BaseEstimator) | Nothing(), default=None, kw_only=False)
+    costs: Any = parameter(Array() | Choice("balanced") | Nothing(), default=None)
+    actions: Any = parameter(Array() | Nothing(), default=None)
+    reject_cost: float | None = parameter(Real() | Nothing(), default=None)
+    reject_label: Any = parameter(Text() | Integer() | Nothing(), default=None)
+    priors: Any = parameter(Array() | Nothing(), default=None)
+    trained_priors: Any = parameter(Array() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "estimator_": part("BaseEstimator"),
@@ -113,25 +111,6 @@ class DecisionClassifier(ClassifierMixin, Estimator):
         "costs_": floats("actions, classes"),
         "actions_": labels("actions"),
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        costs: Any = None,
-        actions: Any = None,
-        reject_cost: float | None = None,
-        reject_label: Any = None,
-        priors: Any = None,
-        trained_priors: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.costs = costs
-        self.actions = actions
-        self.reject_cost = reject_cost
-        self.reject_label = reject_label
-        self.priors = priors
-        self.trained_priors = trained_priors
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DecisionClassifier":

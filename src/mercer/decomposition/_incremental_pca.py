@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import svd
 
 from mercer._base import Estimator, fitting
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.eigenpairs import HEAVY, find_eigenpairs
@@ -216,14 +216,13 @@ class IncrementalPCA(Projection, Estimator):
     0.73
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1) | Nothing(),
-        "whiten": Boolean(),
-        "copy": Boolean(),
-        "batch_size": Integer(1) | Nothing(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    whiten: bool = parameter(Boolean(), default=False)
+    copy: bool = parameter(Boolean(), default=True)
+    batch_size: int | None = parameter(Integer(1) | Nothing(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("axes, columns"),
         "mean_": floats("columns"),
@@ -240,23 +239,6 @@ class IncrementalPCA(Projection, Estimator):
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The captured variance is a mean over the rows, which a quiet batch lowers.
     _objective_moves: ClassVar[str | None] = None
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        whiten: bool = False,
-        copy: bool = True,
-        batch_size: int | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.whiten = whiten
-        self.copy = copy
-        self.batch_size = batch_size
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "IncrementalPCA":

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer._base.kernel_choice import KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
+from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, parameter
 from mercer._solver import Solver
 from mercer._solver.request import Dense
 from mercer._solver.tiled_cholesky import factor, solve
@@ -40,7 +40,7 @@ from mercer.decomposition._kernel_axes import (
 )
 from mercer.decomposition._kernel_pca_attributes import KERNEL_PCA
 from mercer.errors import DataError, UnsupportedError
-from mercer.kernels import Kernel, warn_of_scale
+from mercer.kernels import KERNEL_NAMES, Kernel, warn_of_scale
 
 __all__ = ["KernelPCA"]
 
@@ -136,65 +136,25 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     True
     """
 
+    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    kernel: Any = parameter(Choice(*KERNEL_NAMES) | Function(), default="linear")
+    alpha: float = parameter(Real(0), default=1.0, after="kernel_params")
+    fit_inverse_transform: bool = parameter(Boolean(), default=False)
+    eigen_solver: str = parameter(Choice("auto", "dense", "arpack", "randomized"), default="auto")
+    tol: float = parameter(Real(0), default=0)
+    max_iter: int | None = parameter(Integer(1) | Nothing(), default=None)
+    iterated_power: Any = parameter(Integer(0) | Choice("auto"), default="auto")
+    remove_zero_eig: bool = parameter(Boolean(), default=False)
+    random_state: Any = parameter(Seed(), default=None)
+    copy_X: bool = parameter(Boolean(), default=True)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _objective_moves: ClassVar[str | None] = "up"
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1) | Nothing(),
-        **KERNEL_RULES,
-        "alpha": Real(0),
-        "fit_inverse_transform": Boolean(),
-        "eigen_solver": Choice("auto", "dense", "arpack", "randomized"),
-        "tol": Real(0),
-        "max_iter": Integer(1) | Nothing(),
-        "iterated_power": Integer(0) | Choice("auto"),
-        "remove_zero_eig": Boolean(),
-        "random_state": Seed(),
-        "copy_X": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
     }
     _stored = KERNEL_PCA
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: Any = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        alpha: float = 1.0,
-        fit_inverse_transform: bool = False,
-        eigen_solver: str = "auto",
-        tol: float = 0,
-        max_iter: int | None = None,
-        iterated_power: Any = "auto",
-        remove_zero_eig: bool = False,
-        random_state: Any = None,
-        copy_X: bool = True,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.alpha = alpha
-        self.fit_inverse_transform = fit_inverse_transform
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.iterated_power = iterated_power
-        self.remove_zero_eig = remove_zero_eig
-        self.random_state = random_state
-        self.copy_X = copy_X
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "KernelPCA":

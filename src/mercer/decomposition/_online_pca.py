@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.linear_map import LinearMap
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._native.factors import online_axes
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -106,55 +106,29 @@ class OnlinePCA(LinearMap, Estimator):
     (True, True)
     """
 
+    n_components: int = parameter(Integer(1), default=1, kw_only=False)
+    rule: str = parameter(Choice("oja", "hebb", "sanger"), default="sanger")
+    learning_rate: float = parameter(Real(0, closed="neither"), default=0.01)
+    decay: float = parameter(Real(0), default=0.0)
+    normalize: bool = parameter(Boolean(), default=False)
+    centre: bool = parameter(Boolean(), default=True)
+    n_epochs: int = parameter(Integer(1), default=1)
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _maps_sparse = False
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "rule": Choice("oja", "hebb", "sanger"),
-        "learning_rate": Real(0, closed="neither"),
-        "decay": Real(0),
-        "normalize": Boolean(),
-        "centre": Boolean(),
-        "n_epochs": Integer(1),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "each row moves the axes in turn, so that their order shows"
     }
     _objective_moves: ClassVar[str | None] = None
-    mean_: Any
+    mean_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("components, columns"),
         "mean_": floats("columns"),
         "norms_": floats("components"),
     }
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        rule: str = "sanger",
-        learning_rate: float = 0.01,
-        decay: float = 0.0,
-        normalize: bool = False,
-        centre: bool = True,
-        n_epochs: int = 1,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.rule = rule
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.normalize = normalize
-        self.centre = centre
-        self.n_epochs = n_epochs
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "OnlinePCA":

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.batches import forget_batches, open_batch
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._base.validation import check_finite
 from mercer._solver import Outcome
 from mercer._source import Source
@@ -127,22 +127,25 @@ class PCA(Projection, Estimator):
     (2, 0.978)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(0) | Real(0, 1, "neither") | Choice("mle", "elbow") | Nothing(),
-        "copy": Boolean(),
-        "whiten": Boolean() | Choice("zca"),
-        "svd_solver": Choice("auto", "full", "covariance_eigh", "arpack", "randomized", "power", "gram"),
-        "tol": Real(0, closed="left"),
-        "iterated_power": Integer(0) | Choice("auto"),
-        "n_oversamples": Integer(1),
-        "power_iteration_normalizer": Choice("auto", "QR", "LU", "none"),
-        "random_state": Seed(),
-        "ddof": Integer(0, 1),
-        "scale": Boolean(),
-        "whiten_floor": Real(0, 1),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: Any = parameter(
+        Integer(0) | Real(0, 1, "neither") | Choice("mle", "elbow") | Nothing(), default=None, kw_only=False
+    )
+    copy: bool = parameter(Boolean(), default=True)
+    whiten: Any = parameter(Boolean() | Choice("zca"), default=False)
+    svd_solver: str = parameter(
+        Choice("auto", "full", "covariance_eigh", "arpack", "randomized", "power", "gram"), default="auto"
+    )
+    tol: float = parameter(Real(0, closed="left"), default=0.0)
+    iterated_power: Any = parameter(Integer(0) | Choice("auto"), default="auto")
+    n_oversamples: int = parameter(Integer(1), default=10)
+    power_iteration_normalizer: str = parameter(Choice("auto", "QR", "LU", "none"), default="auto")
+    random_state: Any = parameter(Seed(), default=None)
+    ddof: int = parameter(Integer(0, 1), default=1)
+    scale: bool = parameter(Boolean(), default=False)
+    whiten_floor: float = parameter(Real(0, 1), default=0.0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("axes, columns"),
         "mean_": floats("columns"),
@@ -153,39 +156,6 @@ class PCA(Projection, Estimator):
     }
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
-
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        copy: bool = True,
-        whiten: Any = False,
-        svd_solver: str = "auto",
-        tol: float = 0.0,
-        iterated_power: Any = "auto",
-        n_oversamples: int = 10,
-        power_iteration_normalizer: str = "auto",
-        random_state: Any = None,
-        ddof: int = 1,
-        scale: bool = False,
-        whiten_floor: float = 0.0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.copy = copy
-        self.whiten = whiten
-        self.svd_solver = svd_solver
-        self.tol = tol
-        self.iterated_power = iterated_power
-        self.n_oversamples = n_oversamples
-        self.power_iteration_normalizer = power_iteration_normalizer
-        self.random_state = random_state
-        self.ddof = ddof
-        self.scale = scale
-        self.whiten_floor = whiten_floor
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PCA":

@@ -9,7 +9,7 @@ from scipy.linalg import svd
 
 from mercer._base import Estimator, fitting
 from mercer._base.linear_map import LinearMap
-from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.parameter import Integer, Nothing, Real, attribute, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import Block, Source
@@ -116,21 +116,20 @@ class RobustPCA(LinearMap, Estimator):
     (2, True)
     """
 
+    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    weight: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
+    tol: float = parameter(Real(0), default=1e-4)
+    max_iter: int = parameter(Integer(1), default=1000)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _maps_sparse = False
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1) | Nothing(),
-        "weight": Real(0, closed="neither") | Nothing(),
-        "tol": Real(0),
-        "max_iter": Integer(1),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the two parts of the rows, the multiplier and the rows themselves are four matrices of one size"
     }
     # The augmented Lagrangian method satisfies the constraint in the limit only, and the objective may rise to it.
     _objective_moves: ClassVar[str | None] = None
-    mean_: Any
+    mean_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("components, columns"),
@@ -140,23 +139,6 @@ class RobustPCA(LinearMap, Estimator):
         "sparse_": floats("rows, columns"),
         "n_components_": size("components"),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        weight: float | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.weight = weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "RobustPCA":

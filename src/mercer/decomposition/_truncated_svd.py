@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.linear_map import LinearMap
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._base.validation import check_finite
 from mercer._source import Source
 from mercer._stored import Stored, floats
@@ -89,17 +89,16 @@ class TruncatedSVD(LinearMap, Estimator):
     0.084
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "algorithm": Choice("arpack", "randomized"),
-        "n_iter": Integer(0),
-        "n_oversamples": Integer(1),
-        "power_iteration_normalizer": Choice("auto", "QR", "LU", "none"),
-        "random_state": Seed(),
-        "tol": Real(0, closed="left"),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: int = parameter(Integer(1), default=2, kw_only=False)
+    algorithm: str = parameter(Choice("arpack", "randomized"), default="randomized")
+    n_iter: int = parameter(Integer(0), default=5)
+    n_oversamples: int = parameter(Integer(1), default=10)
+    power_iteration_normalizer: str = parameter(Choice("auto", "QR", "LU", "none"), default="auto")
+    random_state: Any = parameter(Seed(), default=None)
+    tol: float = parameter(Real(0, closed="left"), default=0.0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
 
@@ -110,29 +109,6 @@ class TruncatedSVD(LinearMap, Estimator):
         "singular_values_": floats("components"),
         "reconstruction_error_": floats(),
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        algorithm: str = "randomized",
-        n_iter: int = 5,
-        n_oversamples: int = 10,
-        power_iteration_normalizer: str = "auto",
-        random_state: Any = None,
-        tol: float = 0.0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.algorithm = algorithm
-        self.n_iter = n_iter
-        self.n_oversamples = n_oversamples
-        self.power_iteration_normalizer = power_iteration_normalizer
-        self.random_state = random_state
-        self.tol = tol
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "TruncatedSVD":

@@ -9,7 +9,7 @@ import numpy as np
 from mercer._base import Estimator, fitting
 from mercer._base.batches import forget_batches, open_batch
 from mercer._base.linear_map import LinearMap
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Integer, Nothing, Real, attribute, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import Block, Source
@@ -86,39 +86,23 @@ class Whitening(LinearMap, Estimator):
     True
     """
 
+    method: str = parameter(Choice("pca", "zca", "cholesky"), default="pca", kw_only=False)
+    floor: float = parameter(Real(0, 1), default=1e-10)
+    ddof: int = parameter(Integer(0, 1), default=1)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _maps_sparse = False
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "method": Choice("pca", "zca", "cholesky"),
-        "floor": Real(0, 1),
-        "ddof": Integer(0, 1),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = None
-    mean_: Any
-    mixing_: Any
+    mean_: Any = attribute()
+    mixing_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("components, columns"),
         "mixing_": floats("columns, components"),
         "mean_": floats("columns"),
     }
-
-    def __init__(
-        self,
-        method: str = "pca",
-        *,
-        floor: float = 1e-10,
-        ddof: int = 1,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.method = method
-        self.floor = floor
-        self.ddof = ddof
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Whitening":

@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer._base import Estimator, fitting
 from mercer._base.joint_scores import JointScores, as_scores, replace_impossible
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import HasFit, Instance, Integer, Nothing, Rule
+from mercer._base.parameter import HasFit, Instance, Integer, Nothing, parameter
 from mercer._base.priors import class_priors
 from mercer._base.validation import check_labels
 from mercer._plain import plain
@@ -112,11 +112,10 @@ class ClassConditionalClassifier(JointScores, Estimator):
     0.98
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "density": HasFit() | Instance(list, dict) | Nothing(),
-        "priors": ArrayRule() | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    density: Any = parameter(HasFit() | Instance(list, dict) | Nothing(), default=None, kw_only=False)
+    priors: Any = parameter(ArrayRule() | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
     _objective_moves: ClassVar[str | None] = "up"
     _check_exceptions: ClassVar[dict[str, str]] = {}
@@ -128,11 +127,6 @@ class ClassConditionalClassifier(JointScores, Estimator):
         "densities_": members(part("BaseEstimator"), "classes"),
         "_state": part("ConditionalState"),
     }
-
-    def __init__(self, density: Any = None, *, priors: Any = None, n_jobs: int | None = None) -> None:
-        self.density = density
-        self.priors = priors
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ClassConditionalClassifier":

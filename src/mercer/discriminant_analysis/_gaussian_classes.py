@@ -7,6 +7,7 @@ from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
 from mercer._base.class_model import ClassModel
+from mercer._base.parameter import attribute
 from mercer.errors import DataError, ParameterError, UnsupportedError
 
 __all__ = ["GaussianClasses"]
@@ -25,10 +26,9 @@ def _works_from_sums(estimator: Any) -> bool:
 class GaussianClasses(ClassModel):
     """A classifier of Gaussian classes."""
 
-    solver: str
-    shrinkage: Any
-    covariance_estimator: Any
-    ridge: float
+    solver: str = attribute()
+    shrinkage: Any = attribute()
+    ridge: float = attribute()
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianClasses":

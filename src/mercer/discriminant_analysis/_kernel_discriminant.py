@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import log_softmax, softmax
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel, wide_rows
-from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer._base.kernel_choice import KernelChoice, KernelSum, prepare_for_kernel, wide_rows
+from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
 from mercer._plain import plain
@@ -109,14 +109,12 @@ class KernelDiscriminantAnalysis(
     1.0
     """
 
+    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    mu: float = parameter(Real(0, math.inf, "neither"), default=1e-3, after="kernel_params")
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _objective_moves: ClassVar[str | None] = "up"
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1) | Nothing(),
-        **KERNEL_RULES,
-        "mu": Real(0, math.inf, "neither"),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernels of all pairs of rows are n^2 numbers, forecast before they are taken"
     }
@@ -129,29 +127,6 @@ class KernelDiscriminantAnalysis(
         "covariance_": floats("axes, axes"),
         "priors_": floats("classes"),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        mu: float = 1e-3,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.mu = mu
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDiscriminantAnalysis":

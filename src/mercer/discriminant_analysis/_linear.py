@@ -4,13 +4,13 @@ from collections.abc import Generator
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.linear.classifier import LinearClassifier
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, HasFit, Instance, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, HasFit, Instance, Integer, Nothing, Real, parameter
 from mercer._base.priors import class_priors
 from mercer._solver import Dense
 from mercer._source import Source
@@ -122,18 +122,16 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     (0.98, array([32.19,  0.29]))
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "solver": Choice("svd", "lsqr", "eigen"),
-        "shrinkage": Choice("auto") | Real(0, 1) | Nothing(),
-        "priors": ArrayRule() | Nothing(),
-        "n_components": Integer(1) | Nothing(),
-        "store_covariance": Boolean(),
-        "tol": Real(0),
-        "covariance_estimator": HasFit() | Nothing(),
-        "ridge": Real(0),
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    solver: str = parameter(Choice("svd", "lsqr", "eigen"), default="svd", kw_only=False)
+    shrinkage: Any = parameter(Choice("auto") | Real(0, 1) | Nothing(), default=None, kw_only=False)
+    priors: Any = parameter(ArrayRule() | Nothing(), default=None, kw_only=False)
+    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    store_covariance: bool = parameter(Boolean(), default=False, kw_only=False)
+    tol: float = parameter(Real(0), default=1e-4, kw_only=False)
+    covariance_estimator: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
+    ridge: float = parameter(Real(0), default=0.0)
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "means_": floats("classes, columns"),
         "priors_": floats("classes"),
@@ -166,31 +164,6 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
                 "check_sample_weight_equivalence_on_dense_data",
             ]
         return Estimator._check_exceptions | dict.fromkeys(names, reason)
-
-    def __init__(
-        self,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
-        n_components: int | None = None,
-        store_covariance: bool = False,
-        tol: float = 1e-4,
-        covariance_estimator: Any = None,
-        *,
-        ridge: float = 0.0,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.n_components = n_components
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance_estimator = covariance_estimator
-        self.ridge = ridge
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
 
     @classmethod
     def from_parameters(

@@ -13,7 +13,7 @@ from scipy.special import xlogy
 from mercer._base import Estimator
 from mercer._base.joint_scores import JointScores, as_scores
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, HasFit, Nothing, Real, parameter
 from mercer._base.priors import class_priors
 from mercer._plain import plain
 from mercer._solver import Dense
@@ -150,16 +150,14 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
     0.98
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "solver": Choice("svd", "eigen"),
-        "shrinkage": Choice("auto") | Real(0, 1) | Nothing(),
-        "priors": ArrayRule() | Nothing(),
-        "reg_param": Real(0, 1),
-        "store_covariance": Boolean(),
-        "tol": Real(0),
-        "covariance_estimator": HasFit() | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    solver: str = parameter(Choice("svd", "eigen"), default="svd")
+    shrinkage: Any = parameter(Choice("auto") | Real(0, 1) | Nothing(), default=None)
+    priors: Any = parameter(ArrayRule() | Nothing(), default=None)
+    reg_param: float = parameter(Real(0, 1), default=0.0)
+    store_covariance: bool = parameter(Boolean(), default=False)
+    tol: float = parameter(Real(0), default=1.0e-4)
+    covariance_estimator: Any = parameter(HasFit() | Nothing(), default=None)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "means_": floats("classes, columns"),
         "priors_": floats("classes"),
@@ -180,27 +178,6 @@ class QuadraticDiscriminantAnalysis(JointScores, GaussianClasses):
             "check_sample_weights_not_overwritten": reason,
             "check_sample_weight_equivalence_on_dense_data": reason,
         }
-
-    def __init__(
-        self,
-        *,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
-        reg_param: float = 0.0,
-        store_covariance: bool = False,
-        tol: float = 1.0e-4,
-        covariance_estimator: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.reg_param = reg_param
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance_estimator = covariance_estimator
-        self.n_jobs = n_jobs
 
     @classmethod
     def from_parameters(

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting
-from mercer._base.parameter import Array, Choice, Instance, Nothing, Rule
+from mercer._base.parameter import Array, Choice, Instance, Nothing, parameter
 from mercer._base.reading import read_numbers, read_probabilities
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.validation import check_weight
@@ -30,12 +30,11 @@ _TINY = float(np.finfo(np.float64).tiny)
 class _ModelAveraging(Estimator):
     """What averaging classifiers and regressors share."""
 
+    estimators: Any = parameter(Instance(list) | Nothing(), default=None, kw_only=False)
+    evidence: Any = parameter(Choice("bic") | Array(), default="bic")
+    priors: Any = parameter(Array() | Nothing(), default=None)
+
     _objective_moves: ClassVar[str | None] = "up"
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "estimators": Instance(list) | Nothing(),
-        "evidence": Choice("bic") | Array(),
-        "priors": Array() | Nothing(),
-    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "estimators_": members(part("BaseEstimator"), "members"),
@@ -43,11 +42,6 @@ class _ModelAveraging(Estimator):
         "log_evidences_": floats("members"),
         "weights_": floats("members"),
     }
-
-    def __init__(self, estimators: Any = None, *, evidence: Any = "bic", priors: Any = None) -> None:
-        self.estimators = estimators
-        self.evidence = evidence
-        self.priors = priors
 
     def _fit_members(self, X: Any, y: Any, sample_weight: Any) -> Any:
         begun, name = time.perf_counter(), type(self).__name__

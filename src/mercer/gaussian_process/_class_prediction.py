@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows
+from mercer._base.parameter import attribute
 from mercer._base.validation import check_rows
 from mercer._source.threads import one_blas_thread
 from mercer._types import Array
@@ -23,13 +24,12 @@ _TILE = 2**21
 class ClassPrediction(Estimator):
     """The methods of a fitted classifier."""
 
-    kernel: Any
-    multi_class: str
-    X_train_: Array
-    classes_: Array
-    n_classes_: int
-    kernels_: tuple[Any, ...]
-    models_: tuple[LaplaceModel, ...]
+    multi_class: str = attribute()
+    X_train_: Array = attribute()
+    classes_: Array = attribute()
+    n_classes_: int = attribute()
+    kernels_: tuple[Any, ...] = attribute()
+    models_: tuple[LaplaceModel, ...] = attribute()
 
     def _prior(self) -> Any:
         return make_default_kernel(fixed=True) if self.kernel is None else self.kernel

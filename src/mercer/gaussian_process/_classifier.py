@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import CompoundKernel
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting
-from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Integer, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
 from mercer._source import Source
@@ -21,7 +21,7 @@ from mercer.errors import DataError, ModelFileError, ParameterError, Unsupported
 from mercer.gaussian_process._class_prediction import ClassPrediction
 from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
-from mercer.gaussian_process._covariance import IsKernel, make_covariance, replace_theta, takes_vectors
+from mercer.gaussian_process._covariance import make_covariance, replace_theta, takes_vectors
 from mercer.gaussian_process._evidence import compute_own_noise
 from mercer.gaussian_process._laplace import LaplaceEvidence
 from mercer.kernels import Kernel
@@ -108,21 +108,11 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
     True
     """
 
+    max_iter_predict: int = parameter(Integer(1), default=100, after="n_restarts_optimizer")
+    warm_start: bool = parameter(Boolean(), default=False)
+    multi_class: str = parameter(Choice("one_vs_rest", "one_vs_one"), default="one_vs_rest", after="random_state")
+
     _objective_moves = "up"
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "kernel": IsKernel() | Nothing(),
-        "optimizer": Choice("fmin_l_bfgs_b") | Function() | Nothing(),
-        "n_restarts_optimizer": Integer(0),
-        "max_iter_predict": Integer(1),
-        "warm_start": Boolean(),
-        "copy_X_train": Boolean(),
-        "random_state": Seed(),
-        "multi_class": Choice("one_vs_rest", "one_vs_one"),
-        "tol": Real(0),
-        "max_iter": Integer(1),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the covariance of all pairs of rows is factorised, and the rows are kept: 32 n^2 + 8 n d bytes"
     }
@@ -142,35 +132,6 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
         if n_models and n_models not in (1, len(self.classes_), len(self.classes_) * (len(self.classes_) - 1) // 2):
             message = "GaussianProcessClassifier.models_ must be one, one a class or one a pair; the file has others."
             raise ModelFileError(message)
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        optimizer: Any = "fmin_l_bfgs_b",
-        n_restarts_optimizer: int = 0,
-        max_iter_predict: int = 100,
-        warm_start: bool = False,
-        copy_X_train: bool = True,
-        random_state: Any = None,
-        multi_class: str = "one_vs_rest",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.max_iter_predict = max_iter_predict
-        self.warm_start = warm_start
-        self.copy_X_train = copy_X_train
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "GaussianProcessClassifier":

@@ -7,13 +7,14 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from mercer._base import Estimator, seed_sequence
+from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, parameter
 from mercer._base.validation import check_weight
 from mercer._solver import Outcome, Solver
 from mercer._source import Source, open_source
 from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
 from mercer.gaussian_process._climb import ClimbState, climb, climb_by, stand_still
-from mercer.gaussian_process._covariance import make_covariance, takes_vectors, warn_of_bounds
+from mercer.gaussian_process._covariance import IsKernel, make_covariance, takes_vectors, warn_of_bounds
 from mercer.gaussian_process._evidence import Evidence
 from mercer.kernels import Kernel
 
@@ -23,11 +24,15 @@ __all__ = ["Climbing"]
 class Climbing(Estimator):
     """An estimator that opens any rows that its kernel takes, and climbs the evidence."""
 
-    optimizer: Any
-    n_restarts_optimizer: int
-    random_state: Any
-    tol: float
-    max_iter: int
+    kernel: Any = parameter(IsKernel() | Nothing(), default=None, kw_only=False)
+    optimizer: Any = parameter(Choice("fmin_l_bfgs_b") | Function() | Nothing(), default="fmin_l_bfgs_b")
+    n_restarts_optimizer: int = parameter(Integer(0), default=0)
+    copy_X_train: bool = parameter(Boolean(), default=True)
+    random_state: Any = parameter(Seed(), default=None)
+    tol: float = parameter(Real(0), default=1e-4)
+    max_iter: int = parameter(Integer(1), default=200)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "X_train_": floats("rows, columns", finite=True),

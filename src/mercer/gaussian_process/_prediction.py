@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._base import Estimator, few_rows, open_new_rows, seed_sequence
 from mercer._base.model_placement import check_placement
+from mercer._base.parameter import attribute
 from mercer._base.validation import check_rows
 from mercer._solver.tiled_cholesky import inverse_factor
 from mercer._source import place_of
@@ -48,21 +49,20 @@ class ProcessPrediction(Estimator):
         "inducing_points_": floats("bases, columns | none"),
     }
 
-    kernel: Any
-    n_targets: int | None
-    n_inducing: int
-    solver_used_: str
-    X_train_: Array
-    y_train_: Array
-    kernel_: Any
-    L_: Array
-    alpha_: Array
-    noise_variance_: Array
-    weight_: Array
-    inducing_points_: Array
-    inducing_factor_: Array
-    _y_train_mean: Array
-    _y_train_std: Array
+    n_targets: int | None = attribute()
+    n_inducing: int = attribute()
+    solver_used_: str = attribute()
+    X_train_: Array = attribute()
+    y_train_: Array = attribute()
+    kernel_: Any = attribute()
+    L_: Array = attribute()
+    alpha_: Array = attribute()
+    noise_variance_: Array = attribute()
+    weight_: Array = attribute()
+    inducing_points_: Array = attribute()
+    inducing_factor_: Array = attribute()
+    _y_train_mean: Array = attribute()
+    _y_train_std: Array = attribute()
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, return_gradient: bool = False) -> Any:
         """Predict the mean at each row, with deviations, covariance and gradients if asked; before a fit, by the prior.

@@ -4,11 +4,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 from sklearn.metrics import r2_score
 
 from mercer._base import Estimator, fitting, seed_sequence
-from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.interface import MultiOutputMixin
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._source import Source, place_of
 from mercer._source.memory import is_allowed, require_memory
@@ -19,7 +19,6 @@ from mercer.errors import ParameterError
 from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
 from mercer.gaussian_process._covariance import (
-    IsKernel,
     make_covariance,
     make_default_kernel,
     replace_theta,
@@ -144,59 +143,16 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, ProcessPredicti
     (True, True)
     """
 
+    alpha: Any = parameter(Real(0) | Array(), default=1e-10)
+    normalize_y: bool = parameter(Boolean(), default=False, after="n_restarts_optimizer")
+    n_targets: int | None = parameter(Integer(1) | Nothing(), default=None, after="copy_X_train")
+    solver: str = parameter(Choice("auto", "exact", "iterative", "inducing"), default="auto", after="random_state")
+    n_inducing: int = parameter(Integer(1), default=512)
+
     _objective_moves = "up"
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "kernel": IsKernel() | Nothing(),
-        "alpha": Real(0) | Array(),
-        "optimizer": Choice("fmin_l_bfgs_b") | Function() | Nothing(),
-        "n_restarts_optimizer": Integer(0),
-        "normalize_y": Boolean(),
-        "copy_X_train": Boolean(),
-        "n_targets": Integer(1) | Nothing(),
-        "random_state": Seed(),
-        "solver": Choice("auto", "exact", "iterative", "inducing"),
-        "n_inducing": Integer(1),
-        "tol": Real(0),
-        "max_iter": Integer(1),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the covariance of all pairs of rows is factorised, and the rows are kept: 16 n^2 + 8 n d bytes"
     }
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        *,
-        alpha: Any = 1e-10,
-        optimizer: Any = "fmin_l_bfgs_b",
-        n_restarts_optimizer: int = 0,
-        normalize_y: bool = False,
-        copy_X_train: bool = True,
-        n_targets: int | None = None,
-        random_state: Any = None,
-        solver: str = "auto",
-        n_inducing: int = 512,
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.optimizer = optimizer
-        self.n_restarts_optimizer = n_restarts_optimizer
-        self.normalize_y = normalize_y
-        self.copy_X_train = copy_X_train
-        self.n_targets = n_targets
-        self.random_state = random_state
-        self.solver = solver
-        self.n_inducing = n_inducing
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "GaussianProcessRegressor":

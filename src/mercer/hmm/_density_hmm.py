@@ -4,13 +4,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import HasFit, Nothing, Rule
+from mercer._base.parameter import HasFit, Nothing, Text, parameter
 from mercer._documentation import compose_docstring
 from mercer._stored import Stored, floats, members, part
 from mercer._types import Array
 from mercer.hmm._density_emission import DensityEmission, fit_density
 from mercer.hmm._documentation import SHARED
-from mercer.hmm._fitting import COMMON
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._starts import assign_nearest, find_first_means
 
@@ -66,6 +65,9 @@ class DensityHMM(HiddenMarkovModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+    density: Any = parameter(HasFit() | Nothing(), default=None)
+    params: str = parameter(Text(), default="std", after="n_init")
+    init_params: str = parameter(Text(), default="std")
     _objective_moves: ClassVar[str | None] = None
     _letters: ClassVar[str] = "std"
     _learns_in_parts: ClassVar[bool] = False
@@ -74,51 +76,11 @@ class DensityHMM(HiddenMarkovModel):
         "memory": "a density of any kind is fitted to all steps at once, with a weight for each"
     }
     _places: ClassVar[tuple[str, ...]] = ("memory",)
-    _parameters: ClassVar[dict[str, Rule]] = COMMON | {
-        "density": HasFit() | Nothing(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "startprob_": floats("states"),
         "transmat_": floats("states, states"),
         "densities_": members(part("BaseEstimator"), "states"),
     }
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        density: Any = None,
-        startprob_prior: Any = 1.0,
-        transmat_prior: Any = 1.0,
-        topology: Any = "ergodic",
-        training: str = "baum-welch",
-        algorithm: str = "viterbi",
-        n_iter: int = 100,
-        tol: float = 1e-2,
-        n_init: int = 1,
-        params: str = "std",
-        init_params: str = "std",
-        random_state: Any = None,
-        verbose: int = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.density = density
-        self.startprob_prior = startprob_prior
-        self.transmat_prior = transmat_prior
-        self.topology = topology
-        self.training = training
-        self.algorithm = algorithm
-        self.n_iter = n_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.params = params
-        self.init_params = init_params
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _emission(self) -> DensityEmission:
         return DensityEmission(tuple(self.densities_), self.n_features_in_)

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base.interface import DensityMixin
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, Text, attribute, parameter
 from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._solver.relay import answer_requests, return_at_once
 from mercer._solver.restarts import Restarts, keep_history_of
@@ -36,34 +36,31 @@ from mercer.hmm._starts import check_probabilities, draw_rows
 from mercer.hmm._topology import make_mask
 from mercer.hmm._training import ChainParameters, ChainTraining, CountedStates, Priors, find_dead
 
-__all__ = ["COMMON", "ROWS_ARE_ORDERED", "ChainFitting", "read_prior"]
+__all__ = ["ROWS_ARE_ORDERED", "ChainFitting", "read_prior"]
 
 ROWS_ARE_ORDERED = "the rows of a sequence are steps in time: their order is part of the data"
-
-# The rules of the parameters that every hidden Markov model has.
-COMMON: dict[str, Rule] = {
-    "n_components": Integer(1),
-    "startprob_prior": Real(1) | ArrayRule(),
-    "transmat_prior": Real(1) | ArrayRule(),
-    "topology": Choice("ergodic", "left-right", "banded") | ArrayRule(),
-    "training": Choice("baum-welch", "viterbi"),
-    "algorithm": Choice("viterbi", "map"),
-    "n_iter": Integer(0),
-    "tol": Real(0),
-    "n_init": Integer(1),
-    "params": Text(),
-    "init_params": Text(),
-    "random_state": Seed(),
-    "verbose": Integer(0) | Boolean(),
-    "max_time": Real(0) | Nothing(),
-    "n_jobs": Integer() | Nothing(),
-}
 
 
 class ChainFitting(DensityMixin, Estimator):
     """The fitting half of a hidden Markov model; :class:`~mercer.hmm._hidden_markov_model.HiddenMarkovModel` adds what
     a fitted one can do.
     """
+
+    n_components: int = parameter(Integer(1), default=1, kw_only=False)
+    startprob_prior: Any = parameter(Real(1) | ArrayRule(), default=1.0)
+    transmat_prior: Any = parameter(Real(1) | ArrayRule(), default=1.0)
+    topology: Any = parameter(Choice("ergodic", "left-right", "banded") | ArrayRule(), default="ergodic")
+    training: str = parameter(Choice("baum-welch", "viterbi"), default="baum-welch")
+    algorithm: str = parameter(Choice("viterbi", "map"), default="viterbi")
+    n_iter: int = parameter(Integer(0), default=100)
+    tol: float = parameter(Real(0), default=1e-2)
+    n_init: int = parameter(Integer(1), default=1)
+    params: str = parameter(Text(), default="ste")
+    init_params: str = parameter(Text(), default="ste")
+    random_state: Any = parameter(Seed(), default=None)
+    verbose: int = parameter(Integer(0) | Boolean(), default=False)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves: ClassVar[str | None] = "up"
@@ -77,13 +74,8 @@ class ChainFitting(DensityMixin, Estimator):
     _hides_more: ClassVar[bool] = False
     # Whether the M step is the exact maximum, so that the engine may assert that the likelihood does not fall.
     _exact: ClassVar[bool] = True
-    n_components: int
-    topology: Any
-    params: str
-    init_params: str
-    random_state: Any
-    startprob_: Array
-    transmat_: Array
+    startprob_: Array = attribute()
+    transmat_: Array = attribute()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

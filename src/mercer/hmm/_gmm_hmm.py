@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Choice, Integer, Real, Rule
+from mercer._base.parameter import Choice, Integer, Real, Text, parameter
 from mercer._documentation import compose_docstring
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._documentation import SHARED
-from mercer.hmm._fitting import COMMON, read_prior
+from mercer.hmm._fitting import read_prior
 from mercer.hmm._gaussian_hmm import read_gaussian_prior
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._mixture_emission import MixtureEmission, MixturePrior, spread_components
@@ -87,19 +87,19 @@ class GMMHMM(HiddenMarkovModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+    n_mix: int = parameter(Integer(1), default=1)
+    covariance_type: str = parameter(Choice("spherical", "diag", "full", "tied"), default="diag")
+    min_covar: float = parameter(Real(0), default=1e-3)
+    weights_prior: Any = parameter(Real(1) | ArrayRule(), default=1.0)
+    means_prior: Any = parameter(Real() | ArrayRule(), default=0)
+    means_weight: Any = parameter(Real(0) | ArrayRule(), default=0)
+    covars_prior: Any = parameter(Real(0) | ArrayRule(), default=1e-2)
+    covars_weight: float = parameter(Real(0), default=1)
+    params: str = parameter(Text(), default="stmcw", after="n_init")
+    init_params: str = parameter(Text(), default="stmcw")
     _letters: ClassVar[str] = "stmcw"
     _hides_more: ClassVar[bool] = True
     _emission_names: ClassVar[tuple[str, ...]] = ("weights_", "means_", "covars_")
-    _parameters: ClassVar[dict[str, Rule]] = COMMON | {
-        "n_mix": Integer(1),
-        "covariance_type": Choice("spherical", "diag", "full", "tied"),
-        "min_covar": Real(0),
-        "weights_prior": Real(1) | ArrayRule(),
-        "means_prior": Real() | ArrayRule(),
-        "means_weight": Real(0) | ArrayRule(),
-        "covars_prior": Real(0) | ArrayRule(),
-        "covars_weight": Real(0),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "startprob_": floats("states"),
         "transmat_": floats("states, states"),
@@ -110,57 +110,6 @@ class GMMHMM(HiddenMarkovModel):
             "states, mixtures"
         ),
     }
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        n_mix: int = 1,
-        covariance_type: str = "diag",
-        min_covar: float = 1e-3,
-        weights_prior: Any = 1.0,
-        means_prior: Any = 0,
-        means_weight: Any = 0,
-        covars_prior: Any = 1e-2,
-        covars_weight: float = 1,
-        startprob_prior: Any = 1.0,
-        transmat_prior: Any = 1.0,
-        topology: Any = "ergodic",
-        training: str = "baum-welch",
-        algorithm: str = "viterbi",
-        n_iter: int = 100,
-        tol: float = 1e-2,
-        n_init: int = 1,
-        params: str = "stmcw",
-        init_params: str = "stmcw",
-        random_state: Any = None,
-        verbose: int = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_mix = n_mix
-        self.covariance_type = covariance_type
-        self.min_covar = min_covar
-        self.weights_prior = weights_prior
-        self.means_prior = means_prior
-        self.means_weight = means_weight
-        self.covars_prior = covars_prior
-        self.covars_weight = covars_weight
-        self.startprob_prior = startprob_prior
-        self.transmat_prior = transmat_prior
-        self.topology = topology
-        self.training = training
-        self.algorithm = algorithm
-        self.n_iter = n_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.params = params
-        self.init_params = init_params
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _emission(self) -> MixtureEmission:
         parts = (self.weights_, self.means_, self.covars_)

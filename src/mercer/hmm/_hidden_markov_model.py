@@ -62,7 +62,6 @@ class HiddenMarkovModel(StepwiseFitting):
         "row order": ROWS_ARE_ORDERED,
         "rows alone": "a state is decoded from the whole sequence, not from its step alone",
     }
-    algorithm: str
 
     _stored: ClassVar[dict[str, Stored]] = {
         "log_likelihood_": floats(),

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._documentation import compose_docstring
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.hmm._count_emissions import MultinomialEmission
 from mercer.hmm._documentation import SHARED
-from mercer.hmm._fitting import COMMON, read_prior
+from mercer.hmm._fitting import read_prior
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._starts import check_probabilities, find_first_means
 
@@ -67,57 +67,16 @@ class MultinomialHMM(HiddenMarkovModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+    n_trials: int | None = parameter(Integer(1) | Nothing(), default=None)
+    emissionprob_prior: Any = parameter(Real(1) | ArrayRule(), default=1.0)
     _letters: ClassVar[str] = "ste"
     _emission_names: ClassVar[tuple[str, ...]] = ("emissionprob_",)
-    _parameters: ClassVar[dict[str, Rule]] = COMMON | {
-        "n_trials": Integer(1) | Nothing(),
-        "emissionprob_prior": Real(1) | ArrayRule(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "startprob_": floats("states"),
         "transmat_": floats("states, states"),
         "emissionprob_": floats("states, columns | states, columns, symbols | states, symbols"),
         "n_trials_": integers(" | *", low=0),
     }
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        n_trials: int | None = None,
-        emissionprob_prior: Any = 1.0,
-        startprob_prior: Any = 1.0,
-        transmat_prior: Any = 1.0,
-        topology: Any = "ergodic",
-        training: str = "baum-welch",
-        algorithm: str = "viterbi",
-        n_iter: int = 100,
-        tol: float = 1e-2,
-        n_init: int = 1,
-        params: str = "ste",
-        init_params: str = "ste",
-        random_state: Any = None,
-        verbose: int = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_trials = n_trials
-        self.emissionprob_prior = emissionprob_prior
-        self.startprob_prior = startprob_prior
-        self.transmat_prior = transmat_prior
-        self.topology = topology
-        self.training = training
-        self.algorithm = algorithm
-        self.n_iter = n_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.params = params
-        self.init_params = init_params
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Real, Rule
+from mercer._base.parameter import Real, Text, parameter
 from mercer._documentation import compose_docstring
 from mercer._source.namespace import to_numpy
 from mercer._stored import Stored, floats
@@ -13,7 +13,6 @@ from mercer._types import Array
 from mercer.errors import DataError
 from mercer.hmm._count_emissions import PoissonEmission
 from mercer.hmm._documentation import SHARED
-from mercer.hmm._fitting import COMMON
 from mercer.hmm._hidden_markov_model import HiddenMarkovModel
 from mercer.hmm._starts import find_first_means
 
@@ -66,57 +65,18 @@ class PoissonHMM(HiddenMarkovModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+    lambdas_prior: Any = parameter(Real(0) | ArrayRule(), default=0.0)
+    lambdas_weight: Any = parameter(Real(0) | ArrayRule(), default=0.0)
+    params: str = parameter(Text(), default="stl", after="n_init")
+    init_params: str = parameter(Text(), default="stl")
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _letters: ClassVar[str] = "stl"
     _emission_names: ClassVar[tuple[str, ...]] = ("lambdas_",)
-    _parameters: ClassVar[dict[str, Rule]] = COMMON | {
-        "lambdas_prior": Real(0) | ArrayRule(),
-        "lambdas_weight": Real(0) | ArrayRule(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "startprob_": floats("states"),
         "transmat_": floats("states, states"),
         "lambdas_": floats("states, columns"),
     }
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        lambdas_prior: Any = 0.0,
-        lambdas_weight: Any = 0.0,
-        startprob_prior: Any = 1.0,
-        transmat_prior: Any = 1.0,
-        topology: Any = "ergodic",
-        training: str = "baum-welch",
-        algorithm: str = "viterbi",
-        n_iter: int = 100,
-        tol: float = 1e-2,
-        n_init: int = 1,
-        params: str = "stl",
-        init_params: str = "stl",
-        random_state: Any = None,
-        verbose: int = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.lambdas_prior = lambdas_prior
-        self.lambdas_weight = lambdas_weight
-        self.startprob_prior = startprob_prior
-        self.transmat_prior = transmat_prior
-        self.topology = topology
-        self.training = training
-        self.algorithm = algorithm
-        self.n_iter = n_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.params = params
-        self.init_params = init_params
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

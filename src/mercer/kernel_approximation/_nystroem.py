@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import seed_sequence
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel, wide_rows
-from mercer._base.parameter import Integer, Nothing, Real, Rule, Seed
+from mercer._base.kernel_choice import KernelChoice, KernelSum, prepare_for_kernel, wide_rows
+from mercer._base.parameter import Choice, Function, Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._solver.request import Dense, Take
@@ -20,7 +20,7 @@ from mercer._stored import Stored, floats, integers, numbers
 from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.kernel_approximation._mapped import FeatureMap
-from mercer.kernels import Kernel, as_kernel
+from mercer.kernels import KERNEL_NAMES, Kernel, as_kernel
 
 __all__ = ["Nystroem"]
 
@@ -100,14 +100,10 @@ class Nystroem(KernelChoice, FeatureMap):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = KERNEL_RULES | {
-        "coef0": Real() | Nothing(),
-        "degree": Real(1) | Nothing(),
-        "n_components": Integer(1),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    kernel: Any = parameter(Choice(*KERNEL_NAMES) | Function(), default="rbf", kw_only=False)
+    coef0: float | None = parameter(Real() | Nothing(), default=None, after="gamma")  # type: ignore[assignment]
+    degree: float | None = parameter(Real(1) | Nothing(), default=None)  # type: ignore[assignment]
+
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": numbers("basis, columns"),
         "normalization_": floats("basis, basis"),
@@ -116,29 +112,6 @@ class Nystroem(KernelChoice, FeatureMap):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "rows are drawn by number, so that rows in another order give other ones"
     }
-
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: float | None = None,
-        coef0: float | None = None,
-        degree: float | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        n_components: int = 100,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.kernel_params = kernel_params
-        self.n_components = n_components
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _choose_kernel(self, rows: Array) -> Kernel:
         given = [name for name in ("gamma", "coef0", "degree") if getattr(self, name) is not None]

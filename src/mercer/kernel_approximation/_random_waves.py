@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._base import seed_sequence
 from mercer._base.kernel_choice import one_order
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Choice, Real, attribute, parameter
 from mercer._native.dual import kernel_values
 from mercer._plain import plain
 from mercer._source import Block, Source
@@ -127,36 +127,14 @@ class RBFSampler(FeatureMap):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "gamma": Real(0, closed="neither") | Choice("scale"),
-        "n_components": Integer(1),
-        "random_state": Seed(),
-        "kernel": Choice("rbf", "laplacian"),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    gamma: Any = parameter(Real(0, closed="neither") | Choice("scale"), default=1.0)
+    kernel: str = parameter(Choice("rbf", "laplacian"), default="rbf", after="random_state")
+
     _stored: ClassVar[dict[str, Stored]] = {
         "random_weights_": floats("columns, features"),
         "random_offset_": floats("features"),
         "gamma_": floats(),
     }
-
-    def __init__(
-        self,
-        *,
-        gamma: Any = 1.0,
-        n_components: int = 100,
-        random_state: Any = None,
-        kernel: str = "rbf",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.gamma = gamma
-        self.n_components = n_components
-        self.random_state = random_state
-        self.kernel = kernel
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _draw(self, source: Source) -> Generator[Any, Any, WaveState]:
         gamma = self.gamma
@@ -236,28 +214,12 @@ class OrthogonalRandomFeatures(RBFSampler):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        name: rule for name, rule in RBFSampler._parameters.items() if name != "kernel"
-    }
+    kernel: Any = attribute()
+
     _stored: ClassVar[dict[str, Stored]] = {
         "random_weights_": floats("columns, features"),
         "random_offset_": floats("features"),
     }
-
-    def __init__(
-        self,
-        *,
-        gamma: Any = 1.0,
-        n_components: int = 100,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.gamma = gamma
-        self.n_components = n_components
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _draw_frequencies(self, generator: np.random.Generator, gamma: float, n_features: int) -> Array:
         groups = []

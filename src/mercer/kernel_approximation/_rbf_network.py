@@ -6,13 +6,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base.interface import MultiOutputMixin
 from mercer._base.kernel_choice import one_order
 from mercer._base.linear.classifier import check_scores
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.validation import check_labels, check_rows
 from mercer._native.dual import kernel_values
@@ -78,16 +78,15 @@ class Activations:
 class _RBFNetwork(Estimator):
     """The base of both networks: centres, widths and output weights; subclasses prepare the targets."""
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_centres": Integer(1),
-        "centres": Array() | Nothing(),
-        "width": Choice("nearest", "spread") | Real(0, math.inf, "neither"),
-        "alpha": Real(0),
-        "fit_intercept": Boolean(),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_centres: int = parameter(Integer(1), default=10, kw_only=False)
+    centres: Any = parameter(Array() | Nothing(), default=None)
+    width: Any = parameter(Choice("nearest", "spread") | Real(0, math.inf, "neither"), default="nearest")
+    alpha: float = parameter(Real(0), default=0.0)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": (
             "k-means draws its first centres by row: weights and repetitions agree in distribution"
@@ -103,27 +102,6 @@ class _RBFNetwork(Estimator):
         "coef_": floats("outputs, centres"),
         "intercept_": floats("outputs"),
     }
-
-    def __init__(
-        self,
-        n_centres: int = 10,
-        *,
-        centres: Any = None,
-        width: Any = "nearest",
-        alpha: float = 0.0,
-        fit_intercept: bool = True,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_centres = n_centres
-        self.centres = centres
-        self.width = width
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _solve(self, source: Source, targets: np.ndarray, unlabelled: Any, known: dict[str, Any]) -> Outcome:
         """Train both stages and store; `known` are attributes that do not depend on the training."""

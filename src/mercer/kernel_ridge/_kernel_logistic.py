@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
+from mercer._base.kernel_choice import KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
 from mercer._base.linear.class_labels import label_classes
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._objective import Logistic, Softmax
 from mercer._objective.penalties import ElasticNetPenalty
@@ -108,17 +108,15 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
     1.0
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "C": Real(0, math.inf, "neither"),
-        **KERNEL_RULES,
-        "fit_intercept": Boolean(),
-        "class_weight": Instance(dict) | Choice("balanced") | Nothing(),
-        "solver": Choice("auto", "newton", "lbfgs"),
-        "tol": Real(0),
-        "max_iter": Integer(1),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    C: float = parameter(Real(0, math.inf, "neither"), default=1.0, kw_only=False)
+    fit_intercept: bool = parameter(Boolean(), default=True, after="kernel_params")
+    class_weight: Any = parameter(Instance(dict) | Choice("balanced") | Nothing(), default=None)
+    solver: str = parameter(Choice("auto", "newton", "lbfgs"), default="auto")
+    tol: float = parameter(Real(0), default=1e-4)
+    max_iter: int = parameter(Integer(1), default=200)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernel values of all pairs of rows are n^2 floats, forecast before they are computed"
     }
@@ -128,37 +126,6 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
         "dual_coef_": floats("scores, rows"),
         "intercept_": floats("scores"),
     }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        solver: str = "auto",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelLogisticRegression":

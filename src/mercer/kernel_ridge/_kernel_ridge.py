@@ -6,12 +6,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import LinAlgWarning
-from sklearn.base import MultiOutputMixin
 from sklearn.metrics import r2_score
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.interface import MultiOutputMixin
+from mercer._base.kernel_choice import KernelChoice, KernelSum, prepare_for_kernel
+from mercer._base.parameter import (
+    Array,
+    Boolean,
+    Choice,
+    Function,
+    Integer,
+    Nothing,
+    Real,
+    Seed,
+    attribute,
+    parameter,
+)
 from mercer._base.scoring import RegressorMixin
 from mercer._solver import Solver
 from mercer._source import Source, place_of
@@ -21,7 +32,7 @@ from mercer._stored import Stored, floats
 from mercer.errors import ParameterError, UnsupportedError
 from mercer.kernel_ridge._exact import Gather, Task, solve_exactly
 from mercer.kernel_ridge._falkon import FalkonState, FalkonTask, solve_with_centres
-from mercer.kernels import Kernel, warn_of_scale
+from mercer.kernels import KERNEL_NAMES, Kernel, warn_of_scale
 
 __all__ = ["KernelRidge"]
 
@@ -113,23 +124,22 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     True
     """
 
+    alpha: Any = parameter(Real(0) | Array(), default=1, kw_only=False)
+    kernel: Any = parameter(Choice(*KERNEL_NAMES) | Function(), default="linear")
+    fit_intercept: bool = parameter(Boolean(), default=False, after="kernel_params")
+    leave_one_out: bool = parameter(Boolean(), default=False)
+    solver: str = parameter(Choice("auto", "cholesky", "eigen", "falkon"), default="auto")
+    n_centres: int | None = parameter(Integer(1) | Nothing(), default=None)
+    tol: float = parameter(Real(0), default=1e-7)
+    max_iter: int = parameter(Integer(1), default=100)
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernel values of all pairs of rows are n^2 floats, forecast before they are computed"
     }
-    solver_used_: str
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "alpha": Real(0) | Array(),
-        **KERNEL_RULES,
-        "fit_intercept": Boolean(),
-        "leave_one_out": Boolean(),
-        "solver": Choice("auto", "cholesky", "eigen", "falkon"),
-        "n_centres": Integer(1) | Nothing(),
-        "tol": Real(0),
-        "max_iter": Integer(1),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    solver_used_: str = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "X_fit_": floats("rows, columns", sparse=True, finite=True),
@@ -137,41 +147,6 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
         "intercept_": floats(" | targets"),
         "loo_predictions_": floats("rows | rows, targets"),
     }
-
-    def __init__(
-        self,
-        alpha: Any = 1,
-        *,
-        kernel: Any = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        fit_intercept: bool = False,
-        leave_one_out: bool = False,
-        solver: str = "auto",
-        n_centres: int | None = None,
-        tol: float = 1e-7,
-        max_iter: int = 100,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.fit_intercept = fit_intercept
-        self.leave_one_out = leave_one_out
-        self.solver = solver
-        self.n_centres = n_centres
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]

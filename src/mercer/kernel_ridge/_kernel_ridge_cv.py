@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import Estimator
-from mercer._base.kernel_choice import KERNEL_RULES
-from mercer._base.parameter import Array, Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Array, Boolean, attribute, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
@@ -101,14 +100,12 @@ class KernelRidgeCV(KernelRidge):
     1.0
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "alphas": Array(),
-        **KERNEL_RULES,
-        "fit_intercept": Boolean(),
-        "alpha_per_target": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    alphas: Any = parameter(Array(), default=(0.001, 0.01, 0.1, 1.0, 10.0), kw_only=False)
+    alpha_per_target: bool = parameter(Boolean(), default=False, after="fit_intercept")
+    n_centres: Any = attribute()
+    random_state: Any = attribute()
+    tol: Any = attribute()
+
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         f"check_sample_weight_equivalence_on_{kind}_data": (
             "a row is left out with all of its weight, while of a repeated row the other copies stay: another choice"
@@ -116,40 +113,15 @@ class KernelRidgeCV(KernelRidge):
         for kind in ("dense", "sparse")
     }
     _places: ClassVar[tuple[str, ...]] = ("memory",)  # type: ignore[assignment]
-    solver = "eigen"
-    leave_one_out = True
-    max_iter = 1
-    alpha = "chosen"
+    solver: Any = attribute("eigen")
+    leave_one_out: Any = attribute(True)
+    max_iter: Any = attribute(1)
+    alpha: Any = attribute("chosen")
 
     _stored: ClassVar[dict[str, Stored]] = {
         "alpha_": floats(" | *"),
         "loo_errors_": floats("*"),
     }
-
-    def __init__(
-        self,
-        alphas: Any = (0.001, 0.01, 0.1, 1.0, 10.0),
-        *,
-        kernel: Any = "linear",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        fit_intercept: bool = False,
-        alpha_per_target: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alphas = alphas
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.fit_intercept = fit_intercept
-        self.alpha_per_target = alpha_per_target
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _read_penalties(self, n_targets: int) -> np.ndarray:
         alphas = np.atleast_1d(np.asarray(self.alphas, dtype=np.float64)).ravel()

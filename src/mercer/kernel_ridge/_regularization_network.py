@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Real, attribute, parameter
 from mercer._stored import Stored, floats
 from mercer.kernel_ridge._kernel_ridge import KernelRidge
 from mercer.kernels import RBF, Kernel, Laplacian, Plummer
@@ -66,39 +66,27 @@ class RegularizationNetwork(KernelRidge):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "alpha": Real(0),
-        "bandwidth": Real(0, math.inf, "neither"),
-        "filter": Choice("gaussian", "lorentzian", "exponential"),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    alpha: float = parameter(Real(0), default=1.0, kw_only=False)
+    bandwidth: float = parameter(Real(0, math.inf, "neither"), default=1.0)
+    filter: str = parameter(Choice("gaussian", "lorentzian", "exponential"), default="gaussian")
+    coef0: Any = attribute()
+    degree: Any = attribute()
+    gamma: Any = attribute()
+    kernel_params: Any = attribute()
+
     _places: ClassVar[tuple[str, ...]] = ("memory",)  # type: ignore[assignment]
-    kernel = None
-    fit_intercept = leave_one_out = False
-    solver = "auto"
-    n_centres = random_state = None
-    tol = 1e-7
-    max_iter = 100
+    kernel: Any = attribute(None)
+    fit_intercept: Any = attribute(False)
+    leave_one_out: Any = attribute(False)
+    solver: Any = attribute("auto")
+    n_centres: Any = attribute(None)
+    random_state: Any = attribute(None)
+    tol: Any = attribute(1e-7)
+    max_iter: Any = attribute(100)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "penalty_": floats(),
     }
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        bandwidth: float = 1.0,
-        filter: str = "gaussian",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.bandwidth = bandwidth
-        self.filter = filter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _choose_kernel(self, rows: Any) -> Kernel:
         d, b = rows.shape[1], float(self.bandwidth)

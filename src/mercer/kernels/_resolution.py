@@ -26,7 +26,7 @@ def as_kernel(
     kernel: Any,
     *,
     gamma: Any = None,
-    degree: int = 3,
+    degree: float = 3,
     coef0: float = 1.0,
     rows: Any = None,
     parameters: dict[str, Any] | None = None,
@@ -58,7 +58,7 @@ def as_kernel(
     raise ParameterError(message)
 
 
-def _make_named(name: str, gamma: Any, degree: int, coef0: float, rows: Any) -> Kernel:
+def _make_named(name: str, gamma: Any, degree: float, coef0: float, rows: Any) -> Kernel:
     if name == "linear":
         return Linear()
     if name == "cosine":

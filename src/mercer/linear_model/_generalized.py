@@ -13,7 +13,7 @@ from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier
 from mercer._base.linear.named_objectives import LOSSES, PENALTIES, find_named_loss, find_named_penalty
 from mercer._base.linear.prediction import SingleTarget, determination
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, parameter
 from mercer._objective import Exponential, Logistic, Loss, Penalty, PerceptronLoss, Poisson, Softmax
 from mercer._solver.composite.choice import choose_solver
 from mercer._solver.composite.composite_problem import CompositeProblem
@@ -126,47 +126,19 @@ default='l2'
     ('duality gap', 11, 0.977)
     """
 
-    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "loss": Choice(*LOSSES) | Instance(Loss),
-        "penalty": Choice(*PENALTIES) | Instance(Penalty) | Nothing(),
-        "alpha": Real(0),
-        "fit_intercept": Boolean(),
-        "solver": Choice("auto", "irls", "fista", "dual"),
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-        "max_iter": Integer(0),
-        "tol": Real(0),
-        "warm_start": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    loss: Any = parameter(Choice(*LOSSES) | Instance(Loss), default="squared", kw_only=False)
+    penalty: Any = parameter(Choice(*PENALTIES) | Instance(Penalty) | Nothing(), default="l2", kw_only=False)
+    alpha: float = parameter(Real(0), default=0.001)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    solver: str = parameter(Choice("auto", "irls", "fista", "dual"), default="auto")
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
+    max_iter: int = parameter(Integer(0), default=1000)
+    tol: float = parameter(Real(0), default=1e-4)
+    warm_start: bool = parameter(Boolean(), default=False)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
-    def __init__(
-        self,
-        loss: Any = "squared",
-        penalty: Any = "l2",
-        *,
-        alpha: float = 0.001,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        class_weight: Any = None,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GeneralizedLinearEstimator":

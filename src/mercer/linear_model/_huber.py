@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor, SingleTarget
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, parameter
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
 from mercer._source.namespace import to_numpy
@@ -88,42 +88,18 @@ class HuberRegressor(SingleTarget, LinearRegressor):
     (3.0, 1)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "epsilon": Real(1),
-        "max_iter": Integer(0),
-        "alpha": Real(0),
-        "warm_start": Boolean(),
-        "fit_intercept": Boolean(),
-        "tol": Real(0),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    epsilon: float = parameter(Real(1), default=1.35)
+    max_iter: int = parameter(Integer(0), default=100)
+    alpha: float = parameter(Real(0), default=0.0001)
+    warm_start: bool = parameter(Boolean(), default=False)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    tol: float = parameter(Real(0), default=1e-05)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "scale_": floats(),
         "outliers_": flags("rows"),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 1.35,
-        max_iter: int = 100,
-        alpha: float = 0.0001,
-        warm_start: bool = False,
-        fit_intercept: bool = True,
-        tol: float = 1e-05,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.max_iter = max_iter
-        self.alpha = alpha
-        self.warm_start = warm_start
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HuberRegressor":

@@ -1,13 +1,13 @@
 """Quantile regression: the plane below which a given share of the targets lies, the exact optimum of a programme."""
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor, SingleTarget
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Real, parameter
 from mercer._objective import L1, Pinball
 from mercer._solver import Solver
 from mercer._solver.composite.composite_problem import CompositeProblem
@@ -94,34 +94,14 @@ class QuantileRegressor(SingleTarget, LinearRegressor):
     0.802
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "quantile": Real(0, 1, "neither"),
-        "alpha": Real(0),
-        "fit_intercept": Boolean(),
-        "solver": Choice("highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex"),
-        "solver_options": Instance(dict) | Nothing(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
-
-    def __init__(
-        self,
-        *,
-        quantile: float = 0.5,
-        alpha: float = 1.0,
-        fit_intercept: bool = True,
-        solver: str = "highs",
-        solver_options: dict[str, Any] | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.quantile = quantile
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.solver_options = solver_options
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    quantile: float = parameter(Real(0, 1, "neither"), default=0.5)
+    alpha: float = parameter(Real(0), default=1.0)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    solver: str = parameter(
+        Choice("highs-ds", "highs-ipm", "highs", "interior-point", "revised simplex"), default="highs"
+    )
+    solver_options: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "QuantileRegressor":

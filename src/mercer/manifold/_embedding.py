@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse.linalg import eigsh
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from mercer._base import Estimator
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer._base.parameter import Integer, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs
@@ -49,6 +50,8 @@ class EigenMapState:
 
 class EigenMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of maps whose coordinates are eigenvectors of one matrix."""
+
+    n_components: int = parameter(Integer(1), default=2)
 
     _objective_moves: ClassVar[str | None] = None
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -10,7 +10,7 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import check_new_rows, fitting
-from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rule, Text
+from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Text, parameter
 from mercer._native.nearest import shortest_paths
 from mercer._solver.request import run_aside
 from mercer._source.memory import require_memory
@@ -119,20 +119,17 @@ class Isomap(EigenMap):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_neighbors": Integer(1) | Nothing(),
-        "radius": Real(0) | Nothing(),
-        "n_components": Integer(1),
-        "eigen_solver": Choice("auto", "arpack", "dense"),
-        "tol": Real(0),
-        "max_iter": Integer(1) | Nothing(),
-        "path_method": Choice("auto", "FW", "D"),
-        "neighbors_algorithm": Choice("auto", "brute", "kd_tree", "ball_tree"),
-        "n_jobs": Integer() | Nothing(),
-        "metric": Text() | Function(),
-        "p": Real(1),
-        "metric_params": Parameters() | Nothing(),
-    }
+    n_neighbors: int | None = parameter(Integer(1) | Nothing(), default=5)
+    radius: float | None = parameter(Real(0) | Nothing(), default=None)
+    eigen_solver: str = parameter(Choice("auto", "arpack", "dense"), default="auto", after="n_components")
+    tol: float = parameter(Real(0), default=0)
+    max_iter: int | None = parameter(Integer(1) | Nothing(), default=None)
+    path_method: str = parameter(Choice("auto", "FW", "D"), default="auto")
+    neighbors_algorithm: str = parameter(Choice("auto", "brute", "kd_tree", "ball_tree"), default="auto")
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    metric: Any = parameter(Text() | Function(), default="minkowski")
+    p: float = parameter(Real(1), default=2)
+    metric_params: dict[str, Any] | None = parameter(Parameters() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "dist_matrix_": floats("rows, rows"),
@@ -141,35 +138,6 @@ class Isomap(EigenMap):
         "_error": floats(),
         "_directions": floats("rows, components"),
     }
-
-    def __init__(
-        self,
-        *,
-        n_neighbors: int | None = 5,
-        radius: float | None = None,
-        n_components: int = 2,
-        eigen_solver: str = "auto",
-        tol: float = 0,
-        max_iter: int | None = None,
-        path_method: str = "auto",
-        neighbors_algorithm: str = "auto",
-        n_jobs: int | None = None,
-        metric: Any = "minkowski",
-        p: float = 2,
-        metric_params: dict[str, Any] | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.n_components = n_components
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.path_method = path_method
-        self.neighbors_algorithm = neighbors_algorithm
-        self.n_jobs = n_jobs
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
 
     @fitting
     @one_blas_thread()

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import check_new_rows, fitting
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._solver.neighbours import nearest_rows
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats
@@ -106,20 +106,17 @@ class LocallyLinearEmbedding(EigenMap):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_neighbors": Integer(1),
-        "n_components": Integer(1),
-        "reg": Real(0),
-        "eigen_solver": Choice("auto", "arpack", "dense"),
-        "tol": Real(0),
-        "max_iter": Integer(1),
-        "method": Choice("standard", "hessian", "modified", "ltsa"),
-        "hessian_tol": Real(0),
-        "modified_tol": Real(0),
-        "neighbors_algorithm": Choice("auto", "brute", "kd_tree", "ball_tree"),
-        "random_state": Seed(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_neighbors: int = parameter(Integer(1), default=5)
+    reg: float = parameter(Real(0), default=1e-3, after="n_components")
+    eigen_solver: str = parameter(Choice("auto", "arpack", "dense"), default="auto")
+    tol: float = parameter(Real(0), default=1e-6)
+    max_iter: int = parameter(Integer(1), default=100)
+    method: str = parameter(Choice("standard", "hessian", "modified", "ltsa"), default="standard")
+    hessian_tol: float = parameter(Real(0), default=1e-4)
+    modified_tol: float = parameter(Real(0), default=1e-12)
+    neighbors_algorithm: str = parameter(Choice("auto", "brute", "kd_tree", "ball_tree"), default="auto")
+    random_state: Any = parameter(Seed(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _law_exceptions: ClassVar[dict[str, str]] = EigenMap._law_exceptions | {
         "row order": "rows in separate clusters make several eigenvalues of zero, whose vectors may be rotated"
@@ -129,35 +126,6 @@ class LocallyLinearEmbedding(EigenMap):
         "X_fit_": floats("rows, columns", finite=True),
         "reconstruction_error_": floats(),
     }
-
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 5,
-        n_components: int = 2,
-        reg: float = 1e-3,
-        eigen_solver: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 100,
-        method: str = "standard",
-        hessian_tol: float = 1e-4,
-        modified_tol: float = 1e-12,
-        neighbors_algorithm: str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.reg = reg
-        self.eigen_solver = eigen_solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.method = method
-        self.hessian_tol = hessian_tol
-        self.modified_tol = modified_tol
-        self.neighbors_algorithm = neighbors_algorithm
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @fitting
     @one_blas_thread()

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import check_new_rows, fitting
-from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, Seed, parameter
 from mercer._solver.neighbours import nearest_rows
 from mercer._solver.request import run_aside
 from mercer._source.memory import require_memory
@@ -107,16 +107,17 @@ class SpectralEmbedding(EigenMap):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "affinity": Choice("nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors") | Function(),
-        "gamma": Real(0) | Nothing(),
-        "random_state": Seed(),
-        "eigen_solver": Choice("arpack", "lobpcg", "amg", "dense") | Nothing(),
-        "eigen_tol": Real(0) | Choice("auto"),
-        "n_neighbors": Integer(1) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: int = parameter(Integer(1), default=2, kw_only=False)
+    affinity: Any = parameter(
+        Choice("nearest_neighbors", "rbf", "precomputed", "precomputed_nearest_neighbors") | Function(),
+        default="nearest_neighbors",
+    )
+    gamma: float | None = parameter(Real(0) | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+    eigen_solver: str | None = parameter(Choice("arpack", "lobpcg", "amg", "dense") | Nothing(), default=None)
+    eigen_tol: Any = parameter(Real(0) | Choice("auto"), default="auto")
+    n_neighbors: int | None = parameter(Integer(1) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "gamma_": floats(" | none"),
@@ -125,27 +126,6 @@ class SpectralEmbedding(EigenMap):
         "_reaches": floats("rows | none"),
         "n_neighbors_": integers(" | none", low=0),
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        affinity: Any = "nearest_neighbors",
-        gamma: float | None = None,
-        random_state: Any = None,
-        eigen_solver: str | None = None,
-        eigen_tol: Any = "auto",
-        n_neighbors: int | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.affinity = affinity
-        self.gamma = gamma
-        self.random_state = random_state
-        self.eigen_solver = eigen_solver
-        self.eigen_tol = eigen_tol
-        self.n_neighbors = n_neighbors
-        self.n_jobs = n_jobs
 
     @fitting
     @one_blas_thread()

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, seed_sequence
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._solver.restarts import Restarts
@@ -162,62 +162,19 @@ class BernoulliMixture(MixtureModel):
     [0.333, 1.0]
     """
 
+    alpha: float = parameter(Real(0), default=0.01)
+    binarize: float | None = parameter(Real() | Nothing(), default=0.0)
+
     _sparse = "csr"
     _check_exceptions: ClassVar[dict[str, str]] = MixtureModel._check_exceptions | {
         "check_sample_weight_equivalence_on_sparse_data": DRAWN,
         "check_estimator_sparse_array": _NO_CLASSES,
         "check_estimator_sparse_matrix": _NO_CLASSES,
     }
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "alpha": Real(0),
-        "binarize": Real() | Nothing(),
-        "tol": Real(0),
-        "max_iter": Integer(0),
-        "n_init": Integer(1),
-        "init_params": Choice("kmeans", "k-means++", "random", "random_from_data"),
-        "random_state": Seed(),
-        "verbose": Integer(0) | Boolean(),
-        "verbose_interval": Integer(1),
-        "assignment": Choice("soft", "hard"),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "weights_": floats("components"),
         "probabilities_": floats("components, columns"),
     }
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        alpha: float = 0.01,
-        binarize: float | None = 0.0,
-        tol: float = 1e-3,
-        max_iter: int = 100,
-        n_init: int = 1,
-        init_params: str = "kmeans",
-        random_state: Any = None,
-        verbose: int = 0,
-        verbose_interval: int = 10,
-        assignment: str = "soft",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.binarize = binarize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.random_state = random_state
-        self.verbose = verbose
-        self.verbose_interval = verbose_interval
-        self.assignment = assignment
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BernoulliMixture":

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Nothing, Real, parameter
 from mercer._solver.expectation_maximisation import CollapseError, ExpectationMaximisation
 from mercer._solver.relay import answer_requests
 from mercer._solver.restarts import Restarts
@@ -135,25 +135,13 @@ class GaussianMixture(GaussianParts):
     0.5
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "covariance_type": Choice("full", "tied", "diag", "spherical"),
-        "tol": Real(0),
-        "reg_covar": Real(0),
-        "max_iter": Integer(0),
-        "n_init": Integer(1),
-        "init_params": Choice("kmeans", "k-means++", "random", "random_from_data"),
-        "weights_init": ArrayRule() | Nothing(),
-        "means_init": ArrayRule() | Nothing(),
-        "precisions_init": ArrayRule() | Nothing(),
-        "random_state": Seed(),
-        "warm_start": Boolean(),
-        "verbose": Integer(0) | Boolean(),
-        "verbose_interval": Integer(1),
-        "assignment": Choice("soft", "hard"),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    covariance_type: str = parameter(Choice("full", "tied", "diag", "spherical"), default="full")
+    reg_covar: float = parameter(Real(0), default=1e-6, after="tol")
+    weights_init: Any = parameter(ArrayRule() | Nothing(), default=None, after="init_params")
+    means_init: Any = parameter(ArrayRule() | Nothing(), default=None)
+    precisions_init: Any = parameter(ArrayRule() | Nothing(), default=None)
+    warm_start: bool = parameter(Boolean(), default=False, after="random_state")
+
     _stored: ClassVar[dict[str, Stored]] = {
         "weights_": floats("components"),
         "means_": floats("components, columns"),
@@ -178,45 +166,6 @@ class GaussianMixture(GaussianParts):
             if name in vars(self) and np.shape(getattr(self, name)) != shape:
                 message = f"GaussianMixture.{name} must have the shape {shape}; the file's has another."
                 raise ModelFileError(message)
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        covariance_type: str = "full",
-        tol: float = 1e-3,
-        reg_covar: float = 1e-6,
-        max_iter: int = 100,
-        n_init: int = 1,
-        init_params: str = "kmeans",
-        weights_init: Any = None,
-        means_init: Any = None,
-        precisions_init: Any = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        verbose_interval: int = 10,
-        assignment: str = "soft",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.verbose_interval = verbose_interval
-        self.assignment = assignment
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianMixture":

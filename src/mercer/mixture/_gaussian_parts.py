@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import open_new_rows
+from mercer._base.parameter import attribute
 from mercer._source import Block
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
@@ -47,12 +48,11 @@ class GaussianDensity:
 class GaussianParts(MixtureModel):
     """A fitted Gaussian mixture."""
 
-    covariance_type: str
-    random_state: Any
-    weights_: Array
-    means_: Array
-    covariances_: Array
-    precisions_cholesky_: Array
+    covariance_type: str = attribute()
+    weights_: Array = attribute()
+    means_: Array = attribute()
+    covariances_: Array = attribute()
+    precisions_cholesky_: Array = attribute()
 
     def _components(self) -> GaussianComponents:
         """Return the fitted components as NumPy arrays of float64."""

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
-from mercer._base.parameter import Integer
+from mercer._base.interface import DensityMixin
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._base.randomness import seed_sequence
 from mercer._solver import Step
 from mercer._solver.restarts import Restarts, keep_history_of
@@ -93,6 +93,18 @@ class Densities(Statistic):
 class MixtureModel(DensityMixin, Estimator):
     """A density that is a weighted sum of component densities."""
 
+    n_components: int = parameter(Integer(1), default=1, kw_only=False)
+    tol: float = parameter(Real(0), default=1e-3)
+    max_iter: int = parameter(Integer(0), default=100)
+    n_init: int = parameter(Integer(1), default=1)
+    init_params: str = parameter(Choice("kmeans", "k-means++", "random", "random_from_data"), default="kmeans")
+    random_state: Any = parameter(Seed(), default=None)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    verbose_interval: int = parameter(Integer(1), default=10)
+    assignment: str = parameter(Choice("soft", "hard"), default="soft")
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
@@ -100,11 +112,7 @@ class MixtureModel(DensityMixin, Estimator):
     }
     # Whether sparse rows are taken.
     _sparse: ClassVar[Any] = False
-    n_components: int
-    verbose: int
-    random_state: Any
-    weights_: Any
-    verbose_interval: int
+    weights_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "lower_bounds_": members(floats()),

@@ -5,8 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Nothing, Real, parameter
 from mercer._source import Source
 from mercer._statistic import Statistic
 from mercer._stored import Stored, floats
@@ -81,14 +80,8 @@ class BernoulliNB(DiscreteNB):
     array([[0.18, 0.82]])
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "alpha": Real(0) | ArrayRule(),
-        "force_alpha": Boolean(),
-        "binarize": Real(0) | Nothing(),
-        "fit_prior": Boolean(),
-        "class_prior": ArrayRule() | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    binarize: float | None = parameter(Real(0) | Nothing(), default=0.0, after="force_alpha")
+
     _stored: ClassVar[dict[str, Stored]] = {
         "class_count_": floats("classes"),
         "class_log_prior_": floats("classes"),
@@ -96,23 +89,6 @@ class BernoulliNB(DiscreteNB):
         "feature_count_": floats("classes, columns"),
     }
     _counts_rows: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        binarize: float | None = 0.0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.binarize = binarize
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.n_jobs = n_jobs
 
     @classmethod
     def from_parameters(cls, probabilities: Any, priors: Any, classes: Any = None) -> "BernoulliNB":

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._base import Estimator
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._base.priors import class_priors
 from mercer._source import Source
 from mercer._source.memory import count_allowed_bytes
@@ -88,14 +88,9 @@ class CategoricalNB(DiscreteNB):
     array([[0.4, 0.6]])
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "alpha": Real(0),
-        "force_alpha": Boolean(),
-        "fit_prior": Boolean(),
-        "class_prior": ArrayRule() | Nothing(),
-        "min_categories": Integer(1) | ArrayRule() | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    alpha: float = parameter(Real(0), default=1.0)
+    min_categories: Any = parameter(Integer(1) | ArrayRule() | Nothing(), default=None, after="class_prior")
+
     _stored: ClassVar[dict[str, Stored]] = {
         "class_count_": floats("classes"),
         "class_log_prior_": floats("classes"),
@@ -110,23 +105,6 @@ class CategoricalNB(DiscreteNB):
         ("check_sample_weight_equivalence_on_dense_data", "check_classifiers_one_label_sample_weights"),
         "the check gives fractions for categories, which are an error and not cut off",
     )
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.min_categories = min_categories
-        self.n_jobs = n_jobs
 
     @classmethod
     def from_parameters(cls, probabilities: Any, priors: Any, classes: Any = None) -> "CategoricalNB":

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Boolean, Nothing, Real, attribute, parameter
 from mercer._base.priors import class_priors
 from mercer._plain import plain
 from mercer._source import Source
@@ -40,13 +42,14 @@ class SmoothedCounts:
 class DiscreteNB(NaiveBayes):
     """A naive Bayes classifier made of counts, smoothed by alpha."""
 
+    alpha: Any = parameter(Real(0) | ArrayRule(), default=1.0)
+    force_alpha: bool = parameter(Boolean(), default=True)
+    fit_prior: bool = parameter(Boolean(), default=True)
+    class_prior: Any = parameter(ArrayRule() | Nothing(), default=None)
+
     _accepts_sparse: ClassVar[Any] = "csr"
-    alpha: Any
-    force_alpha: bool
-    fit_prior: bool
-    class_prior: Any
-    class_log_prior_: Any
-    feature_log_prob_: Any
+    class_log_prior_: Any = attribute()
+    feature_log_prob_: Any = attribute()
     # Whether columns are counts, which cannot be negative.
     _counts_rows: ClassVar[bool] = True
 

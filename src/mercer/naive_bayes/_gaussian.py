@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.parameter import Nothing, Real, parameter
 from mercer._base.priors import class_priors
 from mercer._plain import plain
 from mercer._source import Source
@@ -90,11 +90,9 @@ class GaussianNB(NaiveBayes):
     0.96
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "priors": ArrayRule() | Nothing(),
-        "var_smoothing": Real(0),
-        "n_jobs": Integer() | Nothing(),
-    }
+    priors: Any = parameter(ArrayRule() | Nothing(), default=None)
+    var_smoothing: float = parameter(Real(0), default=1e-09)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "class_count_": floats("classes"),
         "class_prior_": floats("classes"),
@@ -102,11 +100,6 @@ class GaussianNB(NaiveBayes):
         "var_": floats("classes, columns"),
         "epsilon_": floats(),
     }
-
-    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-09, n_jobs: int | None = None) -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
-        self.n_jobs = n_jobs
 
     @classmethod
     def from_parameters(cls, means: Any, variances: Any, priors: Any, classes: Any = None) -> "GaussianNB":

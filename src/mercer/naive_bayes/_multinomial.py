@@ -4,8 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, parameter
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
@@ -76,13 +75,6 @@ class MultinomialNB(DiscreteNB):
     array([[0.84, 0.16]])
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "alpha": Real(0) | ArrayRule(),
-        "force_alpha": Boolean(),
-        "fit_prior": Boolean(),
-        "class_prior": ArrayRule() | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "class_count_": floats("classes"),
         "class_log_prior_": floats("classes"),
@@ -91,21 +83,6 @@ class MultinomialNB(DiscreteNB):
     }
 
     _totals_show_nan: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.n_jobs = n_jobs
 
     @classmethod
     def from_parameters(cls, probabilities: Any, priors: Any, classes: Any = None) -> "MultinomialNB":
@@ -211,14 +188,8 @@ class ComplementNB(DiscreteNB):
     ['cheap']
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "alpha": Real(0) | ArrayRule(),
-        "force_alpha": Boolean(),
-        "fit_prior": Boolean(),
-        "class_prior": ArrayRule() | Nothing(),
-        "norm": Boolean(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    norm: bool = parameter(Boolean(), default=False, after="class_prior")
+
     _stored: ClassVar[dict[str, Stored]] = {
         "class_count_": floats("classes"),
         "class_log_prior_": floats("classes"),
@@ -228,23 +199,6 @@ class ComplementNB(DiscreteNB):
     }
 
     _totals_show_nan: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-        norm: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
-        self.norm = norm
-        self.n_jobs = n_jobs
 
     def _log_probabilities(self, sums: ClassTotalSums, alpha: Any) -> Array:
         # Counts of all classes but each one, by one subtraction instead of k sums.

@@ -7,6 +7,7 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.class_model import ClassModel
 from mercer._base.joint_scores import JointScores, as_scores
+from mercer._base.parameter import attribute
 from mercer._source.namespace import to_numpy
 
 __all__ = ["NaiveBayes"]
@@ -15,7 +16,7 @@ __all__ = ["NaiveBayes"]
 class NaiveBayes(JointScores, ClassModel):
     """Columns that are independent within classes: p(x | k) is a product over columns."""
 
-    class_log_prior_: Any
+    class_log_prior_: Any = attribute()
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NaiveBayes":

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, generators, open_new_rows
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Integer, Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
@@ -105,12 +105,13 @@ class HistogramDensity(Estimator):
     [0.375, 0.125, 0.0]
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "bins": Integer(1, MOST_BINS) | Choice("auto") | ArrayRule(),
-        "strategy": Choice("uniform", "quantile"),
-        "smoothing": Real(0),
-        "n_jobs": Integer() | Nothing(),
-    }
+    bins: int | str | Any = parameter(
+        Integer(1, MOST_BINS) | Choice("auto") | ArrayRule(), default="auto", kw_only=False
+    )
+    strategy: str = parameter(Choice("uniform", "quantile"), default="uniform")
+    smoothing: float = parameter(Real(0), default=0.0)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the cells that have rows are kept, which in many columns are as many as the rows"
@@ -123,19 +124,6 @@ class HistogramDensity(Estimator):
         "bins_": integers("cells, columns", low=0),
         "weights_": floats("cells", finite=True, low=0),
     }
-
-    def __init__(
-        self,
-        bins: int | str | Any = "auto",
-        *,
-        strategy: str = "uniform",
-        smoothing: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.bins = bins
-        self.strategy = strategy
-        self.smoothing = smoothing
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "HistogramDensity":

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, generators, open_new_rows
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Text
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Text, parameter
 from mercer._solver import Solver
 from mercer._source.memory import require_memory
 from mercer._stored import Stored, floats, part, texts
@@ -132,24 +132,24 @@ class KernelDensity(Estimator):
     [0.5, 0.0, 0.5]
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "bandwidth": Real(0, closed="neither")
-        | Choice("normal_reference", "cross_validation", "scott", "silverman")
-        | ArrayRule(),
-        "algorithm": Choice("kd_tree", "ball_tree", "auto", "grid", "brute"),
-        "kernel": Choice(*PROFILES),
-        "metric": Text(),
-        "atol": Real(0),
-        "rtol": Real(0),
-        "breadth_first": Boolean(),
-        "leaf_size": Integer(1),
-        "metric_params": Instance(dict) | Nothing(),
-        "n_held_out": Integer(1) | Nothing(),
-        "tol": Real(0),
-        "max_iter": Integer(1),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    bandwidth: float | str | Any = parameter(
+        Real(0, closed="neither") | Choice("normal_reference", "cross_validation", "scott", "silverman") | ArrayRule(),
+        default=1.0,
+    )
+    algorithm: str = parameter(Choice("kd_tree", "ball_tree", "auto", "grid", "brute"), default="auto")
+    kernel: str = parameter(Choice(*PROFILES), default="gaussian")
+    metric: str = parameter(Text(), default="euclidean")
+    atol: float = parameter(Real(0), default=0)
+    rtol: float = parameter(Real(0), default=0)
+    breadth_first: bool = parameter(Boolean(), default=True)
+    leaf_size: int = parameter(Integer(1), default=40)
+    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
+    n_held_out: int | None = parameter(Integer(1) | Nothing(), default=None)
+    tol: float = parameter(Real(0), default=0.01)
+    max_iter: int = parameter(Integer(1), default=50)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "bandwidth_": floats(" | columns", finite=True),
         "tree_": part("RowTree"),
@@ -160,39 +160,6 @@ class KernelDensity(Estimator):
         "memory": "the rows are the model: it keeps all of them, in the order of its tree"
     }
     _objective_moves: ClassVar[str | None] = "up"
-
-    def __init__(
-        self,
-        *,
-        bandwidth: float | str | Any = 1.0,
-        algorithm: str = "auto",
-        kernel: str = "gaussian",
-        metric: str = "euclidean",
-        atol: float = 0,
-        rtol: float = 0,
-        breadth_first: bool = True,
-        leaf_size: int = 40,
-        metric_params: dict[str, Any] | None = None,
-        n_held_out: int | None = None,
-        tol: float = 0.01,
-        max_iter: int = 50,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.algorithm = algorithm
-        self.kernel = kernel
-        self.metric = metric
-        self.atol = atol
-        self.rtol = rtol
-        self.breadth_first = breadth_first
-        self.leaf_size = leaf_size
-        self.metric_params = metric_params
-        self.n_held_out = n_held_out
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelDensity":

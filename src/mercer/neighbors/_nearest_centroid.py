@@ -14,7 +14,7 @@ from mercer._base import fitting
 from mercer._base.class_model import ClassModel
 from mercer._base.joint_scores import JointScores, as_scores
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Nothing, Real, parameter
 from mercer._base.priors import class_priors
 from mercer._plain import plain
 from mercer._source import Source
@@ -108,12 +108,10 @@ class NearestCentroid(JointScores, ClassModel):
     0.927
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "metric": Choice("euclidean", "manhattan"),
-        "shrink_threshold": Real(0, math.inf, "neither") | Nothing(),
-        "priors": ArrayRule() | Choice("empirical", "uniform"),
-        "n_jobs": Integer() | Nothing(),
-    }
+    metric: str = parameter(Choice("euclidean", "manhattan"), default="euclidean", kw_only=False)
+    shrink_threshold: float | None = parameter(Real(0, math.inf, "neither") | Nothing(), default=None)
+    priors: Any = parameter(ArrayRule() | Choice("empirical", "uniform"), default="uniform")
+
     _stored: ClassVar[dict[str, Stored]] = {
         "centroids_": floats("classes, columns"),
         "class_prior_": floats("classes"),
@@ -122,19 +120,6 @@ class NearestCentroid(JointScores, ClassModel):
     }
     _accepts_sparse: ClassVar[Any] = "csr"
     _objective_moves: ClassVar[str | None] = "down"
-
-    def __init__(
-        self,
-        metric: str = "euclidean",
-        *,
-        shrink_threshold: float | None = None,
-        priors: Any = "uniform",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.metric = metric
-        self.shrink_threshold = shrink_threshold
-        self.priors = priors
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NearestCentroid":

@@ -7,12 +7,12 @@ from sklearn.base import clone
 from mercer._base import check_new_rows, fitting
 from mercer._base.density import as_density
 from mercer._base.outliers import find_offset
-from mercer._base.parameter import HasFit, Nothing, Rule
+from mercer._base.parameter import HasFit, Nothing, attribute, parameter
 from mercer._stored import Stored, part
 from mercer._types import Array
 from mercer.errors import ParameterError
 from mercer.neighbors import KernelDensity
-from mercer.outliers._detector import SHARE, OutlierDetector
+from mercer.outliers._detector import OutlierDetector
 
 __all__ = ["DensityOutlier"]
 
@@ -65,17 +65,14 @@ class DensityOutlier(OutlierDetector):
     [1, -1]
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {"density": HasFit() | Nothing(), "contamination": SHARE}
+    density: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
+
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "a kernel density, the default, keeps all rows"}
-    density_: Any
+    density_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "density_": part("BaseEstimator"),
     }
-
-    def __init__(self, density: Any = None, *, contamination: float = 0.1) -> None:
-        self.density = density
-        self.contamination = contamination
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

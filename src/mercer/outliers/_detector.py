@@ -8,7 +8,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from mercer._base import Estimator, fitting
 from mercer._base.outliers import Detector, find_offset, label_scores
-from mercer._base.parameter import Real, Rule
+from mercer._base.parameter import Real, Rule, attribute, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source.namespace import to_numpy
@@ -40,9 +40,10 @@ class OutlierDetector(Detector, Estimator):
     A subclass defines ``_learn``, which returns fitted attributes and the scores of the rows, and ``score_samples``.
     """
 
+    contamination: float = parameter(SHARE, default=0.1)
+
     _objective_moves: ClassVar[str | None] = None
-    contamination: Any
-    training_scores_: Any
+    training_scores_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "training_scores_": floats("rows"),

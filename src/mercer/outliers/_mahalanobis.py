@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._base import check_new_rows
-from mercer._base.parameter import HasFit, Nothing, Rule
+from mercer._base.parameter import HasFit, Nothing, attribute, parameter
 from mercer._stored import Stored, floats, part
 from mercer._types import Array
 from mercer.covariance import MinCovDet
 from mercer.errors import ParameterError
-from mercer.outliers._detector import SHARE, OutlierDetector
+from mercer.outliers._detector import OutlierDetector
 
 __all__ = ["MahalanobisOutlier"]
 
@@ -66,24 +66,21 @@ class MahalanobisOutlier(OutlierDetector):
     [[17.8, -0.1]]
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {"covariance": HasFit() | Nothing(), "contamination": SHARE}
+    covariance: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "MinCovDet, the default, draws starts by the numbers of rows: another order gives other starts",
         "memory": "MinCovDet, the default, works on standardised copies of the rows",
     }
-    covariance_: Any
-    location_: Any
-    precision_: Any
+    covariance_: Any = attribute()
+    location_: Any = attribute()
+    precision_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "covariance_": part("BaseEstimator"),
         "location_": floats("columns"),
         "precision_": floats("columns, columns"),
     }
-
-    def __init__(self, covariance: Any = None, *, contamination: float = 0.1) -> None:
-        self.covariance = covariance
-        self.contamination = contamination
 
     def _learn(self, X: Array, weight: Array) -> tuple[dict[str, Any], Array]:
         estimator = MinCovDet(random_state=0) if self.covariance is None else clone(self.covariance)

@@ -7,13 +7,23 @@ import numpy as np
 
 from mercer._base import check_new_rows, fitting
 from mercer._base.outliers.repetition import NeighbourShares, count_others, put_own_first, share_neighbours
-from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
+from mercer._base.parameter import (
+    Choice,
+    Function,
+    Instance,
+    Integer,
+    MetricName,
+    Nothing,
+    Real,
+    attribute,
+    parameter,
+)
 from mercer._base.preparation import prepare_once
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.neighbors import NearestNeighbors
-from mercer.outliers._detector import SHARE, OutlierDetector
+from mercer.outliers._detector import OutlierDetector
 
 __all__ = ["KNeighborsOutlier"]
 
@@ -80,51 +90,26 @@ class KNeighborsOutlier(OutlierDetector):
     ([-1.0, -1.0, -2.0, -6.0], [1, -1])
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_neighbors": Integer(1),
-        "method": Choice("largest", "mean"),
-        "contamination": SHARE,
-        "algorithm": Choice("auto", "ball_tree", "kd_tree", "brute"),
-        "leaf_size": Integer(1),
-        "metric": MetricName() | Function(),
-        "p": Real(0, closed="neither"),
-        "metric_params": Instance(dict) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_neighbors: int = parameter(Integer(1), default=20, kw_only=False)
+    method: str = parameter(Choice("largest", "mean"), default="largest")
+    algorithm: str = parameter(Choice("auto", "ball_tree", "kd_tree", "brute"), default="auto", after="contamination")
+    leaf_size: int = parameter(Integer(1), default=30)
+    metric: Any = parameter(MetricName() | Function(), default="minkowski")
+    p: float = parameter(Real(0, closed="neither"), default=2)
+    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}
-    rows_: Any
-    n_neighbors_: int
+    rows_: Any = attribute()
+    n_neighbors_: int = attribute()
     # Files of models without weights do not have it.
-    _row_weight: Any = None
+    _row_weight: Any = attribute(None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "rows_": floats("rows, columns"),
         "n_neighbors_": integers(low=1),
         "_row_weight": floats("rows | none"),
     }
-
-    def __init__(
-        self,
-        n_neighbors: int = 20,
-        *,
-        method: str = "largest",
-        contamination: float = 0.1,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: float = 2,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.method = method
-        self.contamination = contamination
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
     def _check_rows(self, X: Array) -> None:
         if len(X) < 2:

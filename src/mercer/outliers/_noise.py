@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._base import check_new_rows
 from mercer._base.outliers import CONTAMINATION, find_offset
-from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.parameter import Integer, Nothing, Real, attribute, parameter
 from mercer._solver.neighbours import nearest_rows
 from mercer._stored import Stored, floats, integers
 from mercer._types import Array
@@ -64,28 +64,19 @@ class ClusterOutlier(OutlierDetector):
     ([-0.0, -0.0, -0.0, -0.0, -6.5], [1, -1])
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "eps": Real(0, closed="neither"),
-        "min_samples": Integer(1),
-        "contamination": CONTAMINATION,
-        "n_jobs": Integer() | Nothing(),
-    }
+    eps: float = parameter(Real(0, closed="neither"), default=0.5, kw_only=False)
+    min_samples: int = parameter(Integer(1), default=5)
+    contamination: Any = parameter(CONTAMINATION, default="auto")
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the core rows are the model, and all rows may be core"}
-    core_rows_: Any
-    labels_: Any
+    core_rows_: Any = attribute()
+    labels_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "core_rows_": floats("*, columns", finite=True),
         "labels_": integers("rows"),
     }
-
-    def __init__(
-        self, eps: float = 0.5, *, min_samples: int = 5, contamination: Any = "auto", n_jobs: int | None = None
-    ) -> None:
-        self.eps = eps
-        self.min_samples = min_samples
-        self.contamination = contamination
-        self.n_jobs = n_jobs
 
     def _learn(self, X: Array, weight: Array) -> tuple[dict[str, Any], Array]:
         model = DBSCAN(eps=self.eps, min_samples=self.min_samples, n_jobs=self.n_jobs).fit(X)

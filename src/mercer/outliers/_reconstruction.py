@@ -6,12 +6,12 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer._base import check_new_rows, fitting
-from mercer._base.parameter import Boolean, HasFit, Nothing, Rule
+from mercer._base.parameter import Boolean, HasFit, Nothing, attribute, parameter
 from mercer._stored import Stored, floats, part
 from mercer._types import Array
 from mercer.decomposition import PCA
 from mercer.errors import ParameterError
-from mercer.outliers._detector import SHARE, OutlierDetector, fit_part
+from mercer.outliers._detector import OutlierDetector, fit_part
 
 __all__ = ["ReconstructionOutlier"]
 
@@ -69,28 +69,21 @@ class ReconstructionOutlier(OutlierDetector):
     [-0.0, -2.0]
     """
 
+    transformer: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
+    standardize: bool = parameter(Boolean(), default=True)
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the rows are standardised in a copy, and compared with their reconstructions"
     }
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "transformer": HasFit() | Nothing(),
-        "standardize": Boolean(),
-        "contamination": SHARE,
-    }
-    transformer_: Any
-    mean_: Any
-    scale_: Any
+    transformer_: Any = attribute()
+    mean_: Any = attribute()
+    scale_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "transformer_": part("BaseEstimator"),
         "mean_": floats("columns"),
         "scale_": floats("columns"),
     }
-
-    def __init__(self, transformer: Any = None, *, standardize: bool = True, contamination: float = 0.1) -> None:
-        self.transformer = transformer
-        self.standardize = standardize
-        self.contamination = contamination
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

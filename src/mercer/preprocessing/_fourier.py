@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import Array, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Array, Integer, Nothing, Real, parameter
 from mercer._source import Block
 from mercer._source.memory import require_memory
 from mercer._stored import Stored, floats
@@ -58,31 +58,15 @@ class FourierBasis(Basis):
     array([0., 3., 0., 0.])
     """
 
+    n_frequencies: int = parameter(Integer(1), default=3, kw_only=False)
+    period: Any = parameter(Real(0, math.inf, "neither") | Array() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_frequencies": Integer(1),
-        "period": Real(0, math.inf, "neither") | Array() | Nothing(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "period_": floats("columns"),
         "data_min_": floats("columns"),
         "data_max_": floats("columns"),
     }
-
-    def __init__(
-        self,
-        n_frequencies: int = 3,
-        *,
-        period: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_frequencies = n_frequencies
-        self.period = period
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _fitted(self, state: BasisState) -> dict[str, Any]:
         # `half` is 1 for a constant column, so the period is never zero.

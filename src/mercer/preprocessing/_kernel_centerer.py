@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows
-from mercer._base.kernel_choice import KERNEL_RULES, KernelChoice, KernelSum, prepare_for_kernel, wide_rows
-from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer._base.kernel_choice import KernelChoice, KernelSum, prepare_for_kernel, wide_rows
+from mercer._base.parameter import Choice, Function, Integer, Nothing, Real, parameter
 from mercer._base.validation import check_finite
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -19,7 +19,7 @@ from mercer._source import Block
 from mercer._source.memory import require_memory
 from mercer._stored import Stored, floats
 from mercer.errors import DataError
-from mercer.kernels import Kernel, Precomputed
+from mercer.kernels import KERNEL_NAMES, Kernel, Precomputed
 
 __all__ = ["KernelCenterer"]
 
@@ -110,14 +110,14 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
            [ -5., -14.,  19.]])
     """
 
+    kernel: Any = parameter(Choice(*KERNEL_NAMES) | Function(), default="precomputed")
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None, after="kernel_params")
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _objective_moves: ClassVar[str | None] = None
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "the columns made are kernels with the training rows, in their order",
         "memory": "tiles of kernels of all pairs are passed over, larger than few rows",
-    }
-    _parameters: ClassVar[dict[str, Rule]] = KERNEL_RULES | {
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
     }
 
     _stored: ClassVar[dict[str, Stored]] = {
@@ -125,25 +125,6 @@ class KernelCenterer(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerM
         "K_fit_rows_": floats("rows"),
         "K_fit_all_": floats(),
     }
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "precomputed",
-        gamma: float | None = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: dict[str, Any] | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, K: Any, y: Any = None) -> "KernelCenterer":

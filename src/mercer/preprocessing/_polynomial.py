@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Integer, parameter
 from mercer._solver import Dense
 from mercer._source import Block, Source
 from mercer._source.block import DenseBlock
@@ -78,37 +78,17 @@ class PolynomialBasis(Basis):
     (True, True)
     """
 
+    degree: int = parameter(Integer(1), default=2, kw_only=False)
+    basis: str = parameter(Choice("power", "legendre", "chebyshev", "orthonormal"), default="power")
+    interactions: bool = parameter(Boolean(), default=True)
+    include_bias: bool = parameter(Boolean(), default=False)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "degree": Integer(1),
-        "basis": Choice("power", "legendre", "chebyshev", "orthonormal"),
-        "interactions": Boolean(),
-        "include_bias": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "exponents_": integers("terms, columns", low=0),
         "data_min_": floats("columns"),
         "data_max_": floats("columns"),
     }
-
-    def __init__(
-        self,
-        degree: int = 2,
-        *,
-        basis: str = "power",
-        interactions: bool = True,
-        include_bias: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.degree = degree
-        self.basis = basis
-        self.interactions = interactions
-        self.include_bias = include_bias
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
         count = source.n_features * self.degree

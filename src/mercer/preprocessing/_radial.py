@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import seed_sequence
-from mercer._base.parameter import Array, Boolean, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Array, Boolean, Integer, Nothing, Real, Seed, parameter
 from mercer._solver import Dense
 from mercer._source import Block, Source
 from mercer._stored import Stored, floats
@@ -66,17 +66,14 @@ class RadialBasis(Basis):
     1.0
     """
 
+    n_centres: int = parameter(Integer(1), default=10, kw_only=False)
+    centres: Any = parameter(Array() | Nothing(), default=None)
+    width: float | None = parameter(Real(0, math.inf, "neither") | Nothing(), default=None)
+    normalise: bool = parameter(Boolean(), default=False)
+    random_state: Any = parameter(Seed(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "k-means starts from rows drawn by number, so that centres differ for rows in another order"
-    }
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_centres": Integer(1),
-        "centres": Array() | Nothing(),
-        "width": Real(0, math.inf, "neither") | Nothing(),
-        "normalise": Boolean(),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
         "centres_": floats("centres, columns"),
@@ -84,25 +81,6 @@ class RadialBasis(Basis):
         "data_max_": floats("columns"),
         "width_": floats(),
     }
-
-    def __init__(
-        self,
-        n_centres: int = 10,
-        *,
-        centres: Any = None,
-        width: float | None = None,
-        normalise: bool = False,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_centres = n_centres
-        self.centres = centres
-        self.width = width
-        self.normalise = normalise
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
         state = yield from super()._survey(source)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.interpolate import BSpline
 
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Integer, parameter
 from mercer._solver import Dense
 from mercer._source import Block, Source
 from mercer._stored import Stored, floats
@@ -66,36 +66,16 @@ class SplineBasis(Basis):
     1.0
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_knots": Integer(2),
-        "degree": Integer(0, 1000),
-        "knots": Choice("uniform", "quantile"),
-        "extrapolation": Choice("constant", "continue"),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_knots: int = parameter(Integer(2), default=5, kw_only=False)
+    degree: int = parameter(Integer(0, 1000), default=3)
+    knots: str = parameter(Choice("uniform", "quantile"), default="uniform")
+    extrapolation: str = parameter(Choice("constant", "continue"), default="constant")
+
     _stored: ClassVar[dict[str, Stored]] = {
         "knots_": floats("knots, columns", finite=True),
         "data_min_": floats("columns"),
         "data_max_": floats("columns"),
     }
-
-    def __init__(
-        self,
-        n_knots: int = 5,
-        *,
-        degree: int = 3,
-        knots: str = "uniform",
-        extrapolation: str = "constant",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_knots = n_knots
-        self.degree = degree
-        self.knots = knots
-        self.extrapolation = extrapolation
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _survey(self, source: Source) -> Generator[Any, Any, BasisState]:
         state = yield from super()._survey(source)

@@ -3,13 +3,13 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base.interface import OneToOneFeatureMixin, TransformerMixin
 from mercer._base.model_placement import check_placement
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, parameter
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source, open_place, open_source, place_of
 from mercer._source.memory import require_memory
@@ -82,36 +82,20 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
     array([[ 2. , -0.5]])
     """
 
+    copy: bool = parameter(Boolean(), default=True)
+    with_mean: bool = parameter(Boolean(), default=True)
+    with_std: bool = parameter(Boolean(), default=True)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = None
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "copy": Boolean(),
-        "with_mean": Boolean(),
-        "with_std": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "mean_": floats("columns | none"),
         "scale_": floats("columns | none"),
         "var_": floats("columns | none"),
         "_seen": part("ColumnMomentSums"),
     }
-
-    def __init__(
-        self,
-        *,
-        copy: bool = True,
-        with_mean: bool = True,
-        with_std: bool = True,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.copy = copy
-        self.with_mean = with_mean
-        self.with_std = with_std
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "StandardScaler":

@@ -8,7 +8,7 @@ from scipy.sparse import csc_array, csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, parameter
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import open_source
 from mercer._source.memory import require_memory
@@ -108,21 +108,6 @@ class TableEncoder(Basis):
     array([0., 1., 0., 5., 1.])
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "kinds": Choice("auto") | Instance(dict),
-        "categories": Choice("indicator", "code"),
-        "min_frequency": Integer(1),
-        "max_categories": Integer(1),
-        "dates": Boolean(),
-        "texts": Integer(0),
-        "text_values": Choice("presence", "tfidf"),
-        "missing": Choice("indicator", "fill", "keep"),
-        "sparse_output": Choice("auto") | Boolean(),
-        "dtype": Choice("float32", "float64") | Nothing(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
-
     _stored: ClassVar[dict[str, Stored]] = {
         "kinds_": members(texts(), "columns"),
         "categories_": members(labels("* | none"), "columns"),
@@ -131,6 +116,16 @@ class TableEncoder(Basis):
         "sparse_output_": flags(),
         "_codings": members(part("NumberCoding", "CategoryCoding", "DateCoding", "TextCoding"), "columns"),
     }
+    kinds: str | dict[str, str] = parameter(Choice("auto") | Instance(dict), default="auto", kw_only=False)
+    categories: str = parameter(Choice("indicator", "code"), default="indicator")
+    min_frequency: int = parameter(Integer(1), default=5)
+    max_categories: int = parameter(Integer(1), default=30)
+    dates: bool = parameter(Boolean(), default=True)
+    texts: int = parameter(Integer(0), default=100)
+    text_values: str = parameter(Choice("presence", "tfidf"), default="presence")
+    missing: str = parameter(Choice("indicator", "fill", "keep"), default="indicator")
+    sparse_output: str | bool = parameter(Choice("auto") | Boolean(), default="auto")
+    dtype: str | None = parameter(Choice("float32", "float64") | Nothing(), default=None)
 
     # Version 2 has `text_values`.
     _file_version: ClassVar[int] = 2
@@ -138,35 +133,6 @@ class TableEncoder(Basis):
     @classmethod
     def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
         return {"text_values": "presence", **state}
-
-    def __init__(
-        self,
-        kinds: str | dict[str, str] = "auto",
-        *,
-        categories: str = "indicator",
-        min_frequency: int = 5,
-        max_categories: int = 30,
-        dates: bool = True,
-        texts: int = 100,
-        text_values: str = "presence",
-        missing: str = "indicator",
-        sparse_output: str | bool = "auto",
-        dtype: str | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kinds = kinds
-        self.categories = categories
-        self.min_frequency = min_frequency
-        self.max_categories = max_categories
-        self.dates = dates
-        self.texts = texts
-        self.text_values = text_values
-        self.missing = missing
-        self.sparse_output = sparse_output
-        self.dtype = dtype
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "TableEncoder":

@@ -3,15 +3,15 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.interface import BaseEstimator, TransformerMixin
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Integer, Nothing, Rule, check_parameters
+from mercer._base.parameter import Boolean, Declared, Integer, Nothing, check_parameters, parameter
 from mercer._source.namespace import is_sparse_matrix
 from mercer.errors import DataError
 
@@ -21,7 +21,7 @@ __all__ = ["WordPresence"]
 _WORD = re.compile(r"\w+")
 
 
-class WordPresence(TransformerMixin, BaseEstimator):
+class WordPresence(Declared, TransformerMixin, BaseEstimator):
     """Binary predicates of messages, "contains word w_j": 1 where a message holds a word of the vocabulary, else 0.
 
     How often a word is in a message does not matter, and words outside the vocabulary are ignored. The rows are what
@@ -58,20 +58,10 @@ class WordPresence(TransformerMixin, BaseEstimator):
     array([[0., 1., 0., 0.]])
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "vocabulary": ArrayRule() | Nothing(),
-        "lowercase": Boolean(),
-        "min_frequency": Integer(1),
-        "max_words": Integer(1) | Nothing(),
-    }
-
-    def __init__(
-        self, *, vocabulary: Any = None, lowercase: bool = True, min_frequency: int = 1, max_words: int | None = None
-    ) -> None:
-        self.vocabulary = vocabulary
-        self.lowercase = lowercase
-        self.min_frequency = min_frequency
-        self.max_words = max_words
+    vocabulary: Any = parameter(ArrayRule() | Nothing(), default=None)
+    lowercase: bool = parameter(Boolean(), default=True)
+    min_frequency: int = parameter(Integer(1), default=1)
+    max_words: int | None = parameter(Integer(1) | Nothing(), default=None)
 
     def fit(self, X: Any, y: Any = None) -> "WordPresence":
         """Learn the vocabulary.

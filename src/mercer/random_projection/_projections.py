@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows, seed_sequence
 from mercer._base.linear_map import LinearMap
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
@@ -46,14 +46,16 @@ class AxesState:
 class RandomProjection(LinearMap, Estimator):
     """What the two random projections share: the number of axes, the draw, and the way back."""
 
+    n_components: Any = parameter(Integer(1) | Choice("auto"), default="auto", kw_only=False)
+    eps: float = parameter(Real(0, closed="neither"), default=0.1)
+    compute_inverse_components: bool = parameter(Boolean(), default=False)
+    random_state: Any = parameter(Seed(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = None
-    n_components: Any
-    eps: float
-    compute_inverse_components: bool
-    random_state: Any
-    n_components_: int
-    inverse_components_: Any
+    n_components_: int = attribute()
+    inverse_components_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_components_": size("components"),
@@ -211,32 +213,9 @@ class GaussianRandomProjection(RandomProjection):
     (25, 2759)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1) | Choice("auto"),
-        "eps": Real(0, closed="neither"),
-        "compute_inverse_components": Boolean(),
-        "random_state": Seed(),
-        "n_jobs": Integer() | Nothing(),
-    }
-
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("components, columns"),
     }
-
-    def __init__(
-        self,
-        n_components: Any = "auto",
-        *,
-        eps: float = 0.1,
-        compute_inverse_components: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.eps = eps
-        self.compute_inverse_components = compute_inverse_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _bytes(self, count: int, n_features: int) -> float:
         return 16.0 * count * n_features
@@ -299,15 +278,9 @@ class SparseRandomProjection(RandomProjection):
     ((25, 2759), 0.018)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1) | Choice("auto"),
-        "density": Real(0, 1, "right") | Choice("auto"),
-        "eps": Real(0, closed="neither"),
-        "dense_output": Boolean(),
-        "compute_inverse_components": Boolean(),
-        "random_state": Seed(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    density: Any = parameter(Real(0, 1, "right") | Choice("auto"), default="auto")
+    dense_output: bool = parameter(Boolean(), default=False, after="eps")
+
     # Sparse axes are SciPy's, which are in host memory.
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
 
@@ -315,25 +288,6 @@ class SparseRandomProjection(RandomProjection):
         "components_": floats("components, columns", sparse=True),
         "density_": floats(),
     }
-
-    def __init__(
-        self,
-        n_components: Any = "auto",
-        *,
-        density: Any = "auto",
-        eps: float = 0.1,
-        dense_output: bool = False,
-        compute_inverse_components: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.density = density
-        self.eps = eps
-        self.dense_output = dense_output
-        self.compute_inverse_components = compute_inverse_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def transform(self, X: Any) -> Any:
         """Project rows on the axes.

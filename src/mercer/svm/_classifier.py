@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 
-from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Seed, attribute, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._solver import Outcome
 from mercer._source.namespace import to_numpy
@@ -18,21 +18,12 @@ from mercer.errors import ModelFileError, ParameterError
 from mercer.svm._class_fit import ClassProblem, Reading, read_machines
 from mercer.svm._class_machines import ClassLayout, compute_vote_scores, count_votes
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import KERNEL_RULES, KernelMachine
+from mercer.svm._kernel_machine import KernelMachine
 from mercer.svm._opening import OpenedRows
 from mercer.svm._probability import Calibration
 from mercer.svm._scores import Group
 
-__all__ = ["CLASSIFIER_RULES", "MachineClassifier"]
-
-CLASSIFIER_RULES: dict[str, Rule] = {
-    **KERNEL_RULES,
-    "probability": Boolean() | Choice("deprecated"),
-    "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-    "decision_function_shape": Choice("ovo", "ovr"),
-    "break_ties": Boolean(),
-    "random_state": Seed(),
-}
+__all__ = ["MachineClassifier"]
 
 
 def _knows_probabilities(machine: Any) -> bool:
@@ -45,11 +36,16 @@ def _knows_probabilities(machine: Any) -> bool:
 class MachineClassifier(ClassifierMixin, KernelMachine):
     """A classifier made of binary machines, or of one machine for all classes."""
 
-    break_ties: bool
-    decision_function_shape: str
-    classes_: Array
-    n_support_: Array
-    _calibration: Calibration | None
+    shrinking: bool = parameter(Boolean(), default=True, after="coef0")
+    probability: Any = parameter(Boolean() | Choice("deprecated"), default="deprecated")
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="cache_size")
+    decision_function_shape: str = parameter(Choice("ovo", "ovr"), default="ovr", after="max_iter")
+    break_ties: bool = parameter(Boolean(), default=False)
+    random_state: Any = parameter(Seed(), default=None)
+
+    classes_: Array = attribute()
+    n_support_: Array = attribute()
+    _calibration: Calibration | None = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "class_weight_": floats("classes"),

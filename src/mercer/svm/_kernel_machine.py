@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, check_new_rows, open_new_rows
-from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, attribute, parameter
 from mercer._base.preparation import prepare_once
 from mercer._solver import Outcome
 from mercer._solver.cuda_sums import CudaSums
@@ -27,7 +27,7 @@ from mercer.svm._dual.working_set_qp import WorkingSetQp
 from mercer.svm._opening import OpenedRows, call_kernel, is_function, is_precomputed
 from mercer.svm._scores import FEW, DeviceScores, Group, MatrixScores, RowScores
 
-__all__ = ["CURE", "KERNEL_RULES", "KernelMachine"]
+__all__ = ["CURE", "KernelMachine"]
 
 # What a warning about a fit that has not converged advises.
 CURE = "raise max_iter or tol, or scale the columns with StandardScaler or MinMaxScaler"
@@ -47,24 +47,20 @@ class KernelName(Rule):
         yield from ("no such kernel", 3)
 
 
-KERNEL_RULES: dict[str, Rule] = {
-    "kernel": KernelName() | Function(),
-    "degree": Integer(0),
-    "gamma": Choice("scale", "auto") | Real(0, closed="neither"),
-    "coef0": Real(),
-    "tol": Real(0, closed="neither"),
-    "shrinking": Boolean(),
-    "cache_size": Real(0, closed="neither"),
-    "max_iter": Integer(-1),
-    "verbose": Boolean() | Integer(0),
-    "solver": Choice("block", "smo", "qp"),
-    "max_time": Real(0) | Nothing(),
-    "n_jobs": Integer() | Nothing(),
-}
-
-
 class KernelMachine(Estimator):
     """A machine with parameters ``kernel``, ``gamma``, ``degree`` and ``coef0``, or those its kernel object has."""
+
+    kernel: Any = parameter(KernelName() | Function(), default="rbf")
+    degree: int = parameter(Integer(0), default=3)
+    gamma: Any = parameter(Choice("scale", "auto") | Real(0, closed="neither"), default="scale")
+    coef0: float = parameter(Real(), default=0.0)
+    tol: float = parameter(Real(0, closed="neither"), default=1e-3)
+    cache_size: float = parameter(Real(0, closed="neither"), default=200)
+    verbose: Any = parameter(Boolean() | Integer(0), default=False)
+    max_iter: int = parameter(Integer(-1), default=-1)
+    solver: str = parameter(Choice("block", "smo", "qp"), default="block")
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "kernel rows fill the cache, up to cache_size, and the rows are kept scaled beside it"
@@ -89,21 +85,15 @@ class KernelMachine(Estimator):
         "fit_status_": integers(low=0),
         "_fit_rows": anything("the rows of the fit, for kernels that are the user's functions"),
     }
-    kernel: Any
-    gamma: Any
-    tol: float
-    cache_size: float
-    shrinking: bool
-    max_iter: int
-    solver: str
-    support_: Array
-    support_vectors_: Array
-    dual_coef_: Rows
-    intercept_: Array
-    shape_fit_: tuple[int, ...]
-    _kernel: Kernel
-    _fit_rows: Any
-    _values_given: bool
+    shrinking: bool = attribute()
+    support_: Array = attribute()
+    support_vectors_: Array = attribute()
+    dual_coef_: Rows = attribute()
+    intercept_: Array = attribute()
+    shape_fit_: tuple[int, ...] = attribute()
+    _kernel: Kernel = attribute()
+    _fit_rows: Any = attribute()
+    _values_given: bool = attribute()
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, hstack
 
 from mercer._base import Estimator
 from mercer._base.linear.named_objectives import PENALTIES
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._objective import Loss
 from mercer._solver import Outcome, Solver
 from mercer._solver.composite.choice import choose_solver
@@ -30,14 +31,19 @@ class LinearMachine(Estimator):
     As in LIBLINEAR the intercept is the coefficient of a column of value `intercept_scaling`, penalised like others.
     """
 
+    tol: float = parameter(Real(0, closed="neither"), default=1e-4)
+    C: float = parameter(Real(0, closed="neither"), default=1.0)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    verbose: int = parameter(Integer(0), default=0)
+    random_state: Any = parameter(Seed(), default=None)
+    max_iter: int = parameter(Integer(0), default=1000)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     # `choose_solver` reads this attribute.
     warm_start = False
-    C: float
-    fit_intercept: bool
-    intercept_scaling: float
-    dual: Any
-    tol: float
-    max_iter: int
+    intercept_scaling: float = attribute()
+    dual: Any = attribute()
 
     @property
     def solver(self) -> str:

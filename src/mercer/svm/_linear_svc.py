@@ -10,7 +10,7 @@ from mercer._base import fitting
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier, LinearDecision
 from mercer._base.linear.named_objectives import LOSSES
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Instance, Nothing, Real, parameter
 from mercer._solver import Outcome
 from mercer._source import Source
 from mercer._types import Array
@@ -102,58 +102,16 @@ class LinearSVC(LinearDecision, LinearMachine):
     0.988
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "penalty": Choice("l1", "l2"),
-        "loss": Choice("hinge", "squared_hinge"),
-        "dual": Boolean() | Choice("auto"),
-        "tol": Real(0, closed="neither"),
-        "C": Real(0, closed="neither"),
-        "multi_class": Choice("ovr", "crammer_singer"),
-        "fit_intercept": Boolean(),
-        "intercept_scaling": Real(0, closed="neither"),
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-        "verbose": Integer(0),
-        "random_state": Seed(),
-        "max_iter": Integer(0),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    penalty: str = parameter(Choice("l1", "l2"), default="l2", kw_only=False)
+    loss: str = parameter(Choice("hinge", "squared_hinge"), default="squared_hinge", kw_only=False)
+    dual: Any = parameter(Boolean() | Choice("auto"), default="auto")
+    multi_class: str = parameter(Choice("ovr", "crammer_singer"), default="ovr", after="C")
+    intercept_scaling: float = parameter(Real(0, closed="neither"), default=1, after="fit_intercept")
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the intercept is the coefficient of a column, so that the rows are copied beside it"
     }
-
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: Any = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVC":

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from mercer._base import few_rows, fitting, open_new_rows
 from mercer._base.linear.named_objectives import LOSSES
 from mercer._base.linear.prediction import SingleTarget
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Real, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._stored import Stored, floats
 from mercer._types import Array
@@ -85,20 +85,13 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
     3.0
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "epsilon": Real(0),
-        "tol": Real(0, closed="neither"),
-        "C": Real(0, closed="neither"),
-        "loss": Choice("epsilon_insensitive", "squared_epsilon_insensitive"),
-        "fit_intercept": Boolean(),
-        "intercept_scaling": Real(0, closed="neither"),
-        "dual": Boolean() | Choice("auto"),
-        "verbose": Integer(0),
-        "random_state": Seed(),
-        "max_iter": Integer(0),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    epsilon: float = parameter(Real(0), default=0.0)
+    loss: str = parameter(
+        Choice("epsilon_insensitive", "squared_epsilon_insensitive"), default="epsilon_insensitive", after="C"
+    )
+    intercept_scaling: float = parameter(Real(0, closed="neither"), default=1.0, after="fit_intercept")
+    dual: Any = parameter(Boolean() | Choice("auto"), default="auto")
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the intercept is the coefficient of a column, so that the rows are copied beside it"
     }
@@ -107,35 +100,6 @@ class LinearSVR(SingleTarget, RegressorMixin, LinearMachine):
         "coef_": floats("columns"),
         "intercept_": floats("1"),
     }
-
-    def __init__(
-        self,
-        *,
-        epsilon: float = 0.0,
-        tol: float = 1e-4,
-        C: float = 1.0,
-        loss: str = "epsilon_insensitive",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
-        dual: Any = "auto",
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.tol = tol
-        self.C = C
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.dual = dual
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LinearSVR":

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import fitting
-from mercer._base.parameter import Real, Rule
+from mercer._base.parameter import Real, parameter
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._class_fit import ClassProblem, prepare_classes
-from mercer.svm._classifier import CLASSIFIER_RULES, MachineClassifier
+from mercer.svm._classifier import MachineClassifier
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import CURE
 from mercer.svm._opening import open_kernel_rows
@@ -82,53 +82,12 @@ class NuSVC(MachineClassifier):
     0.99
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {"nu": Real(0, 1, closed="right"), **CLASSIFIER_RULES}
+    nu: float = parameter(Real(0, 1, closed="right"), default=0.5)
 
     _check_exceptions: ClassVar[dict[str, str]] = {
         **MachineClassifier._check_exceptions,
         "check_class_weight_classifiers": "classes weighted ten million to one leave no nu of that size feasible",
     }
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: Any = "deprecated",
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: Any = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        solver: str = "block",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.nu = nu
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.solver = solver
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "NuSVC":

@@ -5,11 +5,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import fitting
-from mercer._base.parameter import Real, Rule
+from mercer._base.parameter import Boolean, Real, parameter
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import CURE, KERNEL_RULES
+from mercer.svm._kernel_machine import CURE
 from mercer.svm._opening import open_kernel_rows
 from mercer.svm._single_machine import RegressionMachine, read_targets
 from mercer.svm._starts import fill_bounds
@@ -78,48 +78,13 @@ class NuSVR(RegressionMachine):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        **KERNEL_RULES,
-        "nu": Real(0, 1, closed="right"),
-        "C": Real(0, closed="neither"),
-    }
+    nu: float = parameter(Real(0, 1, closed="right"), default=0.5)
+    C: float = parameter(Real(0, closed="neither"), default=1.0)
+    shrinking: bool = parameter(Boolean(), default=True, after="coef0")
 
     _stored: ClassVar[dict[str, Stored]] = {
         "epsilon_": floats(),
     }
-
-    def __init__(
-        self,
-        *,
-        nu: float = 0.5,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        verbose: Any = False,
-        max_iter: int = -1,
-        solver: str = "block",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.tol = tol
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "NuSVR":

@@ -4,15 +4,15 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
 from mercer._base import fitting
-from mercer._base.parameter import Real, Rule
+from mercer._base.interface import OutlierMixin
+from mercer._base.parameter import Boolean, Real, parameter
 from mercer._source.placement import Placement
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import CURE, KERNEL_RULES
+from mercer.svm._kernel_machine import CURE
 from mercer.svm._opening import open_kernel_rows
 from mercer.svm._single_machine import SingleMachine, compute_offset
 from mercer.svm._starts import fill_bounds
@@ -79,42 +79,12 @@ class OneClassSVM(OutlierMixin, SingleMachine):
     [1, -1]
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {**KERNEL_RULES, "nu": Real(0, 1, closed="right")}
+    nu: float = parameter(Real(0, 1, closed="right"), default=0.5, after="tol")
+    shrinking: bool = parameter(Boolean(), default=True)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "offset_": floats(" | 1"),
     }
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        nu: float = 0.5,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: Any = False,
-        max_iter: int = -1,
-        solver: str = "block",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.nu = nu
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "OneClassSVM":

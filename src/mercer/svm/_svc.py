@@ -1,12 +1,12 @@
 """C-support vector classification."""
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from mercer._base import fitting
-from mercer._base.parameter import Boolean, Choice, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Real, parameter
 from mercer._solver import Outcome
 from mercer._types import Array
 from mercer.errors import UnsupportedError
@@ -18,7 +18,7 @@ from mercer.svm._class_fit import (
     read_joint_machine,
     start_programs,
 )
-from mercer.svm._classifier import CLASSIFIER_RULES, MachineClassifier
+from mercer.svm._classifier import MachineClassifier
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import CURE
 from mercer.svm._opening import OpenedRows, open_kernel_rows
@@ -135,63 +135,11 @@ class SVC(MachineClassifier):
     (['differ'], True)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "C": Real(0, closed="right"),
-        **CLASSIFIER_RULES,
-        "loss": Choice("hinge", "squared_hinge"),
-        "C_scaling": Choice("sum", "mean"),
-        "multi_class": Choice("ovo", "ovr", "joint"),
-        "warm_start": Boolean(),
-    }
-
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: Any = "deprecated",
-        tol: float = 1e-3,
-        cache_size: float = 200,
-        class_weight: Any = None,
-        verbose: Any = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        loss: str = "hinge",
-        C_scaling: str = "sum",
-        multi_class: str = "ovo",
-        solver: str = "block",
-        warm_start: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.loss = loss
-        self.C_scaling = C_scaling
-        self.multi_class = multi_class
-        self.solver = solver
-        self.warm_start = warm_start
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    C: float = parameter(Real(0, closed="right"), default=1.0)
+    loss: str = parameter(Choice("hinge", "squared_hinge"), default="hinge", after="random_state")
+    C_scaling: str = parameter(Choice("sum", "mean"), default="sum")
+    multi_class: str = parameter(Choice("ovo", "ovr", "joint"), default="ovo")
+    warm_start: bool = parameter(Boolean(), default=False, after="solver")
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVC":

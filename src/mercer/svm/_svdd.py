@@ -4,17 +4,17 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
 from mercer._base import check_new_rows, fitting
-from mercer._base.parameter import Real, Rule
+from mercer._base.interface import OutlierMixin
+from mercer._base.parameter import Boolean, Function, Real, parameter
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import CURE, KERNEL_RULES
+from mercer.svm._kernel_machine import CURE, KernelName
 from mercer.svm._opening import call_kernel, is_function, open_kernel_rows
 from mercer.svm._single_machine import SingleMachine
 from mercer.svm._starts import fill_bounds
@@ -91,43 +91,14 @@ class SVDD(OutlierMixin, SingleMachine):
     (5.0, 5.0, [25.0, -11.0])
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {"C": Real(0, closed="neither"), **KERNEL_RULES}
+    C: float = parameter(Real(0, closed="neither"), default=1.0, kw_only=False)
+    kernel: Any = parameter(KernelName() | Function(), default="linear")
+    shrinking: bool = parameter(Boolean(), default=True, after="tol")
 
     _stored: ClassVar[dict[str, Stored]] = {
         "offset_": floats(),
         "radius_": floats(),
     }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: Any = "linear",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: Any = False,
-        max_iter: int = -1,
-        solver: str = "block",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.solver = solver
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SVDD":

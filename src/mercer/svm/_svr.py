@@ -1,14 +1,14 @@
 """Epsilon-support vector regression."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from mercer._base import fitting
-from mercer._base.parameter import Boolean, Choice, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Real, parameter
 from mercer._types import Array
 from mercer.svm._dual.program import DualProgram
-from mercer.svm._kernel_machine import CURE, KERNEL_RULES
+from mercer.svm._kernel_machine import CURE
 from mercer.svm._opening import OpenedRows, open_kernel_rows
 from mercer.svm._single_machine import RegressionMachine, read_targets
 from mercer.svm._starts import read_earlier_coefficients, scale_into_bounds
@@ -101,53 +101,14 @@ class SVR(RegressionMachine):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        **KERNEL_RULES,
-        "C": Real(0, closed="right"),
-        "epsilon": Real(0),
-        "loss": Choice("epsilon_insensitive", "squared_epsilon_insensitive"),
-        "C_scaling": Choice("sum", "mean"),
-        "warm_start": Boolean(),
-    }
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        tol: float = 1e-3,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        shrinking: bool = True,
-        cache_size: float = 200,
-        verbose: Any = False,
-        max_iter: int = -1,
-        loss: str = "epsilon_insensitive",
-        C_scaling: str = "sum",
-        solver: str = "block",
-        warm_start: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.tol = tol
-        self.C = C
-        self.epsilon = epsilon
-        self.shrinking = shrinking
-        self.cache_size = cache_size
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.loss = loss
-        self.C_scaling = C_scaling
-        self.solver = solver
-        self.warm_start = warm_start
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    C: float = parameter(Real(0, closed="right"), default=1.0, after="tol")
+    epsilon: float = parameter(Real(0), default=0.1)
+    shrinking: bool = parameter(Boolean(), default=True)
+    loss: str = parameter(
+        Choice("epsilon_insensitive", "squared_epsilon_insensitive"), default="epsilon_insensitive", after="max_iter"
+    )
+    C_scaling: str = parameter(Choice("sum", "mean"), default="sum")
+    warm_start: bool = parameter(Boolean(), default=False, after="solver")
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "SVR":

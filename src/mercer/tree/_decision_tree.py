@@ -4,13 +4,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._base.parameter import Choice, Instance, Nothing, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._documentation import compose_docstring
 from mercer._stored import Stored, integers, members
 from mercer._types import Array
 from mercer.tree._documentation import SHARED
-from mercer.tree._tree_model import TREE_PARAMETERS, TreeModel
+from mercer.tree._tree_model import TreeModel
 
 __all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]
 
@@ -73,53 +73,14 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "criterion": Choice("gini", "entropy", "log_loss"),
-        **TREE_PARAMETERS,
-        "class_weight": Choice("balanced") | Instance(dict, list) | Nothing(),
-    }
+    criterion: str = parameter(Choice("gini", "entropy", "log_loss"), default="gini")
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict, list) | Nothing(), default=None, after="min_impurity_decrease"
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_classes_": integers(" | outputs", low=0) | members(integers(low=0), "outputs"),
     }
-
-    def __init__(
-        self,
-        *,
-        criterion: str = "gini",
-        splitter: str = "best",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = None,
-        random_state: Any = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        class_weight: Any = None,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        categorical_features: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Array:
         """Return the shares of the classes in each row's leaf.
@@ -221,46 +182,9 @@ class DecisionTreeRegressor(RegressorMixin, TreeModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "criterion": Choice("squared_error", "friedman_mse", "absolute_error", "poisson"),
-        **TREE_PARAMETERS,
-    }
-
-    def __init__(
-        self,
-        *,
-        criterion: str = "squared_error",
-        splitter: str = "best",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = None,
-        random_state: Any = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        categorical_features: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    criterion: str = parameter(
+        Choice("squared_error", "friedman_mse", "absolute_error", "poisson"), default="squared_error"
+    )
 
     def predict(self, X: Any, check_input: bool = True) -> Array:
         """Return the value of each row's leaf.

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from mercer._base.parameter import Choice, Integer, Nothing, parameter
+from mercer._base.share import Share
 from mercer._documentation import compose_docstring
 from mercer.tree._decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from mercer.tree._documentation import SHARED
@@ -47,45 +49,12 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-
-    def __init__(
-        self,
-        *,
-        criterion: str = "gini",
-        splitter: str = "random",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "sqrt",
-        random_state: Any = None,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        class_weight: Any = None,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        categorical_features: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            criterion=criterion,
-            splitter=splitter,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_features=max_features,
-            random_state=random_state,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-            class_weight=class_weight,
-            ccp_alpha=ccp_alpha,
-            monotonic_cst=monotonic_cst,
-            categorical_features=categorical_features,
-            max_time=max_time,
-            n_jobs=n_jobs,
-        )
+    splitter: str = parameter(Choice("best", "random", "histogram"), default="random", after="criterion")
+    max_features: Any = parameter(
+        Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+        default="sqrt",
+        after="min_weight_fraction_leaf",
+    )
 
 
 class ExtraTreeRegressor(DecisionTreeRegressor):
@@ -126,40 +95,10 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-
-    def __init__(
-        self,
-        *,
-        criterion: str = "squared_error",
-        splitter: str = "random",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = 1.0,
-        random_state: Any = None,
-        min_impurity_decrease: float = 0.0,
-        max_leaf_nodes: int | None = None,
-        ccp_alpha: float = 0.0,
-        monotonic_cst: Any = None,
-        categorical_features: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            criterion=criterion,
-            splitter=splitter,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_features=max_features,
-            random_state=random_state,
-            max_leaf_nodes=max_leaf_nodes,
-            min_impurity_decrease=min_impurity_decrease,
-            ccp_alpha=ccp_alpha,
-            monotonic_cst=monotonic_cst,
-            categorical_features=categorical_features,
-            max_time=max_time,
-            n_jobs=n_jobs,
-        )
+    splitter: str = parameter(Choice("best", "random", "histogram"), default="random", after="criterion")
+    max_features: Any = parameter(
+        Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+        default=1.0,
+        after="min_weight_fraction_leaf",
+    )
+    max_leaf_nodes: int | None = parameter(Integer(2) | Nothing(), default=None, after="min_impurity_decrease")

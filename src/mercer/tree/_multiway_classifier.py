@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from mercer._base import Estimator, fitting
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, attribute, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels, check_weight
 from mercer._base.wrapping import check_wrapped_place
@@ -95,50 +95,26 @@ class MultiwayTreeClassifier(ClassifierMixin, Estimator):
     ([0.247, 0.029, 0.152, 0.048], 5)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "criterion": Choice("entropy", "gini"),
-        "gain_ratio": Boolean(),
-        "categorical_features": Choice("from_dtype") | Array() | Nothing(),
-        "missing": Choice("branch", "fractional"),
-        "max_depth": Integer(0) | Nothing(),
-        "min_samples_split": Integer(2),
-        "min_samples_leaf": Integer(1),
-        "min_gain": Real(0),
-        "n_jobs": Integer() | Nothing(),
-    }
+    criterion: str = parameter(Choice("entropy", "gini"), default="entropy")
+    gain_ratio: bool = parameter(Boolean(), default=False)
+    categorical_features: Any = parameter(Choice("from_dtype") | Array() | Nothing(), default="from_dtype")
+    missing: str = parameter(Choice("branch", "fractional"), default="branch")
+    max_depth: int | None = parameter(Integer(0) | Nothing(), default=None)
+    min_samples_split: int = parameter(Integer(2), default=2)
+    min_samples_leaf: int = parameter(Integer(1), default=1)
+    min_gain: float = parameter(Real(0), default=0.0)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "class sums are held for all thresholds of a node's columns"}
 
-    tree_: MultiwayTree
-    categories_: list[Any]
+    tree_: MultiwayTree = attribute()
+    categories_: list[Any] = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_classes_": size("classes"),
         "categories_": members(labels("* | none"), "columns"),
         "tree_": part("MultiwayTree"),
     }
-
-    def __init__(
-        self,
-        *,
-        criterion: str = "entropy",
-        gain_ratio: bool = False,
-        categorical_features: Any = "from_dtype",
-        missing: str = "branch",
-        max_depth: int | None = None,
-        min_samples_split: int = 2,
-        min_samples_leaf: int = 1,
-        min_gain: float = 0.0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.gain_ratio = gain_ratio
-        self.categorical_features = categorical_features
-        self.missing = missing
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MultiwayTreeClassifier":

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting
-from mercer._base.parameter import Choice, Integer, Nothing, Rule
+from mercer._base.parameter import Choice, Integer, Nothing, attribute, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.tree_problem import open_table, read_table
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -81,13 +81,12 @@ class DecisionStump(ClassifierMixin, Estimator):
     (20, 0.9227)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "criterion": Choice("gini", "entropy", "error"),
-        "n_jobs": Integer() | Nothing(),
-    }
+    criterion: str = parameter(Choice("gini", "entropy", "error"), default="gini")
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "each column's rows are kept in the order of its values"}
 
-    _stump: Stump
+    _stump: Stump = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_classes_": size("classes"),
@@ -98,10 +97,6 @@ class DecisionStump(ClassifierMixin, Estimator):
         "value_": floats("2, classes"),
         "error_": floats(),
     }
-
-    def __init__(self, *, criterion: str = "gini", n_jobs: int | None = None) -> None:
-        self.criterion = criterion
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "DecisionStump":

@@ -6,13 +6,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import MultiOutputMixin, clone
+from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, draw_seed, few_rows, fitting
+from mercer._base.interface import MultiOutputMixin
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._base.share import Share
 from mercer._base.tree_problem import check_values, open_problem, read_rules
 from mercer._base.validation import check_rows
@@ -31,24 +32,8 @@ from mercer._stored import Stored, integers, part, size
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
-__all__ = ["TREE_PARAMETERS", "TreeModel"]
+__all__ = ["TreeModel"]
 
-TREE_PARAMETERS: dict[str, Rule] = {
-    "splitter": Choice("best", "random", "histogram"),
-    "max_depth": Integer(0) | Nothing(),
-    "min_samples_split": Integer(2) | Share(0, 1, "right"),
-    "min_samples_leaf": Integer(1) | Share(0, 1, "neither"),
-    "min_weight_fraction_leaf": Real(0, 0.5),
-    "max_features": Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
-    "random_state": Seed(),
-    "max_leaf_nodes": Integer(2) | Nothing(),
-    "min_impurity_decrease": Real(0),
-    "ccp_alpha": Real(0),
-    "monotonic_cst": ArrayRule() | Nothing(),
-    "categorical_features": ArrayRule() | Choice("from_dtype") | Nothing(),
-    "max_time": Real(0) | Nothing(),
-    "n_jobs": Integer() | Nothing(),
-}
 # Largest number of values in a table whose tree one thread grows in one native call: some two milliseconds. Handing
 # its levels to threads would take longer.
 _SMALL = 2**15
@@ -60,17 +45,29 @@ GREEDY = Certificate.none("Each split is the best for its node; no bound says ho
 class TreeModel(MultiOutputMixin, Estimator):
     """A decision tree that grows level by level, with the methods that classifiers and regressors share."""
 
+    splitter: str = parameter(Choice("best", "random", "histogram"), default="best")
+    max_depth: int | None = parameter(Integer(0) | Nothing(), default=None)
+    min_samples_split: float = parameter(Integer(2) | Share(0, 1, "right"), default=2)
+    min_samples_leaf: float = parameter(Integer(1) | Share(0, 1, "neither"), default=1)
+    min_weight_fraction_leaf: float = parameter(Real(0, 0.5), default=0.0)
+    max_features: Any = parameter(Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+    max_leaf_nodes: int | None = parameter(Integer(2) | Nothing(), default=None)
+    min_impurity_decrease: float = parameter(Real(0), default=0.0)
+    ccp_alpha: float = parameter(Real(0), default=0.0)
+    monotonic_cst: Any = parameter(ArrayRule() | Nothing(), default=None)
+    categorical_features: Any = parameter(ArrayRule() | Choice("from_dtype") | Nothing(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _objective_moves: ClassVar[str | None] = "down"
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the rows are kept as ranks, column by column, while it grows"
     }
-    tree_: BinaryTree
-    n_outputs_: int
-    max_features_: int
-    criterion: str
-    random_state: Any
-    max_leaf_nodes: int | None
-    ccp_alpha: float
+    tree_: BinaryTree = attribute()
+    n_outputs_: int = attribute()
+    max_features_: int = attribute()
+    criterion: str = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_outputs_": size("outputs"),

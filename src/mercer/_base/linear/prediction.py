@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.interface import MultiOutputMixin
+from mercer._base.parameter import Integer, Nothing, attribute, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._solver import Outcome
 from mercer._solver.linear_state import LinearState
@@ -72,15 +73,17 @@ class SingleTarget:
 class LinearRegressor(MultiOutputMixin, RegressorMixin, Estimator):
     """Predicts X coef_^T + intercept_."""
 
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _stored: ClassVar[dict[str, Stored]] = {
         "coef_": numbers("columns | targets, columns"),
         "intercept_": floats(" | targets | 1"),
     }
     _stored_before: ClassVar[tuple[str, ...]] = ("_flat",)
-    fit_intercept: bool
-    coef_: np.ndarray
-    intercept_: Any
+    fit_intercept: bool = attribute()
+    coef_: np.ndarray = attribute()
+    intercept_: Any = attribute()
 
     def _check_structure(self) -> None:
         if "coef_" in vars(self) and self.coef_.ndim == 1 and np.size(self.intercept_) != 1:

@@ -7,8 +7,8 @@ A detector scores rows: the lower the score, the stranger the row. ``offset_`` i
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import OutlierMixin
 
+from mercer._base.interface import OutlierMixin
 from mercer._base.parameter import Choice, Real
 from mercer._source.namespace import to_numpy
 from mercer._source.placement import Placement, is_on_device

@@ -9,7 +9,8 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn import base
+
+from mercer._base import interface
 
 __all__ = ["ClassifierMixin", "RegressorMixin", "compute_accuracy", "compute_determination"]
 
@@ -69,7 +70,7 @@ def _are_vectors(y: Any, predicted: Any) -> bool:
     return plain and y.ndim == 1 and y.shape == predicted.shape and len(y) > 0
 
 
-class ClassifierMixin(base.ClassifierMixin):
+class ClassifierMixin(interface.ClassifierMixin):
     """What makes an estimator a classifier for scikit-learn, with an accuracy for a score."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -91,7 +92,7 @@ class ClassifierMixin(base.ClassifierMixin):
         return compute_accuracy(y, self.predict(X), sample_weight)  # type: ignore[attr-defined]
 
 
-class RegressorMixin(base.RegressorMixin):
+class RegressorMixin(interface.RegressorMixin):
     """What makes an estimator a regressor for scikit-learn, with a coefficient of determination for a score."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from mercer._base import Estimator, fitting
 from mercer._base.joint_scores import JointScores, as_scores
 from mercer._base.opening import check_place
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Integer, Nothing, Real, parameter
 from mercer._base.validation import check_labels, check_rows, check_rows_and_targets, check_weight, few_rows
 from mercer._source import place_of
 from mercer._stored import Stored, flags, floats, members, part
@@ -102,19 +102,18 @@ class BayesNetClassifier(JointScores, Estimator):
     [[0.14, 0.86], [0.67, 0.33]]
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "structure": Choice("naive", "tree", "augmented", "hill_climb"),
-        "n_bins": Integer(2, MOST_STATES),
-        "prior": Real(0),
-        "criterion": Choice(*SCORES),
-        "sample_size": Real(0, closed="right"),
-        "max_parents": Integer(0) | Nothing(),
-        "tabu_length": Integer(0),
-        "unknown": Choice("error", "missing"),
-        "max_iter": Integer(1),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    structure: str = parameter(Choice("naive", "tree", "augmented", "hill_climb"), default="tree", kw_only=False)
+    n_bins: int = parameter(Integer(2, MOST_STATES), default=5)
+    prior: float = parameter(Real(0), default=1.0)
+    criterion: str = parameter(Choice(*SCORES), default="bic")
+    sample_size: float = parameter(Real(0, closed="right"), default=1.0)
+    max_parents: int | None = parameter(Integer(0) | Nothing(), default=None)
+    tabu_length: int = parameter(Integer(0), default=10)
+    unknown: str = parameter(Choice("error", "missing"), default="error")
+    max_iter: int = parameter(Integer(1), default=1000)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _objective_moves: ClassVar[str | None] = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the distinct rows are kept as codes of one byte a value, several times while they are merged"
@@ -126,33 +125,6 @@ class BayesNetClassifier(JointScores, Estimator):
         "coding_": part("TableCoding"),
         "_scores": part("BlanketScores"),
     }
-
-    def __init__(
-        self,
-        structure: str = "tree",
-        *,
-        n_bins: int = 5,
-        prior: float = 1.0,
-        criterion: str = "bic",
-        sample_size: float = 1.0,
-        max_parents: int | None = None,
-        tabu_length: int = 10,
-        unknown: str = "error",
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.structure = structure
-        self.n_bins = n_bins
-        self.prior = prior
-        self.criterion = criterion
-        self.sample_size = sample_size
-        self.max_parents = max_parents
-        self.tabu_length = tabu_length
-        self.unknown = unknown
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesNetClassifier":

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import Estimator, fitting
 from mercer._base.opening import check_place, open_new_rows
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Choice, Instance, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Choice, Instance, Integer, Nothing, Real, Seed, parameter
 from mercer._base.randomness import generators, seed_sequence
 from mercer._base.validation import check_weight
 from mercer._source import place_of
@@ -126,27 +126,28 @@ BayesianNetwork, default='hill_climb'
     ['no']
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "structure": Choice(*METHODS) | Instance(dict, list, tuple, BayesianNetwork),
-        "criterion": Choice(*SCORES),
-        "prior": Choice("bdeu", "k2") | Real(0) | Instance(dict) | Nothing(),
-        "sample_size": Real(0, closed="right"),
-        "max_parents": Integer(0) | Nothing(),
-        "required_edges": ArrayRule() | Nothing(),
-        "forbidden_edges": ArrayRule() | Nothing(),
-        "tiers": ArrayRule() | Nothing(),
-        "tabu_length": Integer(0),
-        "n_restarts": Integer(0),
-        "test": Choice(*TESTS),
-        "alpha": Real(0, 1, closed="neither"),
-        "states": Instance(dict) | Nothing(),
-        "tables": Instance(dict) | Nothing(),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "max_time": Real(0) | Nothing(),
-        "random_state": Seed(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    structure: Any = parameter(
+        Choice(*METHODS) | Instance(dict, list, tuple, BayesianNetwork), default="hill_climb", kw_only=False
+    )
+    criterion: str = parameter(Choice(*SCORES), default="bic")
+    prior: Any = parameter(Choice("bdeu", "k2") | Real(0) | Instance(dict) | Nothing(), default=None)
+    sample_size: float = parameter(Real(0, closed="right"), default=1.0)
+    max_parents: int | None = parameter(Integer(0) | Nothing(), default=None)
+    required_edges: Any = parameter(ArrayRule() | Nothing(), default=None)
+    forbidden_edges: Any = parameter(ArrayRule() | Nothing(), default=None)
+    tiers: Any = parameter(ArrayRule() | Nothing(), default=None)
+    tabu_length: int = parameter(Integer(0), default=10)
+    n_restarts: int = parameter(Integer(0), default=0)
+    test: str = parameter(Choice(*TESTS), default="g2")
+    alpha: float = parameter(Real(0, 1, closed="neither"), default=0.05)
+    states: Any = parameter(Instance(dict) | Nothing(), default=None)
+    tables: Any = parameter(Instance(dict) | Nothing(), default=None)
+    max_iter: int = parameter(Integer(1), default=1000)
+    tol: float = parameter(Real(0), default=1e-6)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves: ClassVar[str | None] = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {
@@ -160,49 +161,6 @@ BayesianNetwork, default='hill_climb'
         "states_": members(part("ColumnStates"), "columns"),
         "_undirected": members(members(texts(), "2")),
     }
-
-    def __init__(
-        self,
-        structure: Any = "hill_climb",
-        *,
-        criterion: str = "bic",
-        prior: Any = None,
-        sample_size: float = 1.0,
-        max_parents: int | None = None,
-        required_edges: Any = None,
-        forbidden_edges: Any = None,
-        tiers: Any = None,
-        tabu_length: int = 10,
-        n_restarts: int = 0,
-        test: str = "g2",
-        alpha: float = 0.05,
-        states: Any = None,
-        tables: Any = None,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        max_time: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.structure = structure
-        self.criterion = criterion
-        self.prior = prior
-        self.sample_size = sample_size
-        self.max_parents = max_parents
-        self.required_edges = required_edges
-        self.forbidden_edges = forbidden_edges
-        self.tiers = tiers
-        self.tabu_length = tabu_length
-        self.n_restarts = n_restarts
-        self.test = test
-        self.alpha = alpha
-        self.states = states
-        self.tables = tables
-        self.max_iter = max_iter
-        self.tol = tol
-        self.max_time = max_time
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesNetLearner":

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, attribute, parameter
 from mercer._solver import Step
 from mercer._solver.centres.assignment import Assignment
 from mercer._solver.centres.centres import Centres
@@ -28,9 +29,14 @@ _FEW = 2**14
 class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """A model that its fitted centres, ``cluster_centers_``, describe completely."""
 
+    max_iter: int = parameter(Integer(1), default=300)
+    tol: float = parameter(Real(0), default=1e-4)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places = ("memory", "file", "stream", "dask", "device")
-    cluster_centers_: Array
-    n_jobs: int | None
+    cluster_centers_: Array = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "inertia_": floats(),

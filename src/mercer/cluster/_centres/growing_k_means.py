@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import fitting
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._solver import Solution, Solver, Step
 from mercer._solver.centres.assignment import AssignmentSums, Farthest, Memory
@@ -154,39 +154,14 @@ class GrowingKMeans(CentreModel):
     (3, 1.5)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "target": Real(0) | Nothing(),
-        "max_clusters": Integer(1) | Nothing(),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "verbose": Integer(0) | Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    target: float | None = parameter(Real(0) | Nothing(), default=None, kw_only=False)
+    max_clusters: int | None = parameter(Integer(1) | Nothing(), default=32)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),
         "labels_": integers("rows"),
         "n_clusters_": size("clusters"),
     }
-
-    def __init__(
-        self,
-        target: float | None = None,
-        *,
-        max_clusters: int | None = 32,
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        verbose: int = 0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.target = target
-        self.max_clusters = max_clusters
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GrowingKMeans":

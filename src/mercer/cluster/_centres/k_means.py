@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import fitting, seed_sequence
-from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Seed, parameter
 from mercer._solver import Step
 from mercer._solver.centres.assignment import Memory
 from mercer._solver.centres.first_centres import column_moments
@@ -108,19 +108,15 @@ class KMeans(CentreModel):
     0.0
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_clusters": Integer(1),
-        "init": Choice("k-means++", "random", "uniform", "mean") | Function() | Array(),
-        "n_init": Choice("auto") | Integer(1),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "verbose": Integer(0) | Boolean(),
-        "random_state": Seed(),
-        "copy_x": Boolean(),
-        "algorithm": Choice("lloyd", "elkan"),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
+    init: str | Callable[..., Any] | Any = parameter(
+        Choice("k-means++", "random", "uniform", "mean") | Function() | Array(), default="k-means++"
+    )
+    n_init: str | int = parameter(Choice("auto") | Integer(1), default="auto")
+    random_state: Any = parameter(Seed(), default=None, after="verbose")
+    copy_x: bool = parameter(Boolean(), default=True)
+    algorithm: str = parameter(Choice("lloyd", "elkan"), default="lloyd")
+
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),
         "labels_": integers("rows"),
@@ -130,33 +126,6 @@ class KMeans(CentreModel):
         "check_sample_weight_equivalence_on_dense_data": _DRAWN,
         "check_sample_weight_equivalence_on_sparse_data": _DRAWN,
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: str | Callable[..., Any] | Any = "k-means++",
-        n_init: str | int = "auto",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        verbose: int = 0,
-        random_state: Any = None,
-        copy_x: bool = True,
-        algorithm: str = "lloyd",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.copy_x = copy_x
-        self.algorithm = algorithm
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMeans":

@@ -4,10 +4,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
-from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.interface import ClusterMixin
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Seed, parameter
 from mercer._solver.request import run_large
 from mercer._solver.restarts import Restarts
 from mercer._solver.tiled_matrix import kernel_matrix
@@ -104,22 +104,23 @@ class KernelKMeans(ClusterMixin, Estimator):
     True
     """
 
+    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
+    kernel: Any = parameter(
+        Choice("rbf", "linear", "poly", "laplacian", "cosine", "precomputed") | Function(), default="rbf"
+    )
+    gamma: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
+    degree: int = parameter(Integer(1), default=3)
+    coef0: float = parameter(Real(0), default=1)
+    start: Any = parameter(Choice("k-means++", "random") | Array(), default="k-means++")
+    n_init: int = parameter(Integer(1), default=5)
+    max_iter: int = parameter(Integer(1), default=300)
+    random_state: Any = parameter(Seed(), default=None)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     # The runs of several restarts follow one another, and each begins higher than the last ended.
     _objective_moves = None
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_clusters": Integer(1),
-        "kernel": Choice("rbf", "linear", "poly", "laplacian", "cosine", "precomputed") | Function(),
-        "gamma": Real(0, closed="neither") | Nothing(),
-        "degree": Integer(1),
-        "coef0": Real(0),
-        "start": Choice("k-means++", "random") | Array(),
-        "n_init": Integer(1),
-        "max_iter": Integer(1),
-        "random_state": Seed(),
-        "verbose": Integer(0) | Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "training_rows_": numbers("training, columns", finite=True),
         "training_weight_": floats("training"),
@@ -135,35 +136,6 @@ class KernelKMeans(ClusterMixin, Estimator):
             "first rows are drawn at random in proportion to the weights: weights are repetitions in distribution"
         )
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1,
-        start: Any = "k-means++",
-        n_init: int = 5,
-        max_iter: int = 300,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.start = start
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelKMeans":

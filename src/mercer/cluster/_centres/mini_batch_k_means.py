@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import fitting, seed_sequence
-from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Seed, parameter
 from mercer._solver import Step
 from mercer._solver.centres.assignment import Assignment
 from mercer._solver.centres.centres import Centres
@@ -118,25 +118,23 @@ class MiniBatchKMeans(CentreModel):
     [2.0, 10.0]
     """
 
+    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
+    init: str | Callable[..., Any] | Any = parameter(
+        Choice("k-means++", "random", "uniform", "mean") | Function() | Array(), default="k-means++"
+    )
+    max_iter: int = parameter(Integer(1), default=100)
+    batch_size: int = parameter(Integer(1), default=1024)
+    compute_labels: bool = parameter(Boolean(), default=True, after="verbose")
+    random_state: Any = parameter(Seed(), default=None)
+    tol: float = parameter(Real(0), default=0.0)
+    max_no_improvement: int | None = parameter(Integer(0) | Nothing(), default=10)
+    init_size: int | None = parameter(Integer(1) | Nothing(), default=None)
+    n_init: str | int = parameter(Choice("auto") | Integer(1), default="auto")
+    reassignment_ratio: float = parameter(Real(0), default=0.01)
+    learning_rate: str | float = parameter(Choice("mean") | Real(0, 1, "right"), default="mean")
+    learning_rate_decay: float = parameter(Real(0), default=0.0)
+
     _objective_moves = None
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_clusters": Integer(1),
-        "init": Choice("k-means++", "random", "uniform", "mean") | Function() | Array(),
-        "max_iter": Integer(1),
-        "batch_size": Integer(1),
-        "verbose": Integer(0) | Boolean(),
-        "compute_labels": Boolean(),
-        "random_state": Seed(),
-        "tol": Real(0),
-        "max_no_improvement": Integer(0) | Nothing(),
-        "init_size": Integer(1) | Nothing(),
-        "n_init": Choice("auto") | Integer(1),
-        "reassignment_ratio": Real(0),
-        "learning_rate": Choice("mean") | Real(0, 1, "right"),
-        "learning_rate_decay": Real(0),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),
         "labels_": integers("rows"),
@@ -150,43 +148,6 @@ class MiniBatchKMeans(CentreModel):
         "check_sample_weight_equivalence_on_dense_data": _DRAWN,
         "check_sample_weight_equivalence_on_sparse_data": _DRAWN,
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        init: str | Callable[..., Any] | Any = "k-means++",
-        max_iter: int = 100,
-        batch_size: int = 1024,
-        verbose: int = 0,
-        compute_labels: bool = True,
-        random_state: Any = None,
-        tol: float = 0.0,
-        max_no_improvement: int | None = 10,
-        init_size: int | None = None,
-        n_init: str | int = "auto",
-        reassignment_ratio: float = 0.01,
-        learning_rate: str | float = "mean",
-        learning_rate_decay: float = 0.0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.verbose = verbose
-        self.compute_labels = compute_labels
-        self.random_state = random_state
-        self.tol = tol
-        self.max_no_improvement = max_no_improvement
-        self.init_size = init_size
-        self.n_init = n_init
-        self.reassignment_ratio = reassignment_ratio
-        self.learning_rate = learning_rate
-        self.learning_rate_decay = learning_rate_decay
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @classmethod
     def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:

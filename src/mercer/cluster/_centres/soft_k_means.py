@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import fitting, open_new_rows, seed_sequence
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Integer, Nothing, Real, Seed, parameter
 from mercer._plain import plain
 from mercer._solver import Solution, Solver, Step
 from mercer._solver.centres.lloyd import certify_fixed_point, measure_shift
@@ -248,17 +248,13 @@ class SoftKMeans(CentreModel):
     [1, 2]
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_clusters": Integer(1),
-        "beta": Real(0, closed="right") | Nothing(),
-        "n_levels": Integer(1),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "verbose": Integer(0) | Boolean(),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
+    beta: float | None = parameter(Real(0, closed="right") | Nothing(), default=None)
+    n_levels: int = parameter(Integer(1), default=30)
+    max_iter: int = parameter(Integer(1), default=200)
+    tol: float = parameter(Real(0), default=1e-6)
+    random_state: Any = parameter(Seed(), default=None, after="verbose")
+
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),
         "labels_": integers("rows"),
@@ -269,29 +265,6 @@ class SoftKMeans(CentreModel):
     }
     # The free energy falls at each temperature, and rises from one to the next.
     _objective_moves: ClassVar[str | None] = None
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        beta: float | None = None,
-        n_levels: int = 30,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.beta = beta
-        self.n_levels = n_levels
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SoftKMeans":

@@ -4,10 +4,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, check_new_rows, fitting
-from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
+from mercer._base.interface import ClusterMixin
+from mercer._base.parameter import (
+    Choice,
+    Function,
+    Instance,
+    Integer,
+    MetricName,
+    Nothing,
+    Real,
+    attribute,
+    parameter,
+)
 from mercer._base.validation import check_weight
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -126,16 +136,15 @@ class DBSCAN(ClusterMixin, Estimator):
     0
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "eps": Real(0, closed="neither"),
-        "min_samples": Integer(1),
-        "metric": MetricName() | Function(),
-        "metric_params": Instance(dict) | Nothing(),
-        "algorithm": Choice("auto", "ball_tree", "kd_tree", "brute"),
-        "leaf_size": Integer(1),
-        "p": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    eps: float = parameter(Real(0, closed="neither"), default=0.5, kw_only=False)
+    min_samples: int = parameter(Integer(1), default=5)
+    metric: Any = parameter(MetricName() | Function(), default="euclidean")
+    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
+    algorithm: str = parameter(Choice("auto", "ball_tree", "kd_tree", "brute"), default="auto")
+    leaf_size: int = parameter(Integer(1), default=30)
+    p: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": numbers("core, columns", sparse=True),
         "core_sample_indices_": integers("core", low=0),
@@ -147,30 +156,9 @@ class DBSCAN(ClusterMixin, Estimator):
         "memory": "the search keeps the rows in its own order, and components_ is a copy of the core rows"
     }
 
-    labels_: Array
-    components_: Array
-    core_sample_indices_: Array
-
-    def __init__(
-        self,
-        eps: float = 0.5,
-        *,
-        min_samples: int = 5,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.eps = eps
-        self.min_samples = min_samples
-        self.metric = metric
-        self.metric_params = metric_params
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.n_jobs = n_jobs
+    labels_: Array = attribute()
+    components_: Array = attribute()
+    core_sample_indices_: Array = attribute()
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "DBSCAN":

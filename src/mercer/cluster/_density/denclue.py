@@ -4,10 +4,10 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, check_new_rows, fitting
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._base.interface import ClusterMixin
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, attribute, parameter
 from mercer._base.preparation import prepare_once
 from mercer._solver.centres.first_centres import column_moments
 from mercer._solver.neighbours.space_tree import SpaceTree
@@ -92,15 +92,14 @@ class DENCLUE(ClusterMixin, Estimator):
     3
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "bandwidth": Choice("scott", "silverman") | Real(0, closed="neither"),
-        "xi": Real(0) | Nothing(),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "verbose": Integer(0) | Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    bandwidth: Any = parameter(Choice("scott", "silverman") | Real(0, closed="neither"), default="scott", kw_only=False)
+    xi: float | None = parameter(Real(0) | Nothing(), default=None)
+    max_iter: int = parameter(Integer(1), default=300)
+    tol: float = parameter(Real(0), default=1e-3)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "_fit_rows": numbers("rows, columns"),
         "labels_": integers("rows", low=-1),
@@ -117,27 +116,8 @@ class DENCLUE(ClusterMixin, Estimator):
         "memory": "every row climbs from its own place, so where they have got to is a copy of the rows"
     }
 
-    labels_: Array
-    attractors_: Array
-
-    def __init__(
-        self,
-        bandwidth: Any = "scott",
-        *,
-        xi: float | None = None,
-        max_iter: int = 300,
-        tol: float = 1e-3,
-        verbose: int = 0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.bandwidth = bandwidth
-        self.xi = xi
-        self.max_iter = max_iter
-        self.tol = tol
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    labels_: Array = attribute()
+    attractors_: Array = attribute()
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "DENCLUE":

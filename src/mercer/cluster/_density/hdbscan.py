@@ -7,11 +7,22 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting
-from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
+from mercer._base.interface import ClusterMixin
+from mercer._base.parameter import (
+    Boolean,
+    Choice,
+    Function,
+    Instance,
+    Integer,
+    MetricName,
+    Nothing,
+    Real,
+    attribute,
+    parameter,
+)
 from mercer._base.preparation import prepare_once
 from mercer._base.validation import check_rows
 from mercer._plain import plain
@@ -152,22 +163,21 @@ class HDBSCAN(ClusterMixin, Estimator):
     3
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "min_cluster_size": Integer(2),
-        "min_samples": Integer(1) | Nothing(),
-        "cluster_selection_epsilon": Real(0),
-        "max_cluster_size": Integer(1) | Nothing(),
-        "metric": MetricName() | Function(),
-        "metric_params": Instance(dict) | Nothing(),
-        "alpha": Real(0, closed="neither"),
-        "algorithm": Choice("auto", "brute", "kd_tree", "ball_tree"),
-        "leaf_size": Integer(1),
-        "n_jobs": Integer() | Nothing(),
-        "cluster_selection_method": Choice("eom", "leaf"),
-        "allow_single_cluster": Boolean(),
-        "store_centers": Choice("centroid", "medoid", "both") | Nothing(),
-        "copy": Boolean() | Choice("warn"),
-    }
+    min_cluster_size: int = parameter(Integer(2), default=5, kw_only=False)
+    min_samples: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    cluster_selection_epsilon: float = parameter(Real(0), default=0.0, kw_only=False)
+    max_cluster_size: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    metric: Any = parameter(MetricName() | Function(), default="euclidean", kw_only=False)
+    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None, kw_only=False)
+    alpha: float = parameter(Real(0, closed="neither"), default=1.0, kw_only=False)
+    algorithm: str = parameter(Choice("auto", "brute", "kd_tree", "ball_tree"), default="auto", kw_only=False)
+    leaf_size: int = parameter(Integer(1), default=40, kw_only=False)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None, kw_only=False)
+    cluster_selection_method: str = parameter(Choice("eom", "leaf"), default="eom", kw_only=False)
+    allow_single_cluster: bool = parameter(Boolean(), default=False, kw_only=False)
+    store_centers: str | None = parameter(Choice("centroid", "medoid", "both") | Nothing(), default=None, kw_only=False)
+    copy: bool | str = parameter(Boolean() | Choice("warn"), default="warn", kw_only=False)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "_fit_rows": numbers("finite, columns | none", sparse=True),
         "labels_": integers("rows", low=-3),
@@ -181,43 +191,11 @@ class HDBSCAN(ClusterMixin, Estimator):
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the search tree keeps the rows in its own order"}
 
-    labels_: Array
-    probabilities_: Array
-    single_linkage_tree_: Array
-    core_distances_: Array
-    _fit_rows: Array
-
-    def __init__(
-        self,
-        min_cluster_size: int = 5,
-        min_samples: int | None = None,
-        cluster_selection_epsilon: float = 0.0,
-        max_cluster_size: int | None = None,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        alpha: float = 1.0,
-        algorithm: str = "auto",
-        leaf_size: int = 40,
-        n_jobs: int | None = None,
-        cluster_selection_method: str = "eom",
-        allow_single_cluster: bool = False,
-        store_centers: str | None = None,
-        copy: bool | str = "warn",
-    ) -> None:
-        self.min_cluster_size = min_cluster_size
-        self.min_samples = min_samples
-        self.cluster_selection_epsilon = cluster_selection_epsilon
-        self.max_cluster_size = max_cluster_size
-        self.metric = metric
-        self.metric_params = metric_params
-        self.alpha = alpha
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.n_jobs = n_jobs
-        self.cluster_selection_method = cluster_selection_method
-        self.allow_single_cluster = allow_single_cluster
-        self.store_centers = store_centers
-        self.copy = copy
+    labels_: Array = attribute()
+    probabilities_: Array = attribute()
+    single_linkage_tree_: Array = attribute()
+    core_distances_: Array = attribute()
+    _fit_rows: Array = attribute()
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "HDBSCAN":

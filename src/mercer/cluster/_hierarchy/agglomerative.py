@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from joblib import Memory
-from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_memory
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Array as ArrayLike
-from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Text
+from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Text, parameter
 from mercer._solver import Solver
 from mercer._source import Source
 from mercer._source.block import DenseBlock
@@ -118,18 +118,17 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     13.5
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_clusters": Integer(1) | Nothing(),
-        "metric": Text() | Function(),
-        "memory": Text() | Instance(Memory) | Nothing(),
-        "connectivity": ArrayLike() | Function() | Nothing(),
-        "compute_full_tree": Choice("auto") | Boolean(),
-        "linkage": Choice(*METHODS),
-        "distance_threshold": Real(0) | Nothing(),
-        "compute_distances": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_clusters: int | None = parameter(Integer(1) | Nothing(), default=2, kw_only=False)
+    metric: Any = parameter(Text() | Function(), default="euclidean")
+    memory: Any = parameter(Text() | Instance(Memory) | Nothing(), default=None)
+    connectivity: Any = parameter(ArrayLike() | Function() | Nothing(), default=None)
+    compute_full_tree: str | bool = parameter(Choice("auto") | Boolean(), default="auto")
+    linkage: str = parameter(Choice(*METHODS), default="ward")
+    distance_threshold: float | None = parameter(Real(0) | Nothing(), default=None)
+    compute_distances: bool = parameter(Boolean(), default=False)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "labels_": integers("rows", low=0),
         "children_": integers("merges, 2", low=0),
@@ -143,31 +142,6 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "a hierarchy holds the means of all its clusters, or their distances; rows alone would not do",
     }
-
-    def __init__(
-        self,
-        n_clusters: int | None = 2,
-        *,
-        metric: Any = "euclidean",
-        memory: Any = None,
-        connectivity: Any = None,
-        compute_full_tree: str | bool = "auto",
-        linkage: str = "ward",
-        distance_threshold: float | None = None,
-        compute_distances: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.memory = memory
-        self.connectivity = connectivity
-        self.compute_full_tree = compute_full_tree
-        self.linkage = linkage
-        self.distance_threshold = distance_threshold
-        self.compute_distances = compute_distances
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "AgglomerativeClustering":

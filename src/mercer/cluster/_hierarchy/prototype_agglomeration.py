@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClusterMixin
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.interface import ClusterMixin
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._solver.centres.assignment import Assignment, Memory
 from mercer._solver.centres.centres import Centres
 from mercer._solver.centres.first_centres import column_moments
@@ -93,17 +93,16 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
     [3000, 3000]
     """
 
-    prototype_labels_: Array
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_clusters": Integer(1) | Nothing(),
-        "n_prototypes": Integer(1),
-        "linkage": Choice(*METHODS),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_clusters: int | None = parameter(Integer(1) | Nothing(), default=2, kw_only=False)
+    n_prototypes: int = parameter(Integer(1), default=100)
+    linkage: str = parameter(Choice(*METHODS), default="ward")
+    max_iter: int = parameter(Integer(1), default=300)
+    tol: float = parameter(Real(0), default=1e-4)
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
+    prototype_labels_: Array = attribute()
     _stored: ClassVar[dict[str, Stored]] = {
         "labels_": integers("rows"),
         "prototypes_": floats("prototypes, columns"),
@@ -116,27 +115,6 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
         "check_sample_weight_equivalence_on_dense_data": _DRAWN,
         "check_sample_weight_equivalence_on_sparse_data": _DRAWN,
     }
-
-    def __init__(
-        self,
-        n_clusters: int | None = 2,
-        *,
-        n_prototypes: int = 100,
-        linkage: str = "ward",
-        max_iter: int = 300,
-        tol: float = 1e-4,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.n_prototypes = n_prototypes
-        self.linkage = linkage
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "PrototypeAgglomeration":

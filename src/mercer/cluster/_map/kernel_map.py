@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import Estimator, check_new_rows, fitting
-from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, attribute, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source.threads import one_blas_thread
@@ -199,24 +199,20 @@ class KernelSelfOrganizingMap(KernelKMeans):
     (150, 2)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_rows": Integer(1),
-        "n_columns": Integer(1),
-        "topology": Choice("rectangular", "hexagonal"),
-        "torus": Boolean(),
-        "kernel": Choice("rbf", "linear", "poly", "laplacian", "cosine", "precomputed") | Function(),
-        "gamma": Real(0, closed="neither") | Nothing(),
-        "degree": Integer(1),
-        "coef0": Real(0),
-        "sigma": Real(0, closed="neither") | Nothing(),
-        "sigma_end": Real(0, closed="neither"),
-        "decay": Choice("exponential", "linear"),
-        "annealing_iter": Integer(1),
-        "max_iter": Integer(1),
-        "verbose": Integer(0) | Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_rows: int = parameter(Integer(1), default=5, kw_only=False)
+    n_columns: int = parameter(Integer(1), default=5, kw_only=False)
+    topology: str = parameter(Choice("rectangular", "hexagonal"), default="rectangular")
+    torus: bool = parameter(Boolean(), default=False)
+    sigma: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None, after="coef0")
+    sigma_end: float = parameter(Real(0, closed="neither"), default=0.5)
+    decay: str = parameter(Choice("exponential", "linear"), default="exponential")
+    annealing_iter: int = parameter(Integer(1), default=15)
+    max_iter: int = parameter(Integer(1), default=100)
+    n_clusters: Any = attribute()
+    n_init: Any = attribute()
+    random_state: Any = attribute()
+    start: Any = attribute()
+
     _stored: ClassVar[dict[str, Stored]] = {
         "training_rows_": numbers("training, columns", finite=True),
         "training_weight_": floats("training"),
@@ -227,43 +223,6 @@ class KernelSelfOrganizingMap(KernelKMeans):
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_clustering": "a map has more units than the data have groups; its labels cut groups into cells",
     }
-
-    def __init__(
-        self,
-        n_rows: int = 5,
-        n_columns: int = 5,
-        *,
-        topology: str = "rectangular",
-        torus: bool = False,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1,
-        sigma: float | None = None,
-        sigma_end: float = 0.5,
-        decay: str = "exponential",
-        annealing_iter: int = 15,
-        max_iter: int = 100,
-        verbose: int = 0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_rows = n_rows
-        self.n_columns = n_columns
-        self.topology = topology
-        self.torus = torus
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.sigma = sigma
-        self.sigma_end = sigma_end
-        self.decay = decay
-        self.annealing_iter = annealing_iter
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KernelSelfOrganizingMap":

@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import few_rows, fitting, open_new_rows, seed_sequence
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._solver.centres.assignment import Memory
 from mercer._solver.centres.centres import Centres
 from mercer._solver.centres.first_centres import around_the_mean, column_moments
@@ -132,28 +132,23 @@ class SelfOrganizingMap(CentreModel):
     0.32
     """
 
+    n_rows: int = parameter(Integer(1), default=10, kw_only=False)
+    n_columns: int = parameter(Integer(1), default=10, kw_only=False)
+    topology: str = parameter(Choice("rectangular", "hexagonal"), default="rectangular")
+    torus: bool = parameter(Boolean(), default=False)
+    init: Any = parameter(Choice("pca", "random") | Array(), default="pca")
+    solver: str = parameter(Choice("batch", "online"), default="batch")
+    sigma: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
+    sigma_end: float = parameter(Real(0, closed="neither"), default=0.5)
+    decay: str = parameter(Choice("exponential", "linear"), default="exponential")
+    annealing_iter: int = parameter(Integer(1), default=15)
+    subsample: int | None = parameter(Integer(1) | Nothing(), default=None)
+    max_iter: int = parameter(Integer(1), default=100)
+    learning_rate: float = parameter(Real(0, 1, closed="right"), default=0.5, after="tol")
+    learning_rate_end: float = parameter(Real(0, 1, closed="right"), default=0.01)
+    random_state: Any = parameter(Seed(), default=None)
+
     _objective_moves = None
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_rows": Integer(1),
-        "n_columns": Integer(1),
-        "topology": Choice("rectangular", "hexagonal"),
-        "torus": Boolean(),
-        "init": Choice("pca", "random") | Array(),
-        "solver": Choice("batch", "online"),
-        "sigma": Real(0, closed="neither") | Nothing(),
-        "sigma_end": Real(0, closed="neither"),
-        "decay": Choice("exponential", "linear"),
-        "annealing_iter": Integer(1),
-        "subsample": Integer(1) | Nothing(),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "learning_rate": Real(0, 1, closed="right"),
-        "learning_rate_end": Real(0, 1, closed="right"),
-        "random_state": Seed(),
-        "verbose": Integer(0) | Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),
         "labels_": integers("rows"),
@@ -162,49 +157,6 @@ class SelfOrganizingMap(CentreModel):
     _check_exceptions: ClassVar[dict[str, str]] = CentreModel._check_exceptions | {
         "check_clustering": "a map has more units than the data have groups; its labels cut groups into cells",
     }
-
-    def __init__(
-        self,
-        n_rows: int = 10,
-        n_columns: int = 10,
-        *,
-        topology: str = "rectangular",
-        torus: bool = False,
-        init: Any = "pca",
-        solver: str = "batch",
-        sigma: float | None = None,
-        sigma_end: float = 0.5,
-        decay: str = "exponential",
-        annealing_iter: int = 15,
-        subsample: int | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        learning_rate: float = 0.5,
-        learning_rate_end: float = 0.01,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_rows = n_rows
-        self.n_columns = n_columns
-        self.topology = topology
-        self.torus = torus
-        self.init = init
-        self.solver = solver
-        self.sigma = sigma
-        self.sigma_end = sigma_end
-        self.decay = decay
-        self.annealing_iter = annealing_iter
-        self.subsample = subsample
-        self.max_iter = max_iter
-        self.tol = tol
-        self.learning_rate = learning_rate
-        self.learning_rate_end = learning_rate_end
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "SelfOrganizingMap":

@@ -5,11 +5,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from mercer._base.parameter import Array as ArrayLike
-from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Seed, Text, parameter
 from mercer._source import Block
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
@@ -106,19 +106,18 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     ([3.0, 500.0], 18.0)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_clusters": Integer(1),
-        "metric": Text() | Function(),
-        "metric_params": Instance(dict) | Nothing(),
-        "method": Choice("fasterpam", "pam", "alternate", "clara"),
-        "init": Choice("k-medoids++", "build", "random") | ArrayLike(),
-        "max_iter": Integer(1),
-        "n_draws": Integer(1),
-        "draw_size": Integer(1) | Nothing(),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
+    metric: Any = parameter(Text() | Function(), default="euclidean")
+    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
+    method: str = parameter(Choice("fasterpam", "pam", "alternate", "clara"), default="fasterpam")
+    init: Any = parameter(Choice("k-medoids++", "build", "random") | ArrayLike(), default="k-medoids++")
+    max_iter: int = parameter(Integer(1), default=300)
+    n_draws: int = parameter(Integer(1), default=5)
+    draw_size: int | None = parameter(Integer(1) | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),
         "labels_": integers("rows"),
@@ -131,33 +130,6 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": _DRAWN,
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        method: str = "fasterpam",
-        init: Any = "k-medoids++",
-        max_iter: int = 300,
-        n_draws: int = 5,
-        draw_size: int | None = None,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.metric_params = metric_params
-        self.method = method
-        self.init = init
-        self.max_iter = max_iter
-        self.n_draws = n_draws
-        self.draw_size = draw_size
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMedoids":

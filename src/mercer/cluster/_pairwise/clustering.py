@@ -3,11 +3,11 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.utils import check_array
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.interface import ClusterMixin
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats, integers, numbers
@@ -119,23 +119,22 @@ class PairwiseClustering(ClusterMixin, Estimator):
     array([0, 0, 0, 1, 1, 2], dtype=int32)
     """
 
+    n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
+    metric: str = parameter(Choice(*_METRICS), default="sqeuclidean")
+    solver: str = parameter(Choice("mean_field", "annealing"), default="mean_field")
+    neighbourhood: Any = parameter(Nothing() | Array(), default=None)
+    subsample: float | None = parameter(Nothing() | Real(0, 1, "right"), default=None)
+    beta: float | None = parameter(Nothing() | Real(0, closed="neither"), default=None)
+    beta_end: float | None = parameter(Nothing() | Real(0, closed="neither"), default=None)
+    factor: float = parameter(Real(1, closed="neither"), default=1.25)
+    max_iter: int = parameter(Integer(1), default=2000)
+    tol: float = parameter(Real(0), default=1e-3)
+    random_state: Any = parameter(Seed(), default=None)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _objective_moves = None
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_clusters": Integer(1),
-        "metric": Choice(*_METRICS),
-        "solver": Choice("mean_field", "annealing"),
-        "neighbourhood": Nothing() | Array(),
-        "subsample": Nothing() | Real(0, 1, "right"),
-        "beta": Nothing() | Real(0, closed="neither"),
-        "beta_end": Nothing() | Real(0, closed="neither"),
-        "factor": Real(1, closed="neither"),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "random_state": Seed(),
-        "verbose": Integer(0) | Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "training_rows_": numbers("training, columns", finite=True),
         "training_weight_": floats("training"),
@@ -156,39 +155,6 @@ class PairwiseClustering(ClusterMixin, Estimator):
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the membership of every object in every cluster is the model; with a centred copy, n (d + M) numbers"
     }
-
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        metric: str = "sqeuclidean",
-        solver: str = "mean_field",
-        neighbourhood: Any = None,
-        subsample: float | None = None,
-        beta: float | None = None,
-        beta_end: float | None = None,
-        factor: float = 1.25,
-        max_iter: int = 2000,
-        tol: float = 1e-3,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.solver = solver
-        self.neighbourhood = neighbourhood
-        self.subsample = subsample
-        self.beta = beta
-        self.beta_end = beta_end
-        self.factor = factor
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @classmethod
     def _migrate(cls, state: dict[str, Any], version: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from mercer._base import fitting
 from mercer._base.batches import forget_batches, open_batch
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.eigenpairs import find_eigenpairs
@@ -121,51 +121,19 @@ class FactorAnalysis(LatentGaussian):
     ((2, 4), -2.6)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(0) | Nothing(),
-        "tol": Real(0),
-        "copy": Boolean(),
-        "max_iter": Integer(1),
-        "noise_variance_init": ArrayRule() | Nothing(),
-        "svd_method": Choice("lapack", "randomized"),
-        "iterated_power": Integer(0),
-        "rotation": Choice("varimax", "quartimax") | Nothing(),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: int | None = parameter(Integer(0) | Nothing(), default=None, kw_only=False)
+    tol: float = parameter(Real(0), default=1e-2)
+    copy: bool = parameter(Boolean(), default=True)
+    noise_variance_init: Any = parameter(ArrayRule() | Nothing(), default=None, after="max_iter")
+    svd_method: str = parameter(Choice("lapack", "randomized"), default="randomized")
+    iterated_power: int = parameter(Integer(0), default=3)
+    rotation: str | None = parameter(Choice("varimax", "quartimax") | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=0)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "noise_variance_": floats("columns"),
         "loglike_": members(floats()),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        tol: float = 1e-2,
-        copy: bool = True,
-        max_iter: int = 1000,
-        noise_variance_init: Any = None,
-        svd_method: str = "randomized",
-        iterated_power: int = 3,
-        rotation: str | None = None,
-        random_state: Any = 0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.tol = tol
-        self.copy = copy
-        self.max_iter = max_iter
-        self.noise_variance_init = noise_variance_init
-        self.svd_method = svd_method
-        self.iterated_power = iterated_power
-        self.rotation = rotation
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "FactorAnalysis":

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, open_new_rows, seed_sequence
 from mercer._base.linear_map import LinearMap, MethodOnBlock
+from mercer._base.parameter import Integer, Nothing, Real, attribute, parameter
 from mercer._base.reading import read_integer
 from mercer._source import Block
 from mercer._source.namespace import namespace_of, to_numpy
@@ -21,11 +22,15 @@ __all__ = ["LatentGaussian"]
 class LatentGaussian(LinearMap, Estimator):
     """x = mean + W^T z + e with z ~ N(0, I) and e ~ N(0, diag(noise)); W is ``components_``, (k, d)."""
 
+    max_iter: int = parameter(Integer(1), default=1000)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _maps_sparse = False
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"
-    mean_: Any
-    noise_variance_: Any
+    mean_: Any = attribute()
+    noise_variance_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("components, columns"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._base import fitting, open_new_rows, seed_sequence
 from mercer._base.linear_map import MethodOnBlock
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._base.validation import check_finite, sum_is_finite
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
@@ -106,40 +106,16 @@ class ProbabilisticPCA(LatentGaussian):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1) | Choice("mle") | Nothing(),
-        "method": Choice("auto", "closed_form", "em"),
-        "tol": Real(0),
-        "max_iter": Integer(1),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: Any = parameter(Integer(1) | Choice("mle") | Nothing(), default=None, kw_only=False)
+    method: str = parameter(Choice("auto", "closed_form", "em"), default="auto")
+    tol: float = parameter(Real(0), default=1e-6)
+    random_state: Any = parameter(Seed(), default=None, after="max_iter")
 
     _stored: ClassVar[dict[str, Stored]] = {
         "explained_variance_": floats("components"),
         "noise_variance_": floats(),
         "n_components_": size("components"),
     }
-
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        method: str = "auto",
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ProbabilisticPCA":

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
 from mercer._base.linear_map import LinearMap, MethodOnBlock
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, attribute, parameter
 from mercer._source import Block, open_source
 from mercer._source.namespace import is_sparse_matrix
 from mercer._stored import Stored, floats, size
@@ -16,20 +16,7 @@ from mercer._types import Array
 from mercer.decomposition._nonnegative.problem import Penalties, read_beta
 from mercer.errors import DataError
 
-__all__ = ["FACTOR_PARAMETERS", "FactorModel", "check_not_negative"]
-
-FACTOR_PARAMETERS: dict[str, Rule] = {
-    "n_components": Integer(1) | Choice("auto") | Nothing(),
-    "init": Choice("random", "nndsvd", "nndsvda", "nndsvdar", "custom") | Nothing(),
-    "beta_loss": Real() | Choice("frobenius", "kullback-leibler", "itakura-saito"),
-    "tol": Real(0),
-    "max_iter": Integer(1),
-    "random_state": Seed(),
-    "alpha_W": Real(0),
-    "alpha_H": Real(0) | Choice("same"),
-    "l1_ratio": Real(0, 1),
-    "verbose": Integer(0) | Boolean(),
-}
+__all__ = ["FactorModel", "check_not_negative"]
 
 
 def check_not_negative(X: Any, subject: str) -> None:
@@ -46,10 +33,21 @@ def check_not_negative(X: Any, subject: str) -> None:
 class FactorModel(LinearMap, Estimator):
     """Maps rows x to the nonnegative w with the least loss between x and ``w components_``."""
 
+    n_components: Any = parameter(Integer(1) | Choice("auto") | Nothing(), default="auto", kw_only=False)
+    init: str | None = parameter(Choice("random", "nndsvd", "nndsvda", "nndsvdar", "custom") | Nothing(), default=None)
+    beta_loss: Any = parameter(Real() | Choice("frobenius", "kullback-leibler", "itakura-saito"), default="frobenius")
+    tol: float = parameter(Real(0), default=1e-4)
+    max_iter: int = parameter(Integer(1), default=200)
+    alpha_W: float = parameter(Real(0), default=0.0)
+    alpha_H: Any = parameter(Real(0) | Choice("same"), default="same")
+    l1_ratio: float = parameter(Real(0, 1), default=0.0)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory",)
-    beta_loss: Any
-    components_: Any
-    n_components_: int
+    components_: Any = attribute()
+    n_components_: int = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("components, columns"),

@@ -10,7 +10,7 @@ from numpy.random import SeedSequence
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.linear_map import MethodOnBlock
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, Seed, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Map, Solution, Solver, Step
 from mercer._solver.relay import answer_requests
@@ -18,7 +18,7 @@ from mercer._source import Block, Source
 from mercer._stored import Stored, integers, part
 from mercer._types import Array
 from mercer.decomposition._nonnegative.divergence import EPSILON, measure_divergence, parts_in_columns, parts_in_rows
-from mercer.decomposition._nonnegative.factor_model import FACTOR_PARAMETERS, FactorModel
+from mercer.decomposition._nonnegative.factor_model import FactorModel
 from mercer.decomposition._nonnegative.multiplicative import (
     Measure,
     clear_small,
@@ -133,16 +133,14 @@ class MiniBatchNMF(FactorModel):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = FACTOR_PARAMETERS | {
-        "batch_size": Integer(1),
-        "max_no_improvement": Integer(1) | Nothing(),
-        "forget_factor": Real(0, 1),
-        "fresh_restarts": Boolean(),
-        "fresh_restarts_max_iter": Integer(1),
-        "transform_max_iter": Integer(1) | Nothing(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    batch_size: int = parameter(Integer(1), default=1024, after="init")
+    max_no_improvement: int | None = parameter(Integer(1) | Nothing(), default=10, after="tol")
+    forget_factor: float = parameter(Real(0, 1), default=0.7, after="l1_ratio")
+    fresh_restarts: bool = parameter(Boolean(), default=False)
+    fresh_restarts_max_iter: int = parameter(Integer(1), default=30)
+    transform_max_iter: int | None = parameter(Integer(1) | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "batches are consecutive rows, and each moves the parts, so that their order shows"
     }
@@ -150,47 +148,6 @@ class MiniBatchNMF(FactorModel):
     _objective_moves: ClassVar[str | None] = None
 
     _stored: ClassVar[dict[str, Stored]] = {"n_steps_": integers(low=0), "_running_": part("RunningFactors")}
-
-    def __init__(
-        self,
-        n_components: Any = "auto",
-        *,
-        init: str | None = None,
-        batch_size: int = 1024,
-        beta_loss: Any = "frobenius",
-        tol: float = 1e-4,
-        max_no_improvement: int | None = 10,
-        max_iter: int = 200,
-        alpha_W: float = 0.0,
-        alpha_H: Any = "same",
-        l1_ratio: float = 0.0,
-        forget_factor: float = 0.7,
-        fresh_restarts: bool = False,
-        fresh_restarts_max_iter: int = 30,
-        transform_max_iter: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.batch_size = batch_size
-        self.beta_loss = beta_loss
-        self.tol = tol
-        self.max_no_improvement = max_no_improvement
-        self.max_iter = max_iter
-        self.alpha_W = alpha_W
-        self.alpha_H = alpha_H
-        self.l1_ratio = l1_ratio
-        self.forget_factor = forget_factor
-        self.fresh_restarts = fresh_restarts
-        self.fresh_restarts_max_iter = fresh_restarts_max_iter
-        self.transform_max_iter = transform_max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> "MiniBatchNMF":

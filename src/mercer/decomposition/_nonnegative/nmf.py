@@ -2,18 +2,18 @@
 
 import warnings
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.random import SeedSequence
 
 from mercer._base import fitting, seed_sequence
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Seed, parameter
 from mercer._solver import Solver
 from mercer._source import Block, Source
 from mercer._types import Array
 from mercer.decomposition._nonnegative.coordinate import SWEEPS_PER_ITERATION, descend, solve_rows
-from mercer.decomposition._nonnegative.factor_model import FACTOR_PARAMETERS, FactorModel
+from mercer.decomposition._nonnegative.factor_model import FactorModel
 from mercer.decomposition._nonnegative.multiplicative import multiply, solve_rows_multiplicatively
 from mercer.decomposition._nonnegative.problem import Extent, Factors, Penalties
 from mercer.decomposition._nonnegative.start import find_start, resolve_count
@@ -104,45 +104,9 @@ class NMF(FactorModel):
     (True, 0.0)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = FACTOR_PARAMETERS | {
-        "solver": Choice("cd", "mu"),
-        "shuffle": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
-
-    def __init__(
-        self,
-        n_components: Any = "auto",
-        *,
-        init: str | None = None,
-        solver: str = "cd",
-        beta_loss: Any = "frobenius",
-        tol: float = 1e-4,
-        max_iter: int = 200,
-        random_state: Any = None,
-        alpha_W: float = 0.0,
-        alpha_H: Any = "same",
-        l1_ratio: float = 0.0,
-        verbose: int = 0,
-        shuffle: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.solver = solver
-        self.beta_loss = beta_loss
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.alpha_W = alpha_W
-        self.alpha_H = alpha_H
-        self.l1_ratio = l1_ratio
-        self.verbose = verbose
-        self.shuffle = shuffle
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    solver: str = parameter(Choice("cd", "mu"), default="cd", after="init")
+    random_state: Any = parameter(Seed(), default=None, after="max_iter")
+    shuffle: bool = parameter(Boolean(), default=False, after="verbose")
 
     @fitting
     def fit(self, X: Any, y: Any = None, W: Any = None, H: Any = None) -> "NMF":

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Array as ArrayLike
-from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, parameter
 from mercer._source import Source
 from mercer._statistic.labels import Rows
 from mercer._stored import Stored, floats
@@ -110,20 +110,19 @@ class FastICA(Unmixer, Estimator):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1) | Nothing(),
-        "algorithm": Choice("parallel", "deflation"),
-        "whiten": Choice("arbitrary-variance", "unit-variance") | _Off(),
-        "fun": Choice("logcosh", "exp", "cube") | Function(),
-        "fun_args": Instance(dict) | Nothing(),
-        "max_iter": Integer(1),
-        "tol": Real(0, closed="left"),
-        "w_init": ArrayLike() | Nothing(),
-        "whiten_solver": Choice("eigh", "svd"),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    algorithm: str = parameter(Choice("parallel", "deflation"), default="parallel")
+    whiten: Any = parameter(Choice("arbitrary-variance", "unit-variance") | _Off(), default="unit-variance")
+    fun: Any = parameter(Choice("logcosh", "exp", "cube") | Function(), default="logcosh")
+    fun_args: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
+    max_iter: int = parameter(Integer(1), default=200)
+    tol: float = parameter(Real(0, closed="left"), default=1e-4)
+    w_init: Any = parameter(ArrayLike() | Nothing(), default=None)
+    whiten_solver: str = parameter(Choice("eigh", "svd"), default="svd")
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The contrast of light tails falls and that of heavy tails rises, and no step is checked.
     _objective_moves: ClassVar[str | None] = None
@@ -136,35 +135,6 @@ class FastICA(Unmixer, Estimator):
         "nongaussianity_": floats("components"),
         "gaussian_pvalue_": floats("components"),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        algorithm: str = "parallel",
-        whiten: Any = "unit-variance",
-        fun: Any = "logcosh",
-        fun_args: dict[str, Any] | None = None,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        w_init: Any = None,
-        whiten_solver: str = "svd",
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.algorithm = algorithm
-        self.whiten = whiten
-        self.fun = fun
-        self.fun_args = fun_args
-        self.max_iter = max_iter
-        self.tol = tol
-        self.w_init = w_init
-        self.whiten_solver = whiten_solver
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "FastICA":

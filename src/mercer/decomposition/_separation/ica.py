@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Array as ArrayLike
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._base.validation import check_finite
 from mercer._source import Source
 from mercer._stored import Stored, floats, integers
@@ -122,22 +122,21 @@ class ICA(Unmixer, Estimator):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1) | Nothing(),
-        "solver": Choice("quasi_newton", "natural_gradient", "infomax"),
-        "score_function": Choice("tanh", "logistic", "cube", "exp"),
-        "constraint": Choice("orthogonal") | Nothing(),
-        "extended": Boolean() | Choice("auto"),
-        "tol": Real(0, closed="left"),
-        "max_iter": Integer(1),
-        "learning_rate": Real(0, 1, "right"),
-        "rows_per_step": Integer(1) | Nothing(),
-        "order": Choice("nongaussianity", "variance"),
-        "w_init": ArrayLike() | Nothing(),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    solver: str = parameter(Choice("quasi_newton", "natural_gradient", "infomax"), default="quasi_newton")
+    score_function: str = parameter(Choice("tanh", "logistic", "cube", "exp"), default="tanh")
+    constraint: str | None = parameter(Choice("orthogonal") | Nothing(), default=None)
+    extended: Any = parameter(Boolean() | Choice("auto"), default="auto")
+    tol: float = parameter(Real(0, closed="left"), default=1e-8)
+    max_iter: int = parameter(Integer(1), default=500)
+    learning_rate: float = parameter(Real(0, 1, "right"), default=0.1)
+    rows_per_step: int | None = parameter(Integer(1) | Nothing(), default=None)
+    order: str = parameter(Choice("nongaussianity", "variance"), default="nongaussianity")
+    w_init: Any = parameter(ArrayLike() | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The first steps are fixed-point steps, and a source that changes its tails changes the objective.
     _objective_moves: ClassVar[str | None] = None
@@ -153,39 +152,6 @@ class ICA(Unmixer, Estimator):
         "gaussian_pvalue_": floats("components"),
         "explained_variance_": floats("components"),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        solver: str = "quasi_newton",
-        score_function: str = "tanh",
-        constraint: str | None = None,
-        extended: Any = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 500,
-        learning_rate: float = 0.1,
-        rows_per_step: int | None = None,
-        order: str = "nongaussianity",
-        w_init: Any = None,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.score_function = score_function
-        self.constraint = constraint
-        self.extended = extended
-        self.tol = tol
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.rows_per_step = rows_per_step
-        self.order = order
-        self.w_init = w_init
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ICA":

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import Estimator, fitting, seed_sequence
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._stored import Stored, floats
 from mercer.decomposition._separation.fixed_point import pursue_all, pursue_each
 from mercer.decomposition._separation.gaussianity import rate_sources
@@ -88,17 +88,16 @@ class ProjectionPursuit(Unmixer, Estimator):
     (3, True)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "index": Choice(*CONTRASTS),
-        "orthogonalisation": Choice("deflation", "symmetric"),
-        "n_init": Integer(1),
-        "max_iter": Integer(1),
-        "tol": Real(0, closed="left"),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: int = parameter(Integer(1), default=2, kw_only=False)
+    index: str = parameter(Choice(*CONTRASTS), default="logcosh")
+    orthogonalisation: str = parameter(Choice("deflation", "symmetric"), default="deflation")
+    n_init: int = parameter(Integer(1), default=5)
+    max_iter: int = parameter(Integer(1), default=200)
+    tol: float = parameter(Real(0, closed="left"), default=1e-8)
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = None
 
@@ -109,29 +108,6 @@ class ProjectionPursuit(Unmixer, Estimator):
         "nongaussianity_": floats("components"),
         "gaussian_pvalue_": floats("components"),
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        index: str = "logcosh",
-        orthogonalisation: str = "deflation",
-        n_init: int = 5,
-        max_iter: int = 200,
-        tol: float = 1e-8,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.index = index
-        self.orthogonalisation = orthogonalisation
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "ProjectionPursuit":

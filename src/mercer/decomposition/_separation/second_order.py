@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer._base import Estimator, fitting
 from mercer._base.parameter import Array as ArrayLike
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Integer, Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._solver import Dense, Solution, Solver, Step
 from mercer._solver.request import run_large
@@ -110,15 +110,14 @@ class SecondOrderSeparation(Unmixer, Estimator):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1) | Nothing(),
-        "lags": Integer(1) | ArrayLike(),
-        "diagonaliser": Choice(*METHODS),
-        "tol": Real(0, closed="left"),
-        "max_iter": Integer(1),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    lags: Any = parameter(Integer(1) | ArrayLike(), default=10)
+    diagonaliser: str = parameter(Choice(*METHODS), default="jacobi")
+    tol: float = parameter(Real(0, closed="left"), default=1e-10)
+    max_iter: int = parameter(Integer(1), default=200)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     # Products of rows that are some lags apart cross the borders of blocks.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     _law_exceptions: ClassVar[dict[str, str]] = {
@@ -134,25 +133,6 @@ class SecondOrderSeparation(Unmixer, Estimator):
         "autocorrelations_": floats("components, *"),
         "off_diagonal_": floats(),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        lags: Any = 10,
-        diagonaliser: str = "jacobi",
-        tol: float = 1e-10,
-        max_iter: int = 200,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.lags = lags
-        self.diagonaliser = diagonaliser
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, lengths: Any = None) -> "SecondOrderSeparation":

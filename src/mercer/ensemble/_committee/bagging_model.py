@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, seed_sequence
-from mercer._base.parameter import Boolean, HasFit, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, HasFit, Integer, Nothing, Real, Seed, parameter
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._source.namespace import is_sparse_matrix
@@ -32,21 +32,20 @@ __all__ = ["BaggingModel"]
 class BaggingModel(MemberList, Estimator):
     """Members fitted to rows and columns that were drawn for them."""
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "estimator": HasFit() | Nothing(),
-        "n_estimators": Integer(1),
-        "max_samples": Integer(1) | Real(0, 1, closed="right") | Nothing(),
-        "max_features": Integer(1) | Real(0, 1, closed="right"),
-        "bootstrap": Boolean(),
-        "bootstrap_features": Boolean(),
-        "oob_score": Boolean(),
-        "warm_start": Boolean(),
-        "n_jobs": Integer() | Nothing(),
-        "random_state": Seed(),
-        "verbose": Integer(0) | Boolean(),
-        "partition": Boolean(),
-        "max_time": Real(0) | Nothing(),
-    }
+    estimator: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
+    n_estimators: int = parameter(Integer(1), default=10, kw_only=False)
+    max_samples: Any = parameter(Integer(1) | Real(0, 1, closed="right") | Nothing(), default=None)
+    max_features: Any = parameter(Integer(1) | Real(0, 1, closed="right"), default=1.0)
+    bootstrap: bool = parameter(Boolean(), default=True)
+    bootstrap_features: bool = parameter(Boolean(), default=False)
+    oob_score: bool = parameter(Boolean(), default=False)
+    warm_start: bool = parameter(Boolean(), default=False)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    partition: bool = parameter(Boolean(), default=False)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     _objective_moves = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "members are fitted side by side, each with the memory that it takes by itself",
@@ -62,37 +61,6 @@ class BaggingModel(MemberList, Estimator):
         "_draws": part("Draws"),
         "estimators_features_": members(integers("*", low=0, below="columns"), "members"),
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        n_estimators: int = 10,
-        *,
-        max_samples: Any = None,
-        max_features: Any = 1.0,
-        bootstrap: bool = True,
-        bootstrap_features: bool = False,
-        oob_score: bool = False,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        partition: bool = False,
-        max_time: float | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.bootstrap_features = bootstrap_features
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.partition = partition
-        self.max_time = max_time
 
     # Whether targets are numbers, else labels.
     _numeric_targets: ClassVar[bool]

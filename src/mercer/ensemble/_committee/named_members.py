@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 import joblib
 import numpy as np
 import sklearn
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator
+from mercer._base.interface import MetaEstimatorMixin
+from mercer._base.parameter import Boolean, Instance, Integer, Nothing, Real, attribute, parameter
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place
 from mercer._source.array import ArraySource
@@ -93,8 +95,12 @@ def fit_in_parallel(fit: Callable[[int], Any], first: int, size: int) -> Callabl
 class NamedMembers(MetaEstimatorMixin, Estimator):
     """An ensemble of (name, estimator) pairs."""
 
-    estimators: list[tuple[str, Any]]
-    estimators_: list[Any]
+    estimators: list[tuple[str, Any]] = parameter(Instance(list), kw_only=False)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    verbose: int | bool = parameter(Integer(0) | Boolean(), default=0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
+    estimators_: list[Any] = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "estimators_": members(part("BaseEstimator")),

@@ -1,11 +1,11 @@
 """Stacking of classifiers: one more is fitted to their predictions of rows that they did not see."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from mercer._base.parameter import Choice, Rule
+from mercer._base.parameter import Choice, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels, flatten_targets, name_targets
 from mercer._source import Source
@@ -84,33 +84,13 @@ class StackingClassifier(ClassifierMixin, StackingModel):
     True
     """
 
+    stack_method: str = parameter(
+        Choice("auto", "predict_proba", "decision_function", "predict"), default="auto", after="cv"
+    )
+
     # A regressor may predict the indices of ordered classes.
     _member_kind = None
     _final_kind = "classifier"
-    _parameters: ClassVar[dict[str, Rule]] = StackingModel._parameters | {
-        "stack_method": Choice("auto", "predict_proba", "decision_function", "predict"),
-    }
-
-    def __init__(
-        self,
-        estimators: list[tuple[str, Any]],
-        final_estimator: Any = None,
-        *,
-        cv: Any = None,
-        stack_method: str = "auto",
-        n_jobs: int | None = None,
-        passthrough: bool = False,
-        verbose: int | bool = 0,
-        max_time: float | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.final_estimator = final_estimator
-        self.cv = cv
-        self.stack_method = stack_method
-        self.n_jobs = n_jobs
-        self.passthrough = passthrough
-        self.verbose = verbose
-        self.max_time = max_time
 
     def _choose_final(self) -> Any:
         return LogisticRegression() if self.final_estimator is None else self.final_estimator

@@ -8,13 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 import sklearn
-from sklearn.base import TransformerMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.metadata_routing import MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
 from mercer._base.folds import FOLDS, splits
-from mercer._base.parameter import Boolean, Choice, HasFit, Instance, Integer, Nothing, Real, Rule
+from mercer._base.interface import TransformerMixin
+from mercer._base.parameter import Boolean, Choice, HasFit, Nothing, parameter
 from mercer._base.wrapping import float_type
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -113,18 +114,10 @@ class _StackedLayer(FirstLayer):
 class StackingModel(TransformerMixin, NamedMembers):
     """Named members, each fitted to all rows, and an estimator fitted to their predictions of rows they did not see."""
 
-    final_estimator: Any
-    cv: Any
-    passthrough: bool
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "estimators": Instance(list),
-        "final_estimator": HasFit() | Nothing(),
-        "cv": FOLDS | Choice("prefit"),
-        "n_jobs": Integer() | Nothing(),
-        "passthrough": Boolean(),
-        "verbose": Integer(0) | Boolean(),
-        "max_time": Real(0) | Nothing(),
-    }
+    final_estimator: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False, after="estimators")
+    cv: Any = parameter(FOLDS | Choice("prefit"), default=None)
+    passthrough: bool = parameter(Boolean(), default=False, after="n_jobs")
+
     _objective_moves = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "each fold is a copy of its rows, since members may be of any kind",

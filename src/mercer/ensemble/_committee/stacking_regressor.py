@@ -79,25 +79,6 @@ class StackingRegressor(RegressorMixin, StackingModel):
     _member_kind = "regressor"
     _final_kind = "regressor"
 
-    def __init__(
-        self,
-        estimators: list[tuple[str, Any]],
-        final_estimator: Any = None,
-        *,
-        cv: Any = None,
-        n_jobs: int | None = None,
-        passthrough: bool = False,
-        verbose: int | bool = 0,
-        max_time: float | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.final_estimator = final_estimator
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.passthrough = passthrough
-        self.verbose = verbose
-        self.max_time = max_time
-
     def _choose_final(self) -> Any:
         return RidgeCV() if self.final_estimator is None else self.final_estimator
 

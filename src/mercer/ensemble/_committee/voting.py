@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base.parameter import Boolean, Choice, Rule
+from mercer._base.parameter import Boolean, Choice, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import flatten_targets, name_targets
 from mercer._base.wrapping import float_type
@@ -83,34 +83,14 @@ class VotingClassifier(ClassifierMixin, VotingModel):
     True
     """
 
+    voting: str = parameter(Choice("hard", "soft"), default="hard")
+    flatten_transform: bool = parameter(Boolean(), default=True, after="n_jobs")
+
     _kind = "classifier"
-    _parameters: ClassVar[dict[str, Rule]] = VotingModel._parameters | {
-        "voting": Choice("hard", "soft"),
-        "flatten_transform": Boolean(),
-    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "le_": part("LabelEncoder"),
     }
-
-    def __init__(
-        self,
-        estimators: list[tuple[str, Any]],
-        *,
-        voting: str = "hard",
-        weights: Any = None,
-        n_jobs: int | None = None,
-        flatten_transform: bool = True,
-        verbose: int | bool = False,
-        max_time: float | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.voting = voting
-        self.weights = weights
-        self.n_jobs = n_jobs
-        self.flatten_transform = flatten_transform
-        self.verbose = verbose
-        self.max_time = max_time
 
     def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
         from sklearn.preprocessing import LabelEncoder

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import TransformerMixin
 
 from mercer._base import fitting
-from mercer._base.parameter import Array, Boolean, Instance, Integer, Nothing, Real, Rule
+from mercer._base.interface import TransformerMixin
+from mercer._base.parameter import Array, Boolean, Integer, Nothing, parameter
 from mercer._solver import Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer.ensemble._committee.bags import NO_BOUND, BagState
@@ -41,14 +41,9 @@ class _Voting:
 class VotingModel(TransformerMixin, NamedMembers):
     """Named members, each fitted to all rows, whose predictions are combined by fixed weights."""
 
-    weights: Any
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "estimators": Instance(list),
-        "weights": Array() | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-        "verbose": Integer(0) | Boolean(),
-        "max_time": Real(0) | Nothing(),
-    }
+    weights: Any = parameter(Array() | Nothing(), default=None)
+    verbose: int | bool = parameter(Integer(0) | Boolean(), default=False, after="n_jobs")
+
     _objective_moves = "up"
 
     # Which estimators may be members, see KINDS.

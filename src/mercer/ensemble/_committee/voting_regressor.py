@@ -68,21 +68,6 @@ class VotingRegressor(RegressorMixin, VotingModel):
 
     _kind = "regressor"
 
-    def __init__(
-        self,
-        estimators: list[tuple[str, Any]],
-        *,
-        weights: Any = None,
-        n_jobs: int | None = None,
-        verbose: int | bool = False,
-        max_time: float | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.max_time = max_time
-
     def _encode_targets(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
         return column_or_1d(y, warn=True), {}
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.parameter import attribute
 from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.ensemble._forest.growth import Bootstrap
@@ -23,13 +24,13 @@ _PACKED: "WeakKeyDictionary[Any, tuple[list[Any], PackedForest]]" = WeakKeyDicti
 class FittedForest(TreeEnsemble):
     """The part of a forest that needs fitted attributes only."""
 
-    estimators_: list[Any]
-    n_outputs_: int
+    estimators_: list[Any] = attribute()
+    n_outputs_: int = attribute()
     # The rows of the fit, how many of them each tree saw (None for all), and in proportion to which weights.
-    _n_rows: int
-    _n_drawn: int | None
-    _draw_weight: Array
-    _member_seeds: list[int]
+    _n_rows: int = attribute()
+    _n_drawn: int | None = attribute()
+    _draw_weight: Array = attribute()
+    _member_seeds: list[int] = attribute()
 
     def _pack(self) -> PackedForest:
         """Return all trees in a few arrays, joined when first needed; the trees then become views of these."""

@@ -5,7 +5,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
+from mercer._base.parameter import Choice, Instance, Integer, Nothing, attribute, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
+from mercer._base.share import Share
 from mercer._base.tree_problem import Problem
 from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._stored import Stored, floats, integers, members
@@ -20,8 +22,12 @@ __all__ = ["ForestClassifier", "ForestRegressor"]
 class ForestClassifier(ClassifierMixin, ForestModel):
     """A forest of classification trees."""
 
-    classes_: Any
-    n_classes_: Any
+    class_weight: Any = parameter(
+        Choice("balanced", "balanced_subsample") | Instance(dict, list) | Nothing(), default=None, after="warm_start"
+    )
+
+    classes_: Any = attribute()
+    n_classes_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_classes_": integers(" | outputs", low=0) | members(integers(low=0), "outputs"),
@@ -127,6 +133,15 @@ class ForestClassifier(ClassifierMixin, ForestModel):
 
 class ForestRegressor(RegressorMixin, ForestModel):
     """A forest of regression trees."""
+
+    criterion: str = parameter(
+        Choice("squared_error", "friedman_mse", "absolute_error", "poisson"), default="squared_error"
+    )
+    max_features: Any = parameter(
+        Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
+        default=1.0,
+        after="min_weight_fraction_leaf",
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "oob_prediction_": floats("rows | rows, outputs"),

@@ -7,12 +7,12 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 from sklearn.exceptions import DataConversionWarning
 
 from mercer._base import fitting, seed_sequence
+from mercer._base.interface import MultiOutputMixin
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._base.share import Share
 from mercer._base.tree_problem import Problem, open_problem, read_rules
 from mercer._solver.tree.binary_tree import BinaryTree
@@ -24,7 +24,7 @@ from mercer.ensemble._forest.inspection import FittedForest
 from mercer.ensemble._forest.tree_settings import TreeSettings
 from mercer.errors import ParameterError
 
-__all__ = ["DRAWN", "FOREST_PARAMETERS", "ForestModel"]
+__all__ = ["DRAWN", "ForestModel"]
 
 # Nodes with at least this many rows are searched in 255 steps of a column, smaller ones exactly: below, a step holds
 # about one row, and a search by sorting costs no more.
@@ -39,37 +39,39 @@ DRAWN = {
     "weights": "rows are drawn at random: a weight equals repetitions in distribution",
     "row order": "rows are drawn at random by their numbers: another order is another draw",
 }
-FOREST_PARAMETERS: dict[str, Rule] = {
-    "n_estimators": Integer(1),
-    "max_depth": Integer(0) | Nothing(),
-    "min_samples_split": Integer(2) | Share(0, 1, "right"),
-    "min_samples_leaf": Integer(1) | Share(0, 1, "neither"),
-    "min_weight_fraction_leaf": Real(0, 0.5),
-    "max_features": Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
-    "max_leaf_nodes": Integer(2) | Nothing(),
-    "min_impurity_decrease": Real(0),
-    "bootstrap": Boolean(),
-    "oob_score": Boolean() | Function(),
-    "n_jobs": Integer() | Nothing(),
-    "random_state": Seed(),
-    "verbose": Boolean() | Integer(0),
-    "warm_start": Boolean(),
-    "ccp_alpha": Real(0),
-    "max_samples": Integer(1) | Share(0, closed="neither") | Nothing(),
-    "monotonic_cst": ArrayRule() | Nothing(),
-    "categorical_features": ArrayRule() | Choice("from_dtype") | Nothing(),
-    "max_time": Real(0) | Nothing(),
-}
 
 
 class ForestModel(MultiOutputMixin, FittedForest):
     """The fit of a forest."""
 
+    n_estimators: int = parameter(Integer(1), default=100, kw_only=False)
+    criterion: str = parameter(Choice("gini", "entropy", "log_loss"), default="gini")
+    max_depth: int | None = parameter(Integer(0) | Nothing(), default=None)
+    min_samples_split: float = parameter(Integer(2) | Share(0, 1, "right"), default=2)
+    min_samples_leaf: float = parameter(Integer(1) | Share(0, 1, "neither"), default=1)
+    min_weight_fraction_leaf: float = parameter(Real(0, 0.5), default=0.0)
+    max_features: Any = parameter(
+        Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(), default="sqrt"
+    )
+    max_leaf_nodes: int | None = parameter(Integer(2) | Nothing(), default=None)
+    min_impurity_decrease: float = parameter(Real(0), default=0.0)
+    bootstrap: bool = parameter(Boolean(), default=False)
+    oob_score: Any = parameter(Boolean() | Function(), default=False)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+    verbose: int = parameter(Boolean() | Integer(0), default=0)
+    warm_start: bool = parameter(Boolean(), default=False)
+    ccp_alpha: float = parameter(Real(0), default=0.0)
+    max_samples: float | None = parameter(Integer(1) | Share(0, closed="neither") | Nothing(), default=None)
+    monotonic_cst: Any = parameter(ArrayRule() | Nothing(), default=None)
+    categorical_features: Any = parameter(ArrayRule() | Choice("from_dtype") | Nothing(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     _objective_moves: ClassVar[str | None] = None
     # The class of the trees.
     _tree_class: ClassVar[type]
-    _oob_sums: Any
-    _oob_counts: Any
+    _oob_sums: Any = attribute()
+    _oob_counts: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "_categories": part("CategoryTable", "none"),

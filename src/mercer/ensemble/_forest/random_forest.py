@@ -1,12 +1,12 @@
 """Random forests: trees on bootstrap samples of the rows, with a random choice of features for each split."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._base.parameter import Boolean, parameter
 from mercer._documentation import compose_docstring
 from mercer.ensemble._forest.documentation import SHARED
 from mercer.ensemble._forest.kinds import ForestClassifier, ForestRegressor
-from mercer.ensemble._forest.model import DRAWN, FOREST_PARAMETERS, ForestModel
+from mercer.ensemble._forest.model import DRAWN, ForestModel
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
@@ -71,60 +71,9 @@ class RandomForestClassifier(ForestClassifier):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+    bootstrap: bool = parameter(Boolean(), default=True, after="min_impurity_decrease")
     _tree_class = DecisionTreeClassifier
-    _parameters: ClassVar[dict[str, Rule]] = {
-        **FOREST_PARAMETERS,
-        "criterion": Choice("gini", "entropy", "log_loss"),
-        "class_weight": Choice("balanced", "balanced_subsample") | Instance(dict, list) | Nothing(),
-    }
     _law_exceptions: ClassVar[dict[str, str]] = ForestModel._law_exceptions | DRAWN
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = True,
-        oob_score: Any = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-        categorical_features: Any = None,
-        max_time: float | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.max_time = max_time
 
 
 class RandomForestRegressor(ForestRegressor):
@@ -180,54 +129,6 @@ class RandomForestRegressor(ForestRegressor):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+    bootstrap: bool = parameter(Boolean(), default=True, after="min_impurity_decrease")
     _tree_class = DecisionTreeRegressor
-    _parameters: ClassVar[dict[str, Rule]] = {
-        **FOREST_PARAMETERS,
-        "criterion": Choice("squared_error", "friedman_mse", "absolute_error", "poisson"),
-    }
     _law_exceptions: ClassVar[dict[str, str]] = ForestModel._law_exceptions | DRAWN
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str = "squared_error",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = 1.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = True,
-        oob_score: Any = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        ccp_alpha: float = 0.0,
-        max_samples: float | None = None,
-        monotonic_cst: Any = None,
-        categorical_features: Any = None,
-        max_time: float | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.max_time = max_time

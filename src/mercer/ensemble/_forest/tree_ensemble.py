@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows
+from mercer._base.parameter import attribute
 from mercer._base.tree_problem import check_values
 from mercer._base.validation import check_rows
 from mercer._types import Array
@@ -22,7 +23,7 @@ class TreeEnsemble(Estimator):
     }
     # How a split is found: "best" searches all thresholds, "random" draws one for each feature.
     splitter: ClassVar[str] = "best"
-    estimators_: Any
+    estimators_: Any = attribute()
 
     def _check_structure(self) -> None:
         # Gradient boosting keeps its trees in `_members`; `estimators_` is a view of them there.

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import logit
 
-from mercer._base.parameter import Choice, Rule
+from mercer._base.parameter import Choice, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._documentation import compose_docstring
 from mercer._stored import Stored, size
 from mercer._types import Array
 from mercer.ensemble._gradient.documentation import SHARED
-from mercer.ensemble._gradient.model import GRADIENT_PARAMETERS, GradientModel
+from mercer.ensemble._gradient.model import GradientModel
 from mercer.ensemble._histogram.losses import BoostingLoss, ExponentialLoss, LogisticLoss, SoftmaxLoss
 from mercer.ensemble._histogram.scores import squeeze_scores
 from mercer.errors import DataError
@@ -76,64 +76,12 @@ class GradientBoostingClassifier(ClassifierMixin, GradientModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+    loss: str = parameter(Choice("log_loss", "exponential"), default="log_loss")
     _initial_method = "predict_proba"
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "loss": Choice("log_loss", "exponential"),
-        **GRADIENT_PARAMETERS,
-    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_classes_": size("classes"),
     }
-
-    def __init__(
-        self,
-        *,
-        loss: str = "log_loss",
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        subsample: float = 1.0,
-        criterion: str = "deprecated",
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_depth: int | None = 3,
-        min_impurity_decrease: float = 0.0,
-        init: Any = None,
-        random_state: Any = None,
-        max_features: Any = None,
-        verbose: int = 0,
-        max_leaf_nodes: int | None = None,
-        warm_start: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int | None = None,
-        tol: float = 1e-4,
-        ccp_alpha: float = 0.0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample = subsample
-        self.criterion = criterion
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_depth = max_depth
-        self.min_impurity_decrease = min_impurity_decrease
-        self.init = init
-        self.random_state = random_state
-        self.max_features = max_features
-        self.verbose = verbose
-        self.max_leaf_nodes = max_leaf_nodes
-        self.warm_start = warm_start
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.ccp_alpha = ccp_alpha
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _choose_loss(self, n_classes: int) -> BoostingLoss:
         if self.loss == "exponential" and n_classes > 2:

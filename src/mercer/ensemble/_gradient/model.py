@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from mercer._base import draw_seed, fitting
-from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._base.share import Share
 from mercer._base.tree_problem import open_problem, read_rules
 from mercer._base.validation import flatten_targets
@@ -38,7 +38,7 @@ from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.errors import DataError, ParameterError
 from mercer.tree import DecisionTreeRegressor
 
-__all__ = ["GRADIENT_PARAMETERS", "GradientModel", "InitialModel"]
+__all__ = ["GradientModel", "InitialModel"]
 
 # The packed trees of each model that has predicted, by score, with the list of trees from which they were made.
 _PACKED: "WeakKeyDictionary[Any, tuple[list[Any], list[PackedForest]]]" = WeakKeyDictionary()
@@ -47,29 +47,6 @@ _TREE_PARAMETERS = (
     *("min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_depth", "min_impurity_decrease"),
     *("max_features", "max_leaf_nodes", "ccp_alpha", "n_jobs"),
 )
-GRADIENT_PARAMETERS: dict[str, Rule] = {
-    "learning_rate": Real(0),
-    "n_estimators": Integer(1),
-    "subsample": Real(0, 1, closed="right"),
-    "criterion": Choice("deprecated", "squared_error", "friedman_mse"),
-    "min_samples_split": Integer(2) | Share(0, 1, "right"),
-    "min_samples_leaf": Integer(1) | Share(0, 1, "neither"),
-    "min_weight_fraction_leaf": Real(0, 0.5),
-    "max_depth": Integer(1) | Nothing(),
-    "min_impurity_decrease": Real(0),
-    "init": HasFit() | Choice("zero") | Nothing(),
-    "random_state": Seed(),
-    "max_features": Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(),
-    "verbose": Boolean() | Integer(0),
-    "max_leaf_nodes": Integer(2) | Nothing(),
-    "warm_start": Boolean(),
-    "validation_fraction": Real(0, 1, closed="neither"),
-    "n_iter_no_change": Integer(1) | Nothing(),
-    "tol": Real(0),
-    "ccp_alpha": Real(0),
-    "max_time": Real(0) | Nothing(),
-    "n_jobs": Integer() | Nothing(),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +60,28 @@ class InitialModel:
 class GradientModel(TreeEnsemble):
     """The fit of the rounds, and the scores that all trees add up to."""
 
+    learning_rate: float = parameter(Real(0), default=0.1)
+    n_estimators: int = parameter(Integer(1), default=100)
+    subsample: float = parameter(Real(0, 1, closed="right"), default=1.0)
+    criterion: str = parameter(Choice("deprecated", "squared_error", "friedman_mse"), default="deprecated")
+    min_samples_split: float = parameter(Integer(2) | Share(0, 1, "right"), default=2)
+    min_samples_leaf: float = parameter(Integer(1) | Share(0, 1, "neither"), default=1)
+    min_weight_fraction_leaf: float = parameter(Real(0, 0.5), default=0.0)
+    max_depth: int | None = parameter(Integer(1) | Nothing(), default=3)
+    min_impurity_decrease: float = parameter(Real(0), default=0.0)
+    init: Any = parameter(HasFit() | Choice("zero") | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+    max_features: Any = parameter(Integer(1) | Share(0, 1, "right") | Choice("sqrt", "log2") | Nothing(), default=None)
+    verbose: int = parameter(Boolean() | Integer(0), default=0)
+    max_leaf_nodes: int | None = parameter(Integer(2) | Nothing(), default=None)
+    warm_start: bool = parameter(Boolean(), default=False)
+    validation_fraction: float = parameter(Real(0, 1, closed="neither"), default=0.1)
+    n_iter_no_change: int | None = parameter(Integer(1) | Nothing(), default=None)
+    tol: float = parameter(Real(0), default=1e-4)
+    ccp_alpha: float = parameter(Real(0), default=0.0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     # Parameters of single trees that `read_rules` reads and these ensembles do not have.
     categorical_features: ClassVar[None] = None
     class_weight: ClassVar[None] = None
@@ -90,7 +89,7 @@ class GradientModel(TreeEnsemble):
     # The method of the initial estimator that gives the first scores.
     _initial_method: ClassVar[str] = "predict"
     # All trees, one round's trees after the other.
-    _members: list[Any]
+    _members: list[Any] = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "max_features_": integers(low=1),
@@ -181,7 +180,9 @@ class GradientModel(TreeEnsemble):
         def score_rows(chosen: Array) -> ScoredRows:
             return ScoredRows(X[chosen], y[chosen], weight[chosen], self._start_scores(X[chosen], init, loss))
 
-        stopping = None if held is None else EarlyStopping(score_rows(held), self.n_iter_no_change, self.tol)
+        stopping = None
+        if held is not None and self.n_iter_no_change is not None:
+            stopping = EarlyStopping(score_rows(held), self.n_iter_no_change, self.tol)
         observe = None if monitor is None else self._make_observer(monitor, attributes, fitted)
         solver = self._make_solver(score_rows(training), loss, rules, seed, stopping, observe)
         outcome = self._drive(
@@ -337,7 +338,7 @@ class GradientModel(TreeEnsemble):
         )
         return member
 
-    @property
+    @property  # type: ignore[misc]
     def estimators_(self) -> Array:  # type: ignore[override]
         """The trees, of shape (n_estimators_, n_trees_per_iteration_)."""
         if "_members" not in vars(self):

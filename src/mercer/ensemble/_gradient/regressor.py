@@ -1,16 +1,16 @@
 """Gradient boosting of exact regression trees."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from mercer._base.parameter import Choice, Real, Rule
+from mercer._base.parameter import Choice, Real, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._documentation import compose_docstring
 from mercer._types import Array
 from mercer.ensemble._gradient.documentation import SHARED
-from mercer.ensemble._gradient.model import GRADIENT_PARAMETERS, GradientModel
+from mercer.ensemble._gradient.model import GradientModel
 from mercer.ensemble._histogram.losses import AbsoluteLoss, BoostingLoss, HuberLoss, QuantileLoss, SquaredLoss
 
 __all__ = ["GradientBoostingRegressor"]
@@ -67,62 +67,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "loss": Choice("squared_error", "absolute_error", "huber", "quantile"),
-        **GRADIENT_PARAMETERS,
-        "alpha": Real(0, 1, closed="neither"),
-    }
-
-    def __init__(
-        self,
-        *,
-        loss: str = "squared_error",
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        subsample: float = 1.0,
-        criterion: str = "deprecated",
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_depth: int | None = 3,
-        min_impurity_decrease: float = 0.0,
-        init: Any = None,
-        random_state: Any = None,
-        max_features: Any = None,
-        alpha: float = 0.9,
-        verbose: int = 0,
-        max_leaf_nodes: int | None = None,
-        warm_start: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int | None = None,
-        tol: float = 1e-4,
-        ccp_alpha: float = 0.0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.subsample = subsample
-        self.criterion = criterion
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_depth = max_depth
-        self.min_impurity_decrease = min_impurity_decrease
-        self.init = init
-        self.random_state = random_state
-        self.max_features = max_features
-        self.alpha = alpha
-        self.verbose = verbose
-        self.max_leaf_nodes = max_leaf_nodes
-        self.warm_start = warm_start
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.ccp_alpha = ccp_alpha
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    loss: str = parameter(Choice("squared_error", "absolute_error", "huber", "quantile"), default="squared_error")
+    alpha: float = parameter(Real(0, 1, closed="neither"), default=0.9, after="max_features")
 
     def _choose_loss(self, n_classes: int) -> BoostingLoss:
         if self.loss in ("huber", "quantile"):

@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitting
+from mercer._base import fitting
 from mercer._base.opening import open_new_rows, open_rows
-from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._base.parameter import (
+    attribute,
+)
 from mercer._base.randomness import draw_seed
 from mercer._base.validation import few_rows
 from mercer._solver.tree.categories import mark_categorical
@@ -26,6 +27,7 @@ from mercer.ensemble._histogram.budget import Plan, plan_rounds, read_plan
 from mercer.ensemble._histogram.categories import FrameCategories, read_frame
 from mercer.ensemble._histogram.constraints import check_directions, read_directions, read_groups
 from mercer.ensemble._histogram.losses import BoostingLoss
+from mercer.ensemble._histogram.parameters import HistParameters
 from mercer.ensemble._histogram.rows import PreparedRows, RowSet, Targets, prepare_rows
 from mercer.ensemble._histogram.scores import Contributions, Predictions, Scores
 from mercer.ensemble._histogram.solver import Boosting, BoostingState
@@ -38,13 +40,13 @@ from mercer.errors import DataError, ModelFileError
 __all__ = ["HistBoosting"]
 
 
-class HistBoosting(Estimator):
+class HistBoosting(HistParameters):
     """Base of the histogram boosting estimators."""
 
     # Fitted attributes that predictions and warm starts read.
-    _bins: BinMap
-    _categories: Any
-    _state: BoostingState
+    _bins: BinMap = attribute()
+    _categories: Any = attribute()
+    _state: BoostingState = attribute()
     _places = ("memory", "file", "stream", "dask")
     # Which targets `fit` takes, and how they are checked.
     _targets: ClassVar[str] = "numbers"
@@ -54,32 +56,6 @@ class HistBoosting(Estimator):
             "bins of all values by row and by column, words and gradients of all rows, and a histogram for each open "
             "leaf and each thread are kept: 2 d + 50 bytes a row, and 4 KiB a column for each leaf and thread"
         )
-    }
-    _shared_parameters: ClassVar[dict[str, Rule]] = {
-        "learning_rate": Real(0, closed="neither"),
-        "max_iter": Integer(1),
-        "max_leaf_nodes": Integer(2) | Nothing(),
-        "max_depth": Integer(1) | Nothing(),
-        "min_samples_leaf": Integer(1),
-        "l2_regularization": Real(0),
-        "max_features": Real(0, 1, closed="right"),
-        "max_bins": Integer(2, 255),
-        "categorical_features": ArrayRule() | Choice("from_dtype") | Nothing(),
-        "monotonic_cst": ArrayRule() | Instance(dict) | Nothing(),
-        "interaction_cst": Choice("pairwise", "no_interactions") | Instance(list, tuple) | Nothing(),
-        "warm_start": Boolean(),
-        "early_stopping": Choice("auto") | Boolean(),
-        "scoring": Text() | Function() | Nothing(),
-        "validation_fraction": Real(0, 1, closed="neither") | Integer(1) | Nothing(),
-        "n_iter_no_change": Integer(1),
-        "tol": Real(0),
-        "verbose": Integer(0) | Boolean(),
-        "random_state": Seed(),
-        "subsample": Real(0, 1, closed="right"),
-        "category_price": Real(0),
-        "budget": Real(0, closed="neither") | Nothing(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
     }
     _stored = BOOSTING
 

@@ -1,13 +1,13 @@
 """Gradient boosting of classification trees on binned columns."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._base.parameter import Choice, Instance, Nothing, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._documentation import compose_docstring
 from mercer._source import Source
@@ -60,69 +60,9 @@ class HistGradientBoostingClassifier(ClassifierMixin, HistBoosting):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+    loss: str = parameter(Choice("log_loss", "exponential"), default="log_loss", kw_only=False)
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="random_state")
     _targets = "labels"
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "loss": Choice("log_loss", "exponential"),
-        **HistBoosting._shared_parameters,
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-    }
-
-    def __init__(
-        self,
-        loss: str = "log_loss",
-        *,
-        learning_rate: float = 0.1,
-        max_iter: int = 100,
-        max_leaf_nodes: int | None = 31,
-        max_depth: int | None = None,
-        min_samples_leaf: int = 20,
-        l2_regularization: float = 0.0,
-        max_features: float = 1.0,
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        monotonic_cst: Any = None,
-        interaction_cst: Any = None,
-        warm_start: bool = False,
-        early_stopping: Any = "auto",
-        scoring: Any = "loss",
-        validation_fraction: Any = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 1e-7,
-        verbose: int = 0,
-        random_state: Any = None,
-        class_weight: Any = None,
-        subsample: float = 1.0,
-        category_price: float = 0.3,
-        budget: float | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.max_features = max_features
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.warm_start = warm_start
-        self.early_stopping = early_stopping
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.subsample = subsample
-        self.category_price = category_price
-        self.budget = budget
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _choose_loss(self, targets: Targets) -> BoostingLoss:
         n_classes = len(targets.classes)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import Choice, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Nothing, Real, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._documentation import compose_docstring
 from mercer._source import Source
@@ -63,69 +63,13 @@ class HistGradientBoostingRegressor(RegressorMixin, HistBoosting):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
+    loss: str = parameter(
+        Choice("squared_error", "absolute_error", "gamma", "huber", "poisson", "quantile"),
+        default="squared_error",
+        kw_only=False,
+    )
+    quantile: float | None = parameter(Real(0, 1) | Nothing(), default=None)
     _options: ClassVar[dict[str, Any]] = {"multi_output": False}
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "loss": Choice("squared_error", "absolute_error", "gamma", "huber", "poisson", "quantile"),
-        "quantile": Real(0, 1) | Nothing(),
-        **HistBoosting._shared_parameters,
-    }
-
-    def __init__(
-        self,
-        loss: str = "squared_error",
-        *,
-        quantile: float | None = None,
-        learning_rate: float = 0.1,
-        max_iter: int = 100,
-        max_leaf_nodes: int | None = 31,
-        max_depth: int | None = None,
-        min_samples_leaf: int = 20,
-        l2_regularization: float = 0.0,
-        max_features: float = 1.0,
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        monotonic_cst: Any = None,
-        interaction_cst: Any = None,
-        warm_start: bool = False,
-        early_stopping: Any = "auto",
-        scoring: Any = "loss",
-        validation_fraction: Any = 0.1,
-        n_iter_no_change: int = 10,
-        tol: float = 1e-7,
-        verbose: int = 0,
-        random_state: Any = None,
-        subsample: float = 1.0,
-        category_price: float = 0.3,
-        budget: float | None = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.quantile = quantile
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.l2_regularization = l2_regularization
-        self.max_features = max_features
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.warm_start = warm_start
-        self.early_stopping = early_stopping
-        self.scoring = scoring
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.verbose = verbose
-        self.random_state = random_state
-        self.subsample = subsample
-        self.category_price = category_price
-        self.budget = budget
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _choose_loss(self, targets: Targets) -> BoostingLoss:
         if self.loss == "quantile":

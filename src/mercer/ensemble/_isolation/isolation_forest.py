@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.outliers import CONTAMINATION, Detector, find_offset
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._base.share import Share
 from mercer._base.tree_problem import check_values
 from mercer._source import Block, Source
@@ -111,29 +111,28 @@ class IsolationForest(Detector, Estimator):
     ([1, -1], [-0.8])
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_estimators": Integer(1),
-        "max_samples": Choice("auto") | Integer(1) | Share(0, 1, "right"),
-        "contamination": CONTAMINATION,
-        "max_features": Integer(1) | Share(0, 1, "right"),
-        "bootstrap": Boolean(),
-        "n_jobs": Integer() | Nothing(),
-        "random_state": Seed(),
-        "verbose": Boolean() | Integer(0),
-        "warm_start": Boolean(),
-        "max_time": Real(0) | Nothing(),
-    }
+    n_estimators: int = parameter(Integer(1), default=100)
+    max_samples: Any = parameter(Choice("auto") | Integer(1) | Share(0, 1, "right"), default="auto")
+    contamination: Any = parameter(CONTAMINATION, default="auto")
+    max_features: float = parameter(Integer(1) | Share(0, 1, "right"), default=1.0)
+    bootstrap: bool = parameter(Boolean(), default=False)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+    verbose: int = parameter(Boolean() | Integer(0), default=0)
+    warm_start: bool = parameter(Boolean(), default=False)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves: ClassVar[str | None] = None
     _law_exceptions: ClassVar[dict[str, str]] = DRAWN
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         f"check_sample_weight_equivalence_on_{kind}_data": DRAWN["weights"] for kind in ("dense", "sparse")
     }
-    trees_: IsolationTrees
-    max_samples_: int
-    _n_rows: int
-    _draw_weight: Any
-    _seeds: Any
+    trees_: IsolationTrees = attribute()
+    max_samples_: int = attribute()
+    _n_rows: int = attribute()
+    _draw_weight: Any = attribute()
+    _seeds: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "max_samples_": integers(low=0),
@@ -142,31 +141,6 @@ class IsolationForest(Detector, Estimator):
         "_seeds": integers("*, *", low=0),
         "trees_": part("IsolationTrees"),
     }
-
-    def __init__(
-        self,
-        *,
-        n_estimators: int = 100,
-        max_samples: Any = "auto",
-        contamination: Any = "auto",
-        max_features: float = 1.0,
-        bootstrap: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        max_time: float | None = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.contamination = contamination
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.max_time = max_time
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

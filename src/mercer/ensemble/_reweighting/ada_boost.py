@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 from mercer._base import Estimator, fitting, seed_sequence
-from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Seed, parameter
 from mercer._base.tree_problem import open_table, read_table
 from mercer._base.validation import check_labels, check_weight
 from mercer._base.wrapping import check_wrapped_place
@@ -122,51 +122,23 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
     0.94
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "estimator": HasFit() | Nothing(),
-        "n_estimators": Integer(1),
-        "learning_rate": Real(0, closed="neither"),
-        "random_state": Seed(),
-        "algorithm": Choice("SAMME", "real", "gentle"),
-        "resample": Boolean(),
-        "n_iter_no_change": Integer(1) | Nothing(),
-        "tol": Real(0),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    estimator: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
+    n_estimators: int = parameter(Integer(1), default=50)
+    learning_rate: float = parameter(Real(0, closed="neither"), default=1.0)
+    random_state: Any = parameter(Seed(), default=None)
+    algorithm: str = parameter(Choice("SAMME", "real", "gentle"), default="SAMME")
+    resample: bool = parameter(Boolean(), default=False)
+    n_iter_no_change: int | None = parameter(Integer(1) | Nothing(), default=None)
+    tol: float = parameter(Real(0), default=0.0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "each column's rows are kept in the order of its values"}
-    # The C of the soft margins; see RegularizedAdaBoost.
-    _softness: float | None = None
 
     _stored: ClassVar[dict[str, Stored]] = {
         "estimator_errors_": floats("members"),
         "stopped_by_": texts(),
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        random_state: Any = None,
-        algorithm: str = "SAMME",
-        resample: bool = False,
-        n_iter_no_change: int | None = None,
-        tol: float = 0.0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.algorithm = algorithm
-        self.resample = resample
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(
@@ -303,6 +275,11 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
     def _boosts_stumps(self) -> bool:
         """Return whether members are stumps, which have a search of their own."""
         return not self.resample and find_stump_criterion(self.estimator) is not None
+
+    @property
+    def _softness(self) -> float | None:
+        """The C of the soft margins; see RegularizedAdaBoost."""
+        return None
 
     def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray, dtype: str) -> dict[str, Any]:
         """Return the fitted attributes that depend on the members of a state."""

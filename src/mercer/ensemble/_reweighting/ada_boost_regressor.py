@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, seed_sequence
-from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Seed, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._base.validation import check_targets, check_weight, flatten_targets
 from mercer._base.wrapping import check_wrapped_place
@@ -161,16 +161,15 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, Estimator):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "estimator": HasFit() | Nothing(),
-        "n_estimators": Integer(1),
-        "learning_rate": Real(0, closed="neither"),
-        "loss": Choice("linear", "square", "exponential"),
-        "random_state": Seed(),
-        "resample": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    estimator: Any = parameter(HasFit() | Nothing(), default=None, kw_only=False)
+    n_estimators: int = parameter(Integer(1), default=50)
+    learning_rate: float = parameter(Real(0, closed="neither"), default=1.0)
+    loss: str = parameter(Choice("linear", "square", "exponential"), default="linear")
+    random_state: Any = parameter(Seed(), default=None)
+    resample: bool = parameter(Boolean(), default=True)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "each member is fitted to rows that were drawn, which are a copy",
@@ -181,27 +180,6 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, Estimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "estimator_errors_": floats("members"),
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        loss: str = "linear",
-        random_state: Any = None,
-        resample: bool = True,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.loss = loss
-        self.random_state = random_state
-        self.resample = resample
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "AdaBoostRegressor":

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import Estimator, fitting
-from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._base.tree_problem import open_table
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -242,13 +242,12 @@ class LPBoostClassifier(BoostedVotes, Estimator):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "nu": Real(0, 1, closed="right") | Nothing(),
-        "n_estimators": Integer(1),
-        "tol": Real(0),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    nu: float | None = parameter(Real(0, 1, closed="right") | Nothing(), default=0.1)
+    n_estimators: int = parameter(Integer(1), default=50)
+    tol: float = parameter(Real(0), default=1e-6)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _objective_moves = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "columns are sorted, and each stump's answers are kept",
@@ -259,21 +258,6 @@ class LPBoostClassifier(BoostedVotes, Estimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "row_weight_": floats("rows"),
     }
-
-    def __init__(
-        self,
-        *,
-        nu: float | None = 0.1,
-        n_estimators: int = 50,
-        tol: float = 1e-6,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.nu = nu
-        self.n_estimators = n_estimators
-        self.tol = tol
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LPBoostClassifier":

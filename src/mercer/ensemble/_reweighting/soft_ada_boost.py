@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import Real, Rule
+from mercer._base.parameter import Real, parameter
 from mercer._stored import Stored, floats
 from mercer.ensemble._reweighting.ada_boost import AdaBoostClassifier
 from mercer.ensemble._reweighting.boosting import BoostState
@@ -88,44 +88,15 @@ class RegularizedAdaBoost(AdaBoostClassifier):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = AdaBoostClassifier._parameters | {"C": Real(0)}
+    C: float = parameter(Real(0), default=0.1, after="n_jobs")
 
     _stored: ClassVar[dict[str, Stored]] = {
         "row_weights_": floats("rows"),
         "influence_": floats("rows"),
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 50,
-        learning_rate: float = 1.0,
-        random_state: Any = None,
-        algorithm: str = "SAMME",
-        resample: bool = False,
-        n_iter_no_change: int | None = None,
-        tol: float = 0.0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-        C: float = 0.1,
-    ) -> None:
-        super().__init__(
-            estimator,
-            n_estimators=n_estimators,
-            learning_rate=learning_rate,
-            random_state=random_state,
-            algorithm=algorithm,
-            resample=resample,
-            n_iter_no_change=n_iter_no_change,
-            tol=tol,
-            max_time=max_time,
-            n_jobs=n_jobs,
-        )
-        self.C = C
-
     @property
-    def _softness(self) -> float | None:  # type: ignore[override]
+    def _softness(self) -> float | None:
         return float(self.C)
 
     def _list_attributes(self, state: BoostState, base: Any, classes: np.ndarray, dtype: str) -> dict[str, Any]:

@@ -6,11 +6,23 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import DensityMixin, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, seed_sequence
-from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Rule, Seed, check_parameters
+from mercer._base.interface import DensityMixin
+from mercer._base.parameter import (
+    Boolean,
+    Choice,
+    HasFit,
+    Integer,
+    Nothing,
+    Real,
+    Rule,
+    Seed,
+    check_parameters,
+    parameter,
+)
 from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._solver.relay import return_at_once
 from mercer._solver.restarts import Restarts, keep_history_of
@@ -106,25 +118,24 @@ class SemiMarkovHMM(DensityMixin, Estimator):
     array([6., 6.])
     """
 
+    n_components: int = parameter(Integer(1), default=2, kw_only=False)
+    emission: Any = parameter(HasFit() | Nothing(), default=None)
+    durations: str = parameter(Choice(*KINDS), default="poisson")
+    max_duration: int | None = parameter(Integer(1) | Nothing(), default=None)
+    n_iter: int = parameter(Integer(0), default=100)
+    tol: float = parameter(Real(0), default=1e-2)
+    n_init: int = parameter(Integer(1), default=1)
+    random_state: Any = parameter(Seed(), default=None)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _objective_moves: ClassVar[str | None] = "up"
     _lists_are_sequences: ClassVar[bool] = True
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": ROWS_ARE_ORDERED,
         "rows alone": "a state is decoded from the whole sequence, not from its step alone",
         "memory": "the passes keep several numbers for each step and state",
-    }
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "emission": HasFit() | Nothing(),
-        "durations": Choice(*KINDS),
-        "max_duration": Integer(1) | Nothing(),
-        "n_iter": Integer(0),
-        "tol": Real(0),
-        "n_init": Integer(1),
-        "random_state": Seed(),
-        "verbose": Integer(0) | Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
     }
     _stored: ClassVar[dict[str, Stored]] = {
         "startprob_": floats("states"),
@@ -136,33 +147,6 @@ class SemiMarkovHMM(DensityMixin, Estimator):
         "emission_": part("BaseEstimator"),
         "log_likelihood_": floats(),
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        emission: Any = None,
-        durations: str = "poisson",
-        max_duration: int | None = None,
-        n_iter: int = 100,
-        tol: float = 1e-2,
-        n_init: int = 1,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.emission = emission
-        self.durations = durations
-        self.max_duration = max_duration
-        self.n_iter = n_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

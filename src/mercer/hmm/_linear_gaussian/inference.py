@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import DensityMixin
 from sklearn.utils.validation import assert_all_finite, check_is_fitted
 
 from mercer._base import Estimator, few_rows, seed_sequence
-from mercer._base.parameter import Boolean, Integer, Nothing, Rule, Seed, check_parameters
+from mercer._base.interface import DensityMixin
+from mercer._base.parameter import Boolean, Integer, Nothing, Rule, Seed, attribute, check_parameters
 from mercer._source import Source
 from mercer._types import Array
 from mercer.errors import DataError
@@ -22,15 +22,15 @@ __all__ = ["StateSpaceInference"]
 class StateSpaceInference(DensityMixin, Estimator):
     """The half of a linear-Gaussian model that needs its parameters only."""
 
-    random_state: Any
-    transition_: Array
-    observation_: Array
-    transition_noise_: Array
-    observation_noise_: Array
-    start_mean_: Array
-    start_covariance_: Array
-    control_: Array
-    observation_control_: Array
+    random_state: Any = attribute()
+    transition_: Array = attribute()
+    observation_: Array = attribute()
+    transition_noise_: Array = attribute()
+    observation_noise_: Array = attribute()
+    start_mean_: Array = attribute()
+    start_covariance_: Array = attribute()
+    control_: Array = attribute()
+    observation_control_: Array = attribute()
 
     def _collect_parameters(self) -> StateSpaceParameters:
         check_is_fitted(self, "transition_")

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed, check_parameters
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, check_parameters, parameter
 from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._solver.relay import return_at_once
 from mercer._solver.restarts import Restarts
@@ -118,6 +118,26 @@ class LinearGaussianModel(StateSpaceInference):
     True
     """
 
+    n_components: int = parameter(Integer(1), default=1, kw_only=False)
+    transition: Any = parameter(_MATRIX, default=None)
+    observation: Any = parameter(_MATRIX, default=None)
+    transition_noise: Any = parameter(_MATRIX, default=None)
+    observation_noise: Any = parameter(_MATRIX, default=None)
+    start_mean: Any = parameter(_MATRIX, default=None)
+    start_covariance: Any = parameter(_MATRIX, default=None)
+    control: Any = parameter(_MATRIX, default=None)
+    observation_control: Any = parameter(_MATRIX, default=None)
+    learn: Any = parameter(Choice("missing", "all") | ArrayRule(), default="missing")
+    transition_noise_type: str = parameter(_FORM, default="full")
+    observation_noise_type: str = parameter(_FORM, default="full")
+    reg_covar: float = parameter(Real(0), default=1e-6)
+    max_iter: int = parameter(Integer(0), default=100)
+    tol: float = parameter(Real(0), default=1e-5)
+    random_state: Any = parameter(Seed(), default=None)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _objective_moves: ClassVar[str | None] = "up"
     # A list of arrays is a list of sequences, not of blocks of rows.
     _lists_are_sequences: ClassVar[bool] = True
@@ -130,20 +150,6 @@ class LinearGaussianModel(StateSpaceInference):
         "check_methods_subset_invariance": "a step is predicted from the steps before it",
         "check_methods_sample_order_invariance": _ORDERED,
     }
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        **dict.fromkeys(NAMES, _MATRIX),
-        "learn": Choice("missing", "all") | ArrayRule(),
-        "transition_noise_type": _FORM,
-        "observation_noise_type": _FORM,
-        "reg_covar": Real(0),
-        "max_iter": Integer(0),
-        "tol": Real(0),
-        "random_state": Seed(),
-        "verbose": Integer(0) | Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
     _stored: ClassVar[dict[str, Stored]] = {
         "transition_": floats("states, states"),
         "observation_": floats("columns, states"),
@@ -155,49 +161,6 @@ class LinearGaussianModel(StateSpaceInference):
         "observation_control_": floats("columns, controls"),
         "log_likelihood_": floats(),
     }
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        transition: Any = None,
-        observation: Any = None,
-        transition_noise: Any = None,
-        observation_noise: Any = None,
-        start_mean: Any = None,
-        start_covariance: Any = None,
-        control: Any = None,
-        observation_control: Any = None,
-        learn: Any = "missing",
-        transition_noise_type: str = "full",
-        observation_noise_type: str = "full",
-        reg_covar: float = 1e-6,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        verbose: int = 0,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.transition = transition
-        self.observation = observation
-        self.transition_noise = transition_noise
-        self.observation_noise = observation_noise
-        self.start_mean = start_mean
-        self.start_covariance = start_covariance
-        self.control = control
-        self.observation_control = observation_control
-        self.learn = learn
-        self.transition_noise_type = transition_noise_type
-        self.observation_noise_type = observation_noise_type
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,7 +13,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from mercer._base import fitting
 from mercer._base.folds import FOLDS, splits
 from mercer._base.linear.prediction import LinearRegressor
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._source import Source
 from mercer._stored import Stored, floats
 from mercer.errors import DataError, ParameterError
@@ -28,34 +28,21 @@ __all__ = ["DescentCV"]
 class DescentCV(LinearRegressor):
     """Coordinate descent at the penalty with the least error of cross-validation."""
 
+    eps: float = parameter(Real(0, closed="neither"), default=1e-3)
+    alphas: Any = parameter(Integer(1) | Array(), default=100)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    precompute: Any = parameter(Choice("auto") | Boolean(), default="auto")
+    max_iter: int = parameter(Integer(1), default=1000)
+    tol: float = parameter(Real(0), default=1e-4)
+    cv: Any = parameter(FOLDS, default=None)
+    positive: bool = parameter(Boolean(), default=False, after="n_jobs")
+    random_state: Any = parameter(Seed(), default=None)
+    selection: str = parameter(Choice("cyclic", "random"), default="cyclic")
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     # What history_ records is the error of each penalty, which falls and rises.
     _objective_moves = None
-    _shared_parameters: ClassVar[dict[str, Rule]] = {
-        "eps": Real(0, closed="neither"),
-        "alphas": Integer(1) | Array(),
-        "fit_intercept": Boolean(),
-        "precompute": Choice("auto") | Boolean(),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "copy_X": Boolean(),
-        "cv": FOLDS,
-        "verbose": Boolean() | Integer(0),
-        "n_jobs": Integer() | Nothing(),
-        "positive": Boolean(),
-        "random_state": Seed(),
-        "selection": Choice("cyclic", "random"),
-        "max_time": Real(0) | Nothing(),
-    }
-    eps: float
-    alphas: Any
-    precompute: Any
-    max_iter: int
-    tol: float
-    cv: Any
-    positive: bool
-    random_state: Any
-    selection: str
 
     _stored: ClassVar[dict[str, Stored]] = {
         "alpha_": floats(),

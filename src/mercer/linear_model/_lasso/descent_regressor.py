@@ -12,7 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from mercer._base import fitting, seed_sequence
 from mercer._base.linear.prediction import LinearRegressor
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._native.linear import descent as native
 from mercer._solver import Certificate, Solution, Solver
 from mercer._solver.relay import relay
@@ -58,29 +58,18 @@ def descent_seed(selection: str, random_state: Any) -> tuple[int, ...] | None:
 class DescentRegressor(LinearRegressor):
     """Least squares with an l1 and an l2 penalty, by coordinate descent."""
 
+    alpha: float = parameter(Real(0), default=1.0, kw_only=False)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    precompute: Any = parameter(Boolean() | Array(), default=False)
+    max_iter: int = parameter(Integer(1), default=1000)
+    tol: float = parameter(Real(0), default=1e-4)
+    warm_start: bool = parameter(Boolean(), default=False)
+    positive: bool = parameter(Boolean(), default=False)
+    random_state: Any = parameter(Seed(), default=None)
+    selection: str = parameter(Choice("cyclic", "random"), default="cyclic")
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     __metadata_request__fit = {"check_input": UNUSED}
-    _shared_parameters: ClassVar[dict[str, Rule]] = {
-        "alpha": Real(0),
-        "fit_intercept": Boolean(),
-        "precompute": Boolean() | Array(),
-        "copy_X": Boolean(),
-        "max_iter": Integer(1),
-        "tol": Real(0),
-        "warm_start": Boolean(),
-        "positive": Boolean(),
-        "random_state": Seed(),
-        "selection": Choice("cyclic", "random"),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
-    alpha: float
-    precompute: Any
-    max_iter: int
-    tol: float
-    warm_start: bool
-    positive: bool
-    random_state: Any
-    selection: str
 
     _stored: ClassVar[dict[str, Stored]] = {
         "dual_gap_": floats(" | *"),

@@ -1,8 +1,6 @@
 """The elastic net: least squares with an l1 and an l2 penalty."""
 
-from typing import Any, ClassVar
-
-from mercer._base.parameter import Real, Rule
+from mercer._base.parameter import Boolean, Real, parameter
 from mercer._documentation import compose_docstring
 from mercer.linear_model._lasso.descent_regressor import DescentRegressor
 from mercer.linear_model._lasso.documentation import SHARED
@@ -70,38 +68,8 @@ class ElasticNet(DescentRegressor):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = DescentRegressor._shared_parameters | {"l1_ratio": Real(0, 1)}
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        l1_ratio: float = 0.5,
-        fit_intercept: bool = True,
-        precompute: Any = False,
-        max_iter: int = 1000,
-        copy_X: bool = True,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "cyclic",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.copy_X = copy_X
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    l1_ratio: float = parameter(Real(0, 1), default=0.5)
+    copy_X: bool = parameter(Boolean(), default=True, after="max_iter")
 
     @property
     def _mixing(self) -> float:

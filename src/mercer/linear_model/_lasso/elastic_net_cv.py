@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import Array, Real, Rule
+from mercer._base.parameter import Array, Boolean, Integer, Real, parameter
 from mercer._documentation import compose_docstring
 from mercer._stored import Stored, floats
 from mercer.errors import ParameterError
@@ -70,48 +70,15 @@ class ElasticNetCV(DescentCV):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = DescentCV._shared_parameters | {"l1_ratio": Real(0, 1) | Array()}
+    l1_ratio: Any = parameter(Real(0, 1) | Array(), default=0.5)
+    copy_X: bool = parameter(Boolean(), default=True, after="cv")
+    verbose: Any = parameter(Boolean() | Integer(0), default=0)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "alphas_": floats("* | *, *"),
         "mse_path_": floats("..."),
         "l1_ratio_": floats(),
     }
-
-    def __init__(
-        self,
-        *,
-        l1_ratio: Any = 0.5,
-        eps: float = 1e-3,
-        alphas: Any = 100,
-        fit_intercept: bool = True,
-        precompute: Any = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        cv: Any = None,
-        copy_X: bool = True,
-        verbose: Any = 0,
-        n_jobs: int | None = None,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "cyclic",
-        max_time: float | None = None,
-    ) -> None:
-        self.l1_ratio = l1_ratio
-        self.eps = eps
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.tol = tol
-        self.cv = cv
-        self.copy_X = copy_X
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.max_time = max_time
 
     @property
     def _mixings(self) -> np.ndarray:

@@ -1,8 +1,6 @@
 """The lasso: least squares with an l1 penalty."""
 
-from typing import Any, ClassVar
-
-from mercer._base.parameter import Rule
+from mercer._base.parameter import Boolean, parameter
 from mercer._documentation import compose_docstring
 from mercer.linear_model._lasso.descent_regressor import DescentRegressor
 from mercer.linear_model._lasso.documentation import SHARED
@@ -72,34 +70,5 @@ class Lasso(DescentRegressor):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = DescentRegressor._shared_parameters
+    copy_X: bool = parameter(Boolean(), default=True, after="precompute")
     _mixing = 1.0
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        precompute: Any = False,
-        copy_X: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        warm_start: bool = False,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "cyclic",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.max_time = max_time
-        self.n_jobs = n_jobs

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base.parameter import Rule
+from mercer._base.parameter import Boolean, Integer, parameter
 from mercer._documentation import compose_docstring
 from mercer._stored import Stored, floats
 from mercer.linear_model._lasso.descent_cv import DescentCV
@@ -63,45 +63,13 @@ class LassoCV(DescentCV):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = DescentCV._shared_parameters
+    copy_X: bool = parameter(Boolean(), default=True, after="tol")
+    verbose: Any = parameter(Boolean() | Integer(0), default=False, after="cv")
 
     _stored: ClassVar[dict[str, Stored]] = {
         "alphas_": floats("* | *, *"),
         "mse_path_": floats("..."),
     }
-
-    def __init__(
-        self,
-        *,
-        eps: float = 1e-3,
-        alphas: Any = 100,
-        fit_intercept: bool = True,
-        precompute: Any = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        copy_X: bool = True,
-        cv: Any = None,
-        verbose: Any = False,
-        n_jobs: int | None = None,
-        positive: bool = False,
-        random_state: Any = None,
-        selection: str = "cyclic",
-        max_time: float | None = None,
-    ) -> None:
-        self.eps = eps
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.tol = tol
-        self.copy_X = copy_X
-        self.cv = cv
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
-        self.max_time = max_time
 
     @property
     def _mixings(self) -> np.ndarray:

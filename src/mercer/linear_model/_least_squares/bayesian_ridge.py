@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, open_new_rows, seed_sequence
 from mercer._base.linear.prediction import LinearRegressor
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Integer, Nothing, Real, parameter
 from mercer._solver import Solver
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
@@ -118,24 +118,22 @@ class BayesianRidge(LinearRegressor):
     203 +- 55, ridge penalty 0.0336
     """
 
+    max_iter: int = parameter(Integer(1), default=300)
+    tol: float = parameter(Real(0, math.inf, "neither"), default=1e-3)
+    alpha_1: float = parameter(Real(0), default=1e-6)
+    alpha_2: float = parameter(Real(0), default=1e-6)
+    lambda_1: float = parameter(Real(0), default=1e-6)
+    lambda_2: float = parameter(Real(0), default=1e-6)
+    alpha_init: float | None = parameter(Real(0) | Nothing(), default=None)
+    lambda_init: float | None = parameter(Real(0) | Nothing(), default=None)
+    compute_score: bool = parameter(Boolean(), default=False)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    copy_X: bool = parameter(Boolean(), default=True)
+    verbose: bool = parameter(Boolean() | Integer(0), default=False)
+    maximise_evidence: bool = parameter(Boolean(), default=True)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     _objective_moves: ClassVar[str | None] = "up"
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "max_iter": Integer(1),
-        "tol": Real(0, math.inf, "neither"),
-        "alpha_1": Real(0),
-        "alpha_2": Real(0),
-        "lambda_1": Real(0),
-        "lambda_2": Real(0),
-        "alpha_init": Real(0) | Nothing(),
-        "lambda_init": Real(0) | Nothing(),
-        "compute_score": Boolean(),
-        "fit_intercept": Boolean(),
-        "copy_X": Boolean(),
-        "verbose": Boolean() | Integer(0),
-        "maximise_evidence": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "alpha_": floats(),
@@ -146,41 +144,6 @@ class BayesianRidge(LinearRegressor):
         "_evidence": part("EvidenceState"),
         "scores_": floats("*"),
     }
-
-    def __init__(
-        self,
-        *,
-        max_iter: int = 300,
-        tol: float = 1e-3,
-        alpha_1: float = 1e-6,
-        alpha_2: float = 1e-6,
-        lambda_1: float = 1e-6,
-        lambda_2: float = 1e-6,
-        alpha_init: float | None = None,
-        lambda_init: float | None = None,
-        compute_score: bool = False,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        verbose: bool = False,
-        maximise_evidence: bool = True,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.max_iter = max_iter
-        self.tol = tol
-        self.alpha_1 = alpha_1
-        self.alpha_2 = alpha_2
-        self.lambda_1 = lambda_1
-        self.lambda_2 = lambda_2
-        self.alpha_init = alpha_init
-        self.lambda_init = lambda_init
-        self.compute_score = compute_score
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.verbose = verbose
-        self.maximise_evidence = maximise_evidence
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BayesianRidge":

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor
-from mercer._base.parameter import Integer, Nothing, Real, Rule
+from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._solver import Dense, Solution, Solver, Step
 from mercer._solver.linear_state import gradient_certificate
@@ -101,13 +101,11 @@ class GaussianConditionalRegressor(LinearRegressor):
            [0.49, 1.04]])
     """
 
+    ddof: int = parameter(Integer(0, 1), default=1)
+    tol: float = parameter(Real(0), default=1e-14)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     fit_intercept = True
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "ddof": Integer(0, 1),
-        "tol": Real(0),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "location_": floats("joint"),
@@ -117,14 +115,6 @@ class GaussianConditionalRegressor(LinearRegressor):
         "_seen": part("GaussianState"),
         "_flat": flags(),
     }
-
-    def __init__(
-        self, *, ddof: int = 1, tol: float = 1e-14, max_time: float | None = None, n_jobs: int | None = None
-    ) -> None:
-        self.ddof = ddof
-        self.tol = tol
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianConditionalRegressor":

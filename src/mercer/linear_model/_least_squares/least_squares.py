@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import fitting
 from mercer._base.batches import forget_batches
 from mercer._base.linear.prediction import target_columns
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Nothing, Real, parameter
 from mercer._solver import Outcome, Solver
 from mercer._solver.linear_state import LinearState
 from mercer._source import Source
@@ -119,38 +119,17 @@ class LinearRegression(Inferring, RunningRegressor):
     array([16.])
     """
 
+    tol: float = parameter(Real(0), default=1e-6, after="copy_X")
+    positive: bool = parameter(Boolean(), default=False, after="n_jobs")
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     _cure = "raise tol or max_time"
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "fit_intercept": Boolean(),
-        "copy_X": Boolean(),
-        "tol": Real(0),
-        "n_jobs": Integer() | Nothing(),
-        "positive": Boolean(),
-        "max_time": Real(0) | Nothing(),
-    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "residual_variance_": floats(" | *"),
         "rank_": integers(" | *", low=0) | members(integers(low=0)),
         "singular_": floats("*") | members(floats("*")),
     }
-
-    def __init__(
-        self,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        tol: float = 1e-6,
-        n_jobs: int | None = None,
-        positive: bool = False,
-        max_time: float | None = None,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.max_time = max_time
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LinearRegression":

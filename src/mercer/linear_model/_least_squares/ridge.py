@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgWarning
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.batches import forget_batches
 from mercer._base.linear.prediction import target_columns
-from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._solver import Outcome, Solver
 from mercer._solver.linear_state import LinearState
 from mercer._source import Source
@@ -124,18 +124,15 @@ class Ridge(Inferring, RunningRegressor):
     0.5126
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "alpha": Real(0) | Array(),
-        "fit_intercept": Boolean(),
-        "copy_X": Boolean(),
-        "max_iter": Integer(1) | Nothing(),
-        "tol": Real(0),
-        "solver": Choice("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"),
-        "positive": Boolean(),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    alpha: Any = parameter(Real(0) | Array(), default=1.0, kw_only=False)
+    max_iter: int | None = parameter(Integer(1) | Nothing(), default=None, after="copy_X")
+    tol: float = parameter(Real(0), default=1e-4)
+    solver: str = parameter(
+        Choice("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"), default="auto"
+    )
+    positive: bool = parameter(Boolean(), default=False)
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "solver_": texts(),
@@ -147,31 +144,6 @@ class Ridge(Inferring, RunningRegressor):
             return Estimator._check_exceptions
         reason = "rows are visited at random, so a weight equals repetitions within tol and not to the last digits"
         return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
-
-    def __init__(
-        self,
-        alpha: Any = 1.0,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        max_iter: int | None = None,
-        tol: float = 1e-4,
-        solver: str = "auto",
-        positive: bool = False,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Ridge":

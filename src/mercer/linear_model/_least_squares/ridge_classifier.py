@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._base import Estimator, fitting
-from mercer._base.parameter import Choice, Instance, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Seed, parameter
 from mercer._solver.linear_state import LinearState
 from mercer._source import Source
 from mercer._stored import Stored, texts
@@ -87,42 +87,25 @@ class RidgeClassifier(SignedClassifier, Estimator):
     0.9596
     """
 
+    alpha: float = parameter(Real(0), default=1.0, kw_only=False)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    copy_X: bool = parameter(Boolean(), default=True)
+    max_iter: int | None = parameter(Integer(1) | Nothing(), default=None)
+    tol: float = parameter(Real(0), default=1e-4)
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
+    solver: str = parameter(
+        Choice("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs"), default="auto"
+    )
+    positive: bool = parameter(Boolean(), default=False)
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = _PLACES
-    _parameters: ClassVar[dict[str, Rule]] = Ridge._parameters | {
-        "alpha": Real(0),
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "solver_": texts(),
     }
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        copy_X: bool = True,
-        max_iter: int | None = None,
-        tol: float = 1e-4,
-        class_weight: Any = None,
-        solver: str = "auto",
-        positive: bool = False,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.class_weight = class_weight
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RidgeClassifier":
@@ -239,32 +222,10 @@ class RidgeClassifierCV(SignedClassifier, RidgeSelection):
     (0.01, 0.9631)
     """
 
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="cv")
+
     _default_scorer = "accuracy"
     _places: ClassVar[tuple[str, ...]] = _PLACES
-    _parameters: ClassVar[dict[str, Rule]] = RidgeSelection._shared_parameters | {
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-    }
-
-    def __init__(
-        self,
-        alphas: Any = (0.1, 1.0, 10.0),
-        *,
-        fit_intercept: bool = True,
-        scoring: Any = None,
-        cv: Any = None,
-        class_weight: Any = None,
-        store_cv_results: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.scoring = scoring
-        self.cv = cv
-        self.class_weight = class_weight
-        self.store_cv_results = store_cv_results
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeClassifierCV":

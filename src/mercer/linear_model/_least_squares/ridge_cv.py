@@ -1,13 +1,13 @@
 """Ridge regression whose penalty is chosen by cross-validation."""
 
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from mercer._base import fitting
 from mercer._base.linear.prediction import LinearRegressor
-from mercer._base.parameter import Boolean, Choice, Nothing, Rule
+from mercer._base.parameter import Boolean, Choice, Nothing, parameter
 from mercer._source import Source
 from mercer.linear_model._least_squares.ridge import Ridge
 from mercer.linear_model._least_squares.ridge_selection import RidgeSelection
@@ -92,33 +92,8 @@ class RidgeCV(RidgeSelection, LinearRegressor):
     alpha 0.0040, error 54.77
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = RidgeSelection._shared_parameters | {
-        "gcv_mode": Choice("auto", "svd", "eigen") | Nothing(),
-        "alpha_per_target": Boolean(),
-    }
-
-    def __init__(
-        self,
-        alphas: Any = (0.1, 1.0, 10.0),
-        *,
-        fit_intercept: bool = True,
-        scoring: Any = None,
-        cv: Any = None,
-        gcv_mode: str | None = None,
-        store_cv_results: bool = False,
-        alpha_per_target: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.scoring = scoring
-        self.cv = cv
-        self.gcv_mode = gcv_mode
-        self.store_cv_results = store_cv_results
-        self.alpha_per_target = alpha_per_target
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    gcv_mode: str | None = parameter(Choice("auto", "svd", "eigen") | Nothing(), default=None, after="cv")
+    alpha_per_target: bool = parameter(Boolean(), default=False, after="store_cv_results")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "RidgeCV":

@@ -8,12 +8,13 @@ from numbers import Real as RealNumber
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 
 from mercer._base import Estimator
 from mercer._base.folds import FOLDS, fold_source, of_rows, route_parameters, router, scorer_of, splits
+from mercer._base.interface import BaseEstimator
 from mercer._base.linear.prediction import target_columns
-from mercer._base.parameter import Array, Boolean, Function, Integer, Nothing, Real, Rule, Text
+from mercer._base.parameter import Array, Boolean, Function, Integer, Nothing, Real, Text, attribute, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._solver import Dense, Outcome, Solver
 from mercer._solver.relay import answer_requests
@@ -46,22 +47,16 @@ _TOLERANCE = 1e-8
 class RidgeSelection(Estimator):
     """What RidgeCV and RidgeClassifierCV share; they say what targets are and how a model is made for the scorer."""
 
-    _shared_parameters: ClassVar[dict[str, Rule]] = {
-        "alphas": Array() | Real(0, math.inf, "neither"),
-        "fit_intercept": Boolean(),
-        "scoring": Text() | Function() | Nothing(),
-        "cv": FOLDS,
-        "store_cv_results": Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
-    alphas: Any
-    fit_intercept: bool
-    scoring: Any
-    cv: Any
-    store_cv_results: bool
-    gcv_mode: str | None = None
-    alpha_per_target: bool = False
+    alphas: Any = parameter(Array() | Real(0, math.inf, "neither"), default=(0.1, 1.0, 10.0), kw_only=False)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    scoring: Any = parameter(Text() | Function() | Nothing(), default=None)
+    cv: Any = parameter(FOLDS, default=None)
+    store_cv_results: bool = parameter(Boolean(), default=False)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
+    gcv_mode: str | None = attribute(None)
+    alpha_per_target: bool = attribute(False)
     _default_scorer = "r2"
 
     _stored: ClassVar[dict[str, Stored]] = {
@@ -127,9 +122,9 @@ class RidgeSelection(Estimator):
         return np.asarray(values, dtype=np.float64)
 
     def _check_folds(self) -> None:
-        for parameter in ("store_cv_results", "alpha_per_target"):
-            if getattr(self, parameter):
-                message = f"{type(self).__name__}: cv!=None and {parameter}=True are incompatible; set cv=None."
+        for name in ("store_cv_results", "alpha_per_target"):
+            if getattr(self, name):
+                message = f"{type(self).__name__}: cv!=None and {name}=True are incompatible; set cv=None."
                 raise ParameterError(message)
 
     def _by_leave_one_out(self, source: Source, alphas: np.ndarray, judge: Any) -> Solver:

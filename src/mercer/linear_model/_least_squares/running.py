@@ -7,6 +7,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer._base import fitting
 from mercer._base.batches import open_batch
 from mercer._base.linear.prediction import LinearRegressor
+from mercer._base.parameter import Boolean, parameter
 from mercer._solver import Outcome
 from mercer._source import Source
 
@@ -20,6 +21,9 @@ def _works_from_sums(estimator: Any) -> bool:
 
 class RunningRegressor(LinearRegressor):
     """A linear regressor that can also be fitted batch by batch."""
+
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    copy_X: bool = parameter(Boolean(), default=True)
 
     # The advice in the warning about a fit that ended early.
     _cure: ClassVar[str] = "raise max_iter or tol"

@@ -10,7 +10,7 @@ import numpy as np
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Seed, parameter
 from mercer._objective import Logistic, Softmax
 from mercer._solver import Solver
 from mercer._solver.lbfgs import lbfgs
@@ -132,61 +132,27 @@ class LogisticRegression(LinearClassifier, Inferring):
     (True, 0.958)
     """
 
-    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
-    _shared_parameters: ClassVar[dict[str, Rule]] = {
-        "dual": Boolean(),
-        "tol": Real(0, math.inf, "left"),
-        "fit_intercept": Boolean(),
-        "intercept_scaling": Real(0, math.inf, "neither"),
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-        "random_state": Seed(),
-        "solver": Choice("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga", "auto"),
-        "max_iter": Integer(0),
-        "verbose": Integer(0) | Boolean(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
-    _parameters: ClassVar[dict[str, Rule]] = _shared_parameters | {
-        "penalty": Choice("l1", "l2", "elasticnet", "deprecated") | Nothing(),
-        "C": Real(0, math.inf, "right"),
-        "l1_ratio": Real(0, 1) | Nothing(),
-        "warm_start": Boolean(),
-    }
+    penalty: Any = parameter(
+        Choice("l1", "l2", "elasticnet", "deprecated") | Nothing(), default="deprecated", kw_only=False
+    )
+    C: float = parameter(Real(0, math.inf, "right"), default=1.0)
+    l1_ratio: float | None = parameter(Real(0, 1) | Nothing(), default=0.0)
+    dual: bool = parameter(Boolean(), default=False)
+    tol: float = parameter(Real(0, math.inf, "left"), default=1e-4)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    intercept_scaling: float = parameter(Real(0, math.inf, "neither"), default=1)
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+    solver: str = parameter(
+        Choice("lbfgs", "liblinear", "newton-cg", "newton-cholesky", "sag", "saga", "auto"), default="lbfgs"
+    )
+    max_iter: int = parameter(Integer(0), default=100)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    warm_start: bool = parameter(Boolean(), default=False)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
-    def __init__(
-        self,
-        penalty: Any = "deprecated",
-        *,
-        C: float = 1.0,
-        l1_ratio: float | None = 0.0,
-        dual: bool = False,
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        random_state: Any = None,
-        solver: str = "lbfgs",
-        max_iter: int = 100,
-        verbose: int = 0,
-        warm_start: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.dual = dual
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.solver = solver
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "LogisticRegression":

@@ -1,5 +1,6 @@
 """Logistic regression whose penalty is chosen by cross-validation."""
 
+import math
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -10,7 +11,20 @@ from sklearn.utils.metadata_routing import UNUSED
 from mercer._base import fitting, seed_sequence
 from mercer._base.folds import FOLDS, route_parameters, router, scorer_of, splits
 from mercer._base.linear.class_labels import label_classes
-from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Rule, Text
+from mercer._base.parameter import (
+    Array,
+    Boolean,
+    Choice,
+    Function,
+    Instance,
+    Integer,
+    Nothing,
+    Real,
+    Seed,
+    Text,
+    attribute,
+    parameter,
+)
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._solver.newton import NewtonState
 from mercer._stored import Stored, anything, floats
@@ -109,24 +123,32 @@ class LogisticRegressionCV(LogisticRegression):
     C = 1, log loss 0.08
     """
 
+    Cs: Any = parameter(Integer(1) | Array(), default=10)
+    l1_ratios: Any = parameter(Array() | Choice("warn") | Nothing(), default="warn")
+    cv: Any = parameter(FOLDS, default=None, after="fit_intercept")
+    dual: bool = parameter(Boolean(), default=False)
+    penalty: str = parameter(Choice("l1", "l2", "elasticnet", "deprecated"), default="deprecated")
+    scoring: Any = parameter(Text() | Function() | Nothing(), default="warn")
+    tol: float = parameter(Real(0, math.inf, "left"), default=1e-4, after="solver")
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="max_iter")
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    refit: bool = parameter(Boolean(), default=True, after="verbose")
+    intercept_scaling: float = parameter(Real(0, math.inf, "neither"), default=1.0)
+    random_state: Any = parameter(Seed(), default=None)
+    use_legacy_attributes: Any = parameter(Boolean() | Choice("warn"), default="warn")
+    C: Any = attribute()
+    l1_ratio: Any = attribute()
+    warm_start: Any = attribute()
+
     # Arrays, or dictionaries and arrays by class, as `use_legacy_attributes` says.
-    C_: Any
-    l1_ratio_: Any
-    scores_: Any
-    coefs_paths_: Any
+    C_: Any = attribute()
+    l1_ratio_: Any = attribute()
+    scores_: Any = attribute()
+    coefs_paths_: Any = attribute()
 
     # `score` only passes weights on to the scorer.
     __metadata_request__score = {"sample_weight": UNUSED}
     _places: ClassVar[tuple[str, ...]] = ("memory",)
-    _parameters: ClassVar[dict[str, Rule]] = LogisticRegression._shared_parameters | {
-        "Cs": Integer(1) | Array(),
-        "l1_ratios": Array() | Choice("warn") | Nothing(),
-        "cv": FOLDS,
-        "penalty": Choice("l1", "l2", "elasticnet", "deprecated"),
-        "scoring": Text() | Function() | Nothing(),
-        "refit": Boolean(),
-        "use_legacy_attributes": Boolean() | Choice("warn"),
-    }
 
     _stored: ClassVar[dict[str, Stored]] = {
         "Cs_": floats("*"),
@@ -136,47 +158,6 @@ class LogisticRegressionCV(LogisticRegression):
         "scores_": anything("results of the search, which no prediction reads"),
         "coefs_paths_": anything("results of the search, which no prediction reads"),
     }
-
-    def __init__(
-        self,
-        *,
-        Cs: Any = 10,
-        l1_ratios: Any = "warn",
-        fit_intercept: bool = True,
-        cv: Any = None,
-        dual: bool = False,
-        penalty: str = "deprecated",
-        scoring: Any = "warn",
-        solver: str = "lbfgs",
-        tol: float = 1e-4,
-        max_iter: int = 100,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        refit: bool = True,
-        intercept_scaling: float = 1.0,
-        random_state: Any = None,
-        use_legacy_attributes: Any = "warn",
-        max_time: float | None = None,
-    ) -> None:
-        self.Cs = Cs
-        self.l1_ratios = l1_ratios
-        self.fit_intercept = fit_intercept
-        self.cv = cv
-        self.dual = dual
-        self.penalty = penalty
-        self.scoring = scoring
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.refit = refit
-        self.intercept_scaling = intercept_scaling
-        self.random_state = random_state
-        self.use_legacy_attributes = use_legacy_attributes
-        self.max_time = max_time
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> "LogisticRegressionCV":

@@ -1,16 +1,16 @@
 """The perceptron: learn from mistakes only."""
 
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from mercer._base.parameter import Choice, Instance, Nothing, Real, Rule
+from mercer._base.parameter import Choice, Nothing, Real, Seed, parameter
 from mercer._documentation import compose_docstring
 from mercer._objective import PerceptronLoss
 from mercer._solver import Certificate, Outcome
 from mercer._source import Block, Source
 from mercer._statistic import Statistic
 from mercer.linear_model._stochastic.documentation import SHARED
-from mercer.linear_model._stochastic.stochastic import PARAMETERS
 from mercer.linear_model._stochastic.stochastic_classifier import StochasticClassifier
 
 __all__ = ["Perceptron"]
@@ -98,51 +98,12 @@ class Perceptron(StochasticClassifier):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
-        "l1_ratio": Real(0, 1),
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-    }
+    penalty: str | None = parameter(Choice("l2", "l1", "elasticnet") | Nothing(), default=None)
+    l1_ratio: float = parameter(Real(0, 1), default=0.15, after="alpha")
+    eta0: float = parameter(Real(0, math.inf, "neither"), default=1.0, after="verbose")
+    random_state: Any = parameter(Seed(), default=0)
     loss = "perceptron"
     learning_rate = "constant"
-
-    def __init__(
-        self,
-        *,
-        penalty: str | None = None,
-        alpha: float = 0.0001,
-        l1_ratio: float = 0.15,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        shuffle: bool = True,
-        verbose: int = 0,
-        eta0: float = 1.0,
-        random_state: Any = 0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.eta0 = eta0
-        self.random_state = random_state
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     def _certify(self, outcome: Outcome, source: Source) -> None:
         if outcome.interrupt is not None or self.penalty is not None:

@@ -1,11 +1,8 @@
 """Linear classifiers by stochastic gradients, for any of nine losses."""
 
-from typing import Any, ClassVar
-
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Integer, Real, parameter
 from mercer._documentation import compose_docstring
 from mercer.linear_model._stochastic.documentation import SHARED
-from mercer.linear_model._stochastic.stochastic import PARAMETERS
 from mercer.linear_model._stochastic.stochastic_classifier import StochasticClassifier
 
 __all__ = ["SGDClassifier"]
@@ -81,8 +78,8 @@ class SGDClassifier(StochasticClassifier):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
-        "loss": Choice(
+    loss: str = parameter(
+        Choice(
             "hinge",
             "log_loss",
             "modified_huber",
@@ -93,62 +90,13 @@ class SGDClassifier(StochasticClassifier):
             "epsilon_insensitive",
             "squared_epsilon_insensitive",
         ),
-        "l1_ratio": Real(0, 1) | Nothing(),
-        "epsilon": Real(0),
-        "learning_rate": Choice("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"),
-        "power_t": Real(),
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-        "average": Integer(1) | Boolean(),
-        "batch_size": Integer(1),
-    }
-
-    def __init__(
-        self,
-        loss: str = "hinge",
-        *,
-        penalty: str | None = "l2",
-        alpha: float = 0.0001,
-        l1_ratio: float | None = 0.15,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float | None = 1e-3,
-        shuffle: bool = True,
-        verbose: int = 0,
-        epsilon: float = 0.1,
-        random_state: Any = None,
-        learning_rate: str = "optimal",
-        eta0: float = 0.01,
-        power_t: float = 0.5,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 5,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        average: bool | int = False,
-        batch_size: int = 1,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.shuffle = shuffle
-        self.verbose = verbose
-        self.epsilon = epsilon
-        self.random_state = random_state
-        self.learning_rate = learning_rate
-        self.eta0 = eta0
-        self.power_t = power_t
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.average = average
-        self.batch_size = batch_size
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+        default="hinge",
+        kw_only=False,
+    )
+    epsilon: float = parameter(Real(0), default=0.1, after="verbose")
+    learning_rate: str = parameter(
+        Choice("constant", "optimal", "invscaling", "adaptive", "pa1", "pa2"), default="optimal", after="random_state"
+    )
+    power_t: float = parameter(Real(), default=0.5, after="eta0")
+    average: bool | int = parameter(Integer(1) | Boolean(), default=False, after="warm_start")
+    batch_size: int = parameter(Integer(1), default=1)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import Estimator, seed_sequence
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._solver import Outcome
 from mercer._source import Source
 from mercer._source.namespace import is_sparse_matrix
@@ -23,7 +23,7 @@ from mercer.linear_model._solvers.stochastic.stochastic_gradient import (
 )
 from mercer.linear_model._validation import ValidationScore, draw_held_out
 
-__all__ = ["PARAMETERS", "StochasticModel"]
+__all__ = ["StochasticModel"]
 
 # The loss as native code numbers it, and its corner, or None if epsilon sets the shape.
 _LOSSES: dict[str, tuple[int, float | None]] = {
@@ -39,29 +39,28 @@ _LOSSES: dict[str, tuple[int, float | None]] = {
 }
 _SCHEDULES = {"constant": 0, "adaptive": 0, "optimal": 1, "invscaling": 2, "pa1": 3, "pa2": 4}
 
-# The parameters that all these estimators share.
-PARAMETERS: dict[str, Rule] = {
-    "penalty": Choice("l2", "l1", "elasticnet") | Nothing(),
-    "alpha": Real(0, math.inf, "left"),
-    "fit_intercept": Boolean(),
-    "max_iter": Integer(1),
-    "tol": Real(0, math.inf, "left") | Nothing(),
-    "shuffle": Boolean(),
-    "verbose": Integer(0) | Boolean(),
-    "random_state": Seed(),
-    "eta0": Real(0, math.inf, "neither"),
-    "early_stopping": Boolean(),
-    "validation_fraction": Real(0, 1, "neither"),
-    "n_iter_no_change": Integer(1),
-    "warm_start": Boolean(),
-    "max_time": Real(0) | Nothing(),
-    "n_jobs": Integer() | Nothing(),
-}
 _VISITED = "rows are visited one by one, in a random order: weights are repetitions in expectation, not step for step"
 
 
 class StochasticModel(Estimator):
     """A linear model of one or several scores, fitted by stochastic gradient steps."""
+
+    penalty: str | None = parameter(Choice("l2", "l1", "elasticnet") | Nothing(), default="l2")
+    alpha: float = parameter(Real(0, math.inf, "left"), default=0.0001)
+    l1_ratio: float | None = parameter(Real(0, 1) | Nothing(), default=0.15)
+    fit_intercept: bool = parameter(Boolean(), default=True)
+    max_iter: int = parameter(Integer(1), default=1000)
+    tol: float | None = parameter(Real(0, math.inf, "left") | Nothing(), default=1e-3)
+    shuffle: bool = parameter(Boolean(), default=True)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    random_state: Any = parameter(Seed(), default=None)
+    eta0: float = parameter(Real(0, math.inf, "neither"), default=0.01)
+    early_stopping: bool = parameter(Boolean(), default=False)
+    validation_fraction: float = parameter(Real(0, 1, "neither"), default=0.1)
+    n_iter_no_change: int = parameter(Integer(1), default=5)
+    warm_start: bool = parameter(Boolean(), default=False)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves = None
@@ -73,27 +72,14 @@ class StochasticModel(Estimator):
         "check_sample_weight_equivalence_on_dense_data": _VISITED,
         "check_sample_weight_equivalence_on_sparse_data": _VISITED,
     }
-    loss: str
-    learning_rate: str
-    power_t: float = 0.5
-    epsilon: float = 0.1
-    average: Any = False
-    batch_size: int = 1
-    penalty: Any
-    alpha: float
-    l1_ratio: float | None
-    fit_intercept: bool
-    max_iter: int
-    tol: float | None
-    shuffle: bool
-    random_state: Any
-    eta0: float
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    warm_start: bool
-    coef_: Any
-    intercept_: Any
+    loss: str = attribute()
+    learning_rate: str = attribute()
+    power_t: float = attribute(0.5)
+    epsilon: float = attribute(0.1)
+    average: Any = attribute(False)
+    batch_size: int = attribute(1)
+    coef_: Any = attribute()
+    intercept_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "t_": floats(),
@@ -128,7 +114,7 @@ class StochasticModel(Estimator):
     def _descent(self, labels: bool, source: Source) -> Descent:
         """Return the steps that the parameters ask for, on these rows."""
         number, corner = _LOSSES[self.loss]
-        ratio = {"l1": 1.0, "elasticnet": self.l1_ratio or 0.0}.get(self.penalty, 0.0)
+        ratio = {"l1": 1.0, "elasticnet": self.l1_ratio or 0.0}.get(str(self.penalty), 0.0)
         strength = 0.0 if self.penalty is None else float(self.alpha)
         optimal = self.learning_rate == "optimal"
         training = judge = None

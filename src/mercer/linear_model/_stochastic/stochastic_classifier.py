@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer._base import fitting
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier
+from mercer._base.parameter import Choice, Instance, Nothing, parameter
 from mercer._base.validation import check_labels
 from mercer._objective import Logistic
 from mercer._solver import Outcome
@@ -31,7 +32,9 @@ def _knows_probabilities(model: Any) -> bool:
 class StochasticClassifier(LinearClassifier, StochasticModel):
     """A classifier of one or several scores."""
 
-    class_weight: Any
+    class_weight: Any = parameter(
+        Choice("balanced") | Instance(dict) | Nothing(), default=None, after="n_iter_no_change"
+    )
 
     @fitting
     def fit(

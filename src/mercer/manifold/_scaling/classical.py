@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import check_new_rows, fitting
-from mercer._base.parameter import Function, Integer, Nothing, Rule, Text
+from mercer._base.parameter import Function, Integer, Nothing, Rule, Text, parameter
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats
 from mercer._types import Array
@@ -95,12 +95,10 @@ class ClassicalMDS(EigenMap):
     5.0
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "metric": Text() | Function(),
-        "metric_params": Parameters() | Nothing(),
-        "n_landmarks": Integer(2) | Nothing(),
-    }
+    n_components: int = parameter(Integer(1), default=2, kw_only=False)
+    metric: Any = parameter(Text() | Function(), default="euclidean")
+    metric_params: dict[str, Any] | None = parameter(Parameters() | Nothing(), default=None)
+    n_landmarks: int | None = parameter(Integer(2) | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "dissimilarity_matrix_": floats("rows, rows"),
@@ -108,19 +106,6 @@ class ClassicalMDS(EigenMap):
         "_square_means": floats("rows"),
         "_directions": floats("rows, components"),
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        n_landmarks: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_landmarks = n_landmarks
 
     @fitting
     @one_blas_thread()

@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
-from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, Text, parameter
 from mercer._solver import Solution, Solver
 from mercer._solver.restarts import Restarts, keep_best_run, keep_history_of
 from mercer._source.threads import one_blas_thread
@@ -105,22 +105,21 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     0.0
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "metric_mds": Boolean(),
-        "n_init": Integer(1),
-        "init": Choice("classical_mds", "random", "warn"),
-        "max_iter": Integer(1),
-        "verbose": Boolean() | Integer(0),
-        "eps": Real(0),
-        "n_jobs": Integer() | Nothing(),
-        "random_state": Seed(),
-        "dissimilarity": Choice("deprecated", "euclidean", "precomputed"),
-        "metric": Text() | Function() | Boolean(),
-        "metric_params": Parameters() | Nothing(),
-        "normalized_stress": Boolean() | Choice("auto"),
-        "max_time": Real(0) | Nothing(),
-    }
+    n_components: int = parameter(Integer(1), default=2, kw_only=False)
+    metric_mds: bool = parameter(Boolean(), default=True)
+    n_init: int = parameter(Integer(1), default=1)
+    init: str = parameter(Choice("classical_mds", "random", "warn"), default="warn")
+    max_iter: int = parameter(Integer(1), default=300)
+    verbose: int = parameter(Boolean() | Integer(0), default=0)
+    eps: float = parameter(Real(0), default=1e-6)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    random_state: Any = parameter(Seed(), default=None)
+    dissimilarity: str = parameter(Choice("deprecated", "euclidean", "precomputed"), default="deprecated")
+    metric: Any = parameter(Text() | Function() | Boolean(), default="euclidean")
+    metric_params: dict[str, Any] | None = parameter(Parameters() | Nothing(), default=None)
+    normalized_stress: Any = parameter(Boolean() | Choice("auto"), default="auto")
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the dissimilarities of all pairs of rows are n^2 numbers, forecast before they are taken",
     }
@@ -131,39 +130,6 @@ class MDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "embedding_": floats("rows, components"),
         "stress_": floats(),
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        metric_mds: bool = True,
-        n_init: int = 1,
-        init: str = "warn",
-        max_iter: int = 300,
-        verbose: int = 0,
-        eps: float = 1e-6,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        dissimilarity: str = "deprecated",
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        normalized_stress: Any = "auto",
-        max_time: float | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.metric_mds = metric_mds
-        self.n_init = n_init
-        self.init = init
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.eps = eps
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.dissimilarity = dissimilarity
-        self.metric = metric
-        self.metric_params = metric_params
-        self.normalized_stress = normalized_stress
-        self.max_time = max_time
 
     @fitting
     @one_blas_thread()

@@ -4,12 +4,23 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, Text
+from mercer._base.parameter import (
+    Choice,
+    Function,
+    Instance,
+    Integer,
+    Nothing,
+    Real,
+    Seed,
+    Text,
+    attribute,
+    parameter,
+)
 from mercer._solver.neighbours import nearest_rows
 from mercer._source.device.source import DeviceSource
 from mercer._source.namespace import to_numpy
@@ -151,27 +162,26 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     ((120, 2), True)
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "perplexity": Real(0, closed="neither") | ArrayRule(),
-        "early_exaggeration": Real(1),
-        "learning_rate": Real(0, closed="neither") | Choice("auto"),
-        "max_iter": Integer(1),
-        "n_iter_without_progress": Integer(-1),
-        "min_grad_norm": Real(0),
-        "metric": Text() | Function(),
-        "metric_params": Instance(dict) | Nothing(),
-        "init": Choice("pca", "random", "spectral") | ArrayRule(),
-        "verbose": Integer(0),
-        "random_state": Seed(),
-        "method": Choice("auto", "barnes_hut", "exact", "fft"),
-        "angle": Real(0, 1),
-        "n_jobs": Integer() | Nothing(),
-        "exaggeration": Real(0, closed="neither"),
-        "kernel": Choice("student", "gaussian"),
-        "dof": Real(0, closed="neither"),
-        "max_time": Real(0) | Nothing(),
-    }
+    n_components: int = parameter(Integer(1), default=2, kw_only=False)
+    perplexity: Any = parameter(Real(0, closed="neither") | ArrayRule(), default=30.0)
+    early_exaggeration: float = parameter(Real(1), default=12.0)
+    learning_rate: float | str = parameter(Real(0, closed="neither") | Choice("auto"), default="auto")
+    max_iter: int = parameter(Integer(1), default=1000)
+    n_iter_without_progress: int = parameter(Integer(-1), default=300)
+    min_grad_norm: float = parameter(Real(0), default=1e-7)
+    metric: Any = parameter(Text() | Function(), default="euclidean")
+    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
+    init: Any = parameter(Choice("pca", "random", "spectral") | ArrayRule(), default="pca")
+    verbose: int = parameter(Integer(0), default=0)
+    random_state: Any = parameter(Seed(), default=None)
+    method: str = parameter(Choice("auto", "barnes_hut", "exact", "fft"), default="barnes_hut")
+    angle: float = parameter(Real(0, 1), default=0.5)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+    exaggeration: float = parameter(Real(0, closed="neither"), default=1.0)
+    kernel: str = parameter(Choice("student", "gaussian"), default="student")
+    dof: float = parameter(Real(0, closed="neither"), default=1.0)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the neighbours of all rows and their affinities are kept while the map is made",
@@ -181,8 +191,8 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     _EXPLORATION_MAX_ITER = 250
     _N_ITER_CHECK = 50
 
-    embedding_: Array
-    training_rows_: Any
+    embedding_: Array = attribute()
+    training_rows_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "learning_rate_": floats(),
@@ -194,49 +204,6 @@ class TSNE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         "kl_divergence_": floats(),
     }
     _check_structure = check_map
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: Any = 30.0,
-        early_exaggeration: float = 12.0,
-        learning_rate: float | str = "auto",
-        max_iter: int = 1000,
-        n_iter_without_progress: int = 300,
-        min_grad_norm: float = 1e-7,
-        metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        init: Any = "pca",
-        verbose: int = 0,
-        random_state: Any = None,
-        method: str = "barnes_hut",
-        angle: float = 0.5,
-        n_jobs: int | None = None,
-        exaggeration: float = 1.0,
-        kernel: str = "student",
-        dof: float = 1.0,
-        max_time: float | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.early_exaggeration = early_exaggeration
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.n_iter_without_progress = n_iter_without_progress
-        self.min_grad_norm = min_grad_norm
-        self.metric = metric
-        self.metric_params = metric_params
-        self.init = init
-        self.verbose = verbose
-        self.random_state = random_state
-        self.method = method
-        self.angle = angle
-        self.n_jobs = n_jobs
-        self.exaggeration = exaggeration
-        self.kernel = kernel
-        self.dof = dof
-        self.max_time = max_time
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "TSNE":

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
+from mercer._base.parameter import Choice, Function, MetricName, Nothing, attribute, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
 from mercer._source import Source, place_of
@@ -16,7 +17,7 @@ from mercer._source.placement import is_on_device
 from mercer._stored import Stored, flags, floats, integers
 from mercer._types import Array, Rows
 from mercer.errors import DataError
-from mercer.neighbors._nearest.rows_model import RowsModel, precision_of
+from mercer.neighbors._nearest.rows_model import PairMetric, RowsModel, precision_of
 from mercer.neighbors._nearest.votes import Neighbours, count_votes, weigh
 
 __all__ = ["ClassVotes"]
@@ -25,12 +26,14 @@ __all__ = ["ClassVotes"]
 class ClassVotes(ClassifierMixin, RowsModel):
     """A classifier that counts the votes of neighbours; :meth:`_find` finds them."""
 
+    weights: Any = parameter(Choice("uniform", "distance") | Function() | Nothing(), default="uniform")
+    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="p")
+
     _check_exceptions: ClassVar[dict[str, str]] = dict(RowsModel._check_exceptions)
-    weights: Any
-    classes_: Any
-    outputs_2d_: bool
-    _codes: Array
-    _row_weight: Array
+    classes_: Any = attribute()
+    outputs_2d_: bool = attribute()
+    _codes: Array = attribute()
+    _row_weight: Array = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "outputs_2d_": flags(),

@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._base import fitting
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Integer, Nothing, Rule, Text
+from mercer._base.parameter import Integer, Nothing, Text, attribute, parameter
 from mercer._documentation import compose_docstring
 from mercer._stored import Stored, labels, members
 from mercer._types import Array, Rows
@@ -16,7 +16,7 @@ from mercer.errors import DataError, ParameterError
 from mercer.neighbors._nearest.class_votes import ClassVotes
 from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
-from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY, rules_of
+from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY
 from mercer.neighbors._nearest.votes import Neighbours
 
 __all__ = ["KNeighborsClassifier", "RadiusNeighborsClassifier"]
@@ -79,7 +79,6 @@ class KNeighborsClassifier(ClassVotes, NearestQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", "weights")
     _places: ClassVar[tuple[str, ...]] = ON_DEVICES
     _law_exceptions: ClassVar[dict[str, str]] = {
         "weights": "k counts rows: a row of weight two is one neighbour with two votes, not two neighbours"
@@ -90,27 +89,6 @@ class KNeighborsClassifier(ClassVotes, NearestQueries):
         "check_sample_weight_equivalence_on_sparse_data": "k counts rows: a weight multiplies the vote of one "
         "neighbour",
     }
-
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float | None = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsClassifier":
@@ -184,37 +162,12 @@ class RadiusNeighborsClassifier(ClassVotes, RadiusQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = rules_of(
-        "radius", "weights", outlier_label=Integer() | Text() | ArrayRule() | Nothing()
-    )
-    outlier_label_: Any
+    outlier_label: Any = parameter(Integer() | Text() | ArrayRule() | Nothing(), default=None, after="metric")
+    outlier_label_: Any = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "outlier_label_": members(labels(" | none")) | labels("* | none"),
     }
-
-    def __init__(
-        self,
-        radius: float = 1.0,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float | None = 2,
-        metric: Any = "minkowski",
-        outlier_label: Any = None,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.radius = radius
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.outlier_label = outlier_label
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RadiusNeighborsClassifier":

@@ -8,7 +8,7 @@ import numpy as np
 from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.linear_map import LinearMap
 from mercer._base.parameter import Array as ArrayLike
-from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._base.validation import check_labels
 from mercer._source.namespace import namespace_of
 from mercer._stored import Stored, floats
@@ -93,50 +93,24 @@ class NeighborhoodComponentsAnalysis(LinearMap, Estimator):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1) | Nothing(),
-        "init": Choice("auto", "pca", "lda", "identity", "random") | ArrayLike(),
-        "warm_start": Boolean(),
-        "max_iter": Integer(1),
-        "tol": Real(0, math.inf, "left"),
-        "callback": Function() | Nothing(),
-        "verbose": Integer(0) | Boolean(),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
+    init: Any = parameter(Choice("auto", "pca", "lda", "identity", "random") | ArrayLike(), default="auto")
+    warm_start: bool = parameter(Boolean(), default=False)
+    max_iter: int = parameter(Integer(1), default=50)
+    tol: float = parameter(Real(0, math.inf, "left"), default=1e-5)
+    callback: Any = parameter(Function() | Nothing(), default=None)
+    verbose: int = parameter(Integer(0) | Boolean(), default=0)
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "a copy of the rows in the order of classes, and the probabilities of a block of rows",
         "weights": "where the accuracy rises towards a limit at infinite A, rounding decides how far a tight fit goes",
     }
     _maps_sparse = False
     _stored: ClassVar[dict[str, Stored]] = {"components_": floats("components, columns")}
-    components_: Any
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        init: Any = "auto",
-        warm_start: bool = False,
-        max_iter: int = 50,
-        tol: float = 1e-5,
-        callback: Any = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.init = init
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.tol = tol
-        self.callback = callback
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
+    components_: Any = attribute()
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "NeighborhoodComponentsAnalysis":

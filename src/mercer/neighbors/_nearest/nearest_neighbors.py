@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from mercer._base import fitting, seed_sequence
-from mercer._base.parameter import Choice, Rule, Seed
+from mercer._base.parameter import Choice, Function, Integer, MetricName, Real, Seed, attribute, parameter
 from mercer._documentation import compose_docstring
 from mercer._solver import Dense
 from mercer._solver.neighbours.descent import FEWEST_ROWS, GraphIndex, NeighbourGraph, build_graph, measure_recall
@@ -17,7 +17,7 @@ from mercer._types import Array, Rows
 from mercer.errors import ModelFileError, ParameterError
 from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
-from mercer.neighbors._nearest.rows_model import ON_DEVICES, STATEMENT, rules_of
+from mercer.neighbors._nearest.rows_model import ON_DEVICES, STATEMENT, PairMetric
 
 __all__ = ["NearestNeighbors"]
 
@@ -103,12 +103,11 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = rules_of(
-        "n_neighbors",
-        "radius",
-        algorithm=Choice("auto", "ball_tree", "kd_tree", "brute", "nn_descent"),
-        random_state=Seed(),
-    )
+    n_neighbors: int = parameter(Integer(1), default=5)
+    radius: float = parameter(Real(0), default=1.0)
+    algorithm: str = parameter(Choice("auto", "ball_tree", "kd_tree", "brute", "nn_descent"), default="auto")
+    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="leaf_size")
+    random_state: Any = parameter(Seed(), default=None, after="n_jobs")
     _places: ClassVar[tuple[str, ...]] = ON_DEVICES
     _stored: ClassVar[dict[str, Stored]] = {
         "_neighbours": integers("fitted, near", low=-1, below="fitted"),
@@ -116,32 +115,9 @@ class NearestNeighbors(NearestQueries, RadiusQueries):
         "_entries": integers("entries", low=0, below="fitted"),
         "recall_": floats(),
     }
-    _neighbours: Array
-    _neighbour_distances: Array
-    _entries: Array
-
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 5,
-        radius: float = 1.0,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: float | None = 2,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    _neighbours: Array = attribute()
+    _neighbour_distances: Array = attribute()
+    _entries: Array = attribute()
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "NearestNeighbors":

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._base.parameter import Integer, Real, parameter
 from mercer._types import Array, Rows
 from mercer.errors import ParameterError
 from mercer.neighbors._nearest.graph_search import make_graph
@@ -22,7 +23,7 @@ _PAIRS = 2**22
 class NearestQueries(RowsModel):
     """Questions about the k nearest rows of the fit."""
 
-    n_neighbors: int
+    n_neighbors: int = parameter(Integer(1), default=5, kw_only=False)
 
     def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """Find the nearest rows of the fit for each query, by rising distance, then by index.
@@ -82,7 +83,7 @@ class NearestQueries(RowsModel):
 class RadiusQueries(RowsModel):
     """Questions about the rows of the fit within a radius."""
 
-    radius: float
+    radius: float = parameter(Real(0), default=1.0, kw_only=False)
 
     def radius_neighbors(
         self, X: Any = None, radius: float | None = None, return_distance: bool = True, sort_results: bool = False

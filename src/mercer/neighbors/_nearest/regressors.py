@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import r2_score
 
 from mercer._base import fitting
-from mercer._base.parameter import Rule
+from mercer._base.parameter import Choice, Function, MetricName, Nothing, attribute, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._documentation import compose_docstring
 from mercer._source import place_of
@@ -18,7 +18,7 @@ from mercer._stored import Stored, floats, numbers
 from mercer._types import Array, Rows
 from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
-from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY, RowsModel, precision_of, rules_of
+from mercer.neighbors._nearest.rows_model import ON_DEVICES, TARGETS_STAY, PairMetric, RowsModel, precision_of
 from mercer.neighbors._nearest.votes import Neighbours, average, weigh
 
 __all__ = ["KNeighborsRegressor", "RadiusNeighborsRegressor"]
@@ -27,9 +27,11 @@ __all__ = ["KNeighborsRegressor", "RadiusNeighborsRegressor"]
 class NeighbourMeans(RegressorMixin, RowsModel):
     """A regressor that averages the targets of neighbours; :meth:`_find` finds them."""
 
-    weights: Any
-    _targets: Array
-    _row_weight: Array
+    weights: Any = parameter(Choice("uniform", "distance") | Function() | Nothing(), default="uniform")
+    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="p")
+
+    _targets: Array = attribute()
+    _row_weight: Array = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "_targets": numbers("rows | rows, targets"),
@@ -144,7 +146,6 @@ class KNeighborsRegressor(NeighbourMeans, NearestQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", "weights")
     _places: ClassVar[tuple[str, ...]] = ON_DEVICES
     _law_exceptions: ClassVar[dict[str, str]] = {
         "weights": "k counts rows: a row of weight two is one neighbour of twice the weight, not two neighbours"
@@ -154,27 +155,6 @@ class KNeighborsRegressor(NeighbourMeans, NearestQueries):
         "check_sample_weight_equivalence_on_dense_data": "k counts rows: a weight multiplies that of one neighbour",
         "check_sample_weight_equivalence_on_sparse_data": "k counts rows: a weight multiplies that of one neighbour",
     }
-
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float | None = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KNeighborsRegressor":
@@ -238,28 +218,6 @@ class RadiusNeighborsRegressor(NeighbourMeans, RadiusQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = rules_of("radius", "weights")
-
-    def __init__(
-        self,
-        radius: float = 1.0,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float | None = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.radius = radius
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RadiusNeighborsRegressor":

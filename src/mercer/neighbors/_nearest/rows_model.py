@@ -10,7 +10,17 @@ from sklearn.neighbors import VALID_METRICS_SPARSE
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
-from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, Rule
+from mercer._base.parameter import (
+    Choice,
+    Instance,
+    Integer,
+    MetricName,
+    Nothing,
+    Real,
+    Rule,
+    attribute,
+    parameter,
+)
 from mercer._base.preparation import prepare_once
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -26,7 +36,7 @@ from mercer._types import Array, Rows
 from mercer.errors import DataError, ModelFileError, ParameterError
 from mercer.neighbors._nearest.graph_search import GraphSearch, check_graph
 
-__all__ = ["ON_DEVICES", "TARGETS_STAY", "RowsModel", "precision_of", "rules_of"]
+__all__ = ["ON_DEVICES", "TARGETS_STAY", "RowsModel", "precision_of"]
 
 # Where the rows may be of models by the k nearest rows.
 ON_DEVICES = ("memory", "file", "stream", "dask", "device")
@@ -48,28 +58,9 @@ class PairMetric(Rule):
         return callable(getattr(value, "pairwise", None))
 
 
-_RULES: dict[str, Rule] = {
-    "n_neighbors": Integer(1),
-    "radius": Real(0),
-    "weights": Choice("uniform", "distance") | Function() | Nothing(),
-    "algorithm": Choice("auto", "ball_tree", "kd_tree", "brute"),
-    "leaf_size": Integer(1),
-    "p": Real(0, math.inf, "right") | Nothing(),
-    "metric": MetricName() | Function() | PairMetric(),
-    "metric_params": Instance(dict) | Nothing(),
-    "n_jobs": Integer() | Nothing(),
-}
-
-
 def precision_of(rows: Rows) -> np.dtype:
     """Return the type of the numbers of rows as NumPy's, wherever they are."""
     return np.dtype(str(rows.dtype).rpartition(".")[2]) if is_on_device(rows) else rows.dtype
-
-
-def rules_of(*names: str, **others: Rule) -> dict[str, Rule]:
-    """Return the ranges of the parameters that these models share, and of some of their own."""
-    shared = ("algorithm", "leaf_size", "p", "metric", "metric_params", "n_jobs")
-    return {name: _RULES[name] for name in (*names, *shared)} | others
 
 
 @plain
@@ -96,14 +87,17 @@ class RowsModel(Estimator):
     An *answer* is a function from rows, None for those of the fit, and a number of threads to a value for each row.
     """
 
+    algorithm: str = parameter(Choice("auto", "ball_tree", "kd_tree", "brute"), default="auto")
+    leaf_size: int = parameter(Integer(1), default=30)
+    p: float | None = parameter(Real(0, math.inf, "right") | Nothing(), default=2)
+    metric_params: dict[str, Any] | None = parameter(Instance(dict) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves: ClassVar[str | None] = None
-    algorithm: str
-    metric: Any
-    metric_params: dict[str, Any] | None
-    p: float | None
-    n_samples_fit_: int
-    _fit_X: Rows  # noqa: N815 (scikit-learn's name)
+    metric: Any = attribute()
+    n_samples_fit_: int = attribute()
+    _fit_X: Rows = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "n_samples_fit_": size("rows"),

@@ -2,21 +2,23 @@
 
 from typing import Any, ClassVar
 
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-
 from mercer._base import fitting
-from mercer._base.parameter import Choice, Rule
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer._base.parameter import Choice, Function, Integer, MetricName, Real, parameter
 from mercer._documentation import compose_docstring
 from mercer._types import Rows
 from mercer.neighbors._nearest.documentation import SHARED
 from mercer.neighbors._nearest.queries import NearestQueries, RadiusQueries
-from mercer.neighbors._nearest.rows_model import RowsModel, rules_of
+from mercer.neighbors._nearest.rows_model import PairMetric, RowsModel
 
 __all__ = ["KNeighborsTransformer", "RadiusNeighborsTransformer"]
 
 
 class GraphMaker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowsModel):
     """What the two transformers share: the rows of the fit, and the number of columns of a graph."""
+
+    mode: str = parameter(Choice("distance", "connectivity"), default="distance")
+    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="leaf_size")
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "the columns of a graph are the rows of the fit, in their order"
@@ -68,30 +70,9 @@ class KNeighborsTransformer(GraphMaker, NearestQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", mode=Choice("distance", "connectivity"))
+    n_neighbors: int = parameter(Integer(1), default=5, after="mode")
     # The graph is one sparse matrix, which a Dask array cannot hold.
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream")
-
-    def __init__(
-        self,
-        *,
-        mode: str = "distance",
-        n_neighbors: int = 5,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: float | None = 2,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.mode = mode
-        self.n_neighbors = n_neighbors
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "KNeighborsTransformer":
@@ -165,30 +146,9 @@ class RadiusNeighborsTransformer(GraphMaker, RadiusQueries):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = rules_of("radius", mode=Choice("distance", "connectivity"))
+    radius: float = parameter(Real(0), default=1.0, after="mode")
     # Lists of any length are joined in memory.
     _places: ClassVar[tuple[str, ...]] = ("memory",)
-
-    def __init__(
-        self,
-        *,
-        mode: str = "distance",
-        radius: float = 1.0,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: float | None = 2,
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.mode = mode
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> "RadiusNeighborsTransformer":

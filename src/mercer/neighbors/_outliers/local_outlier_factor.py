@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import fitting
 from mercer._base.outliers import CONTAMINATION, Detector, find_offset, label_scores
 from mercer._base.outliers.repetition import NeighbourShares, count_others, share_neighbours
-from mercer._base.parameter import Boolean, Rule
+from mercer._base.parameter import Boolean, Function, Integer, MetricName, attribute, parameter
 from mercer._base.validation import check_weight
 from mercer._stored import Stored, floats, size
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.neighbors._nearest.queries import NearestQueries
-from mercer.neighbors._nearest.rows_model import rules_of
+from mercer.neighbors._nearest.rows_model import PairMetric
 from mercer.neighbors._outliers.factors import OutlierFactorState, find_factors, score_new
 
 __all__ = ["LocalOutlierFactor"]
@@ -127,7 +127,11 @@ class LocalOutlierFactor(Detector, NearestQueries):
     [-0.98, -1.04, -73.37, -0.98]
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = rules_of("n_neighbors", contamination=CONTAMINATION, novelty=Boolean())
+    n_neighbors: int = parameter(Integer(1), default=20, kw_only=False)
+    metric: Any = parameter(MetricName() | Function() | PairMetric(), default="minkowski", after="leaf_size")
+    contamination: Any = parameter(CONTAMINATION, default="auto", after="metric_params")
+    novelty: bool = parameter(Boolean(), default=False)
+
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}
     _stored: ClassVar[dict[str, Stored]] = {
@@ -138,36 +142,13 @@ class LocalOutlierFactor(Detector, NearestQueries):
         "_smoothing": floats(""),
         "_row_weight": floats("rows | none"),
     }
-    negative_outlier_factor_: Any
-    n_neighbors_: int
-    _densities: Any
-    _last_distances: Any
-    _smoothing: float
+    negative_outlier_factor_: Any = attribute()
+    n_neighbors_: int = attribute()
+    _densities: Any = attribute()
+    _last_distances: Any = attribute()
+    _smoothing: float = attribute()
     # Files of models without weights do not have it.
-    _row_weight: Any = None
-
-    def __init__(
-        self,
-        n_neighbors: int = 20,
-        *,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: float | None = 2,
-        metric_params: dict[str, Any] | None = None,
-        contamination: Any = "auto",
-        novelty: bool = False,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.contamination = contamination
-        self.novelty = novelty
-        self.n_jobs = n_jobs
+    _row_weight: Any = attribute(None)
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import erf
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows, seed_sequence
-from mercer._base.parameter import Choice, Integer, Real, Rule, Seed
+from mercer._base.interface import OneToOneFeatureMixin, TransformerMixin
+from mercer._base.parameter import Choice, Integer, Real, Seed, parameter
 from mercer._solver import Solver
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
@@ -156,13 +156,12 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "rule": Choice("hebb", "pseudo_inverse", "storkey"),
-        "updates": Choice("asynchronous", "synchronous"),
-        "max_iter": Integer(1),
-        "threshold": Real(),
-        "random_state": Seed(),
-    }
+    rule: str = parameter(Choice("hebb", "pseudo_inverse", "storkey"), default="hebb", kw_only=False)
+    updates: str = parameter(Choice("asynchronous", "synchronous"), default="asynchronous")
+    max_iter: int = parameter(Integer(1), default=100)
+    threshold: float = parameter(Real(), default=0.0)
+    random_state: Any = parameter(Seed(), default=0)
+
     _law_exceptions: ClassVar[dict[str, str]] = {}
     _objective_moves: ClassVar[str | None] = None
 
@@ -171,21 +170,6 @@ class Hopfield(OneToOneFeatureMixin, TransformerMixin, Estimator):
         "n_patterns_": numbers(),
         "coding_": texts(),
     }
-
-    def __init__(
-        self,
-        rule: str = "hebb",
-        *,
-        updates: str = "asynchronous",
-        max_iter: int = 100,
-        threshold: float = 0.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.rule = rule
-        self.updates = updates
-        self.max_iter = max_iter
-        self.threshold = threshold
-        self.random_state = random_state
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "Hopfield":

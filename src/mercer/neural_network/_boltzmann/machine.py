@@ -5,11 +5,11 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, fitting, open_new_rows, seed_sequence
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Rule, Seed, check_parameters
+from mercer._base.interface import DensityMixin
+from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, check_parameters, parameter
 from mercer._solver import Solver
 from mercer._source import Block
 from mercer._stored import Stored, floats, texts
@@ -122,20 +122,19 @@ class BoltzmannMachine(DensityMixin, Estimator):
     array([0.125, 0.25 ])
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_hidden": Integer(0, _MOST_HIDDEN),
-        "solver": Choice("auto", "exact", "sampled"),
-        "alpha": Real(0),
-        "tol": Real(0, closed="neither"),
-        "max_iter": Integer(1),
-        "learning_rate": Real(0, closed="neither"),
-        "n_chains": Integer(1),
-        "n_sweeps": Integer(1),
-        "threshold": Real(),
-        "random_state": Seed(),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_hidden: int = parameter(Integer(0, _MOST_HIDDEN), default=0, kw_only=False)
+    solver: str = parameter(Choice("auto", "exact", "sampled"), default="auto")
+    alpha: float = parameter(Real(0), default=0.001)
+    tol: float = parameter(Real(0, closed="neither"), default=1e-5)
+    max_iter: int = parameter(Integer(1), default=500)
+    learning_rate: float = parameter(Real(0, closed="neither"), default=0.1)
+    n_chains: int = parameter(Integer(1), default=200)
+    n_sweeps: int = parameter(Integer(1), default=5)
+    threshold: float = parameter(Real(), default=0.0)
+    random_state: Any = parameter(Seed(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     # The sampled solver records how far the two means are apart, which chains blur.
     _objective_moves: ClassVar[str | None] = None
@@ -147,35 +146,6 @@ class BoltzmannMachine(DensityMixin, Estimator):
         "log_partition_": floats(),
         "log_partition_error_": floats(),
     }
-
-    def __init__(
-        self,
-        n_hidden: int = 0,
-        *,
-        solver: str = "auto",
-        alpha: float = 0.001,
-        tol: float = 1e-5,
-        max_iter: int = 500,
-        learning_rate: float = 0.1,
-        n_chains: int = 200,
-        n_sweeps: int = 5,
-        threshold: float = 0.0,
-        random_state: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_hidden = n_hidden
-        self.solver = solver
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.n_chains = n_chains
-        self.n_sweeps = n_sweeps
-        self.threshold = threshold
-        self.random_state = random_state
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BoltzmannMachine":

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import Estimator, fitting, seed_sequence
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._solver import Solver, Step
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
@@ -114,21 +114,20 @@ class BernoulliRBM(RestrictedModel, Estimator):
     True
     """
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "learning_rate": Real(0, closed="neither"),
-        "batch_size": Integer(1),
-        "n_iter": Integer(0),
-        "verbose": Integer(0) | Boolean(),
-        "random_state": Seed(),
-        "persistent": Boolean(),
-        "n_gibbs": Integer(1),
-        "momentum": Real(0, 1, closed="left"),
-        "weight_decay": Real(0),
-        "visible": Choice("bernoulli", "gaussian"),
-        "max_time": Real(0) | Nothing(),
-        "n_jobs": Integer() | Nothing(),
-    }
+    n_components: int = parameter(Integer(1), default=256, kw_only=False)
+    learning_rate: float = parameter(Real(0, closed="neither"), default=0.1)
+    batch_size: int = parameter(Integer(1), default=10)
+    n_iter: int = parameter(Integer(0), default=10)
+    verbose: int | bool = parameter(Integer(0) | Boolean(), default=0)
+    random_state: Any = parameter(Seed(), default=None)
+    persistent: bool = parameter(Boolean(), default=True)
+    n_gibbs: int = parameter(Integer(1), default=1)
+    momentum: float = parameter(Real(0, 1, closed="left"), default=0.0)
+    weight_decay: float = parameter(Real(0), default=0.0)
+    visible: str = parameter(Choice("bernoulli", "gaussian"), default="bernoulli")
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
+
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "batches are consecutive rows, and the chains pass through them in order",
         "weights": _IN_BATCHES,
@@ -149,37 +148,6 @@ class BernoulliRBM(RestrictedModel, Estimator):
         "h_samples_": floats("*, components"),
         "_chains_state": members(numbers("*, * | * | ")),
     }
-
-    def __init__(
-        self,
-        n_components: int = 256,
-        *,
-        learning_rate: float = 0.1,
-        batch_size: int = 10,
-        n_iter: int = 10,
-        verbose: int | bool = 0,
-        random_state: Any = None,
-        persistent: bool = True,
-        n_gibbs: int = 1,
-        momentum: float = 0.0,
-        weight_decay: float = 0.0,
-        visible: str = "bernoulli",
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.n_iter = n_iter
-        self.verbose = verbose
-        self.random_state = random_state
-        self.persistent = persistent
-        self.n_gibbs = n_gibbs
-        self.momentum = momentum
-        self.weight_decay = weight_decay
-        self.visible = visible
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BernoulliRBM":

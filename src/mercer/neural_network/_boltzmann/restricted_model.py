@@ -4,10 +4,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import open_new_rows, seed_sequence
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.parameter import Choice, Integer, Rule, Seed, check_parameters
 from mercer._base.validation import few_rows
 from mercer._native.machine import unit_draws

@@ -7,11 +7,13 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
-from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Choice, Instance, Integer, Nothing, parameter
 from mercer._documentation import compose_docstring
 from mercer._source import Source
 from mercer._stored import Stored, flags, floats
 from mercer.errors import DataError, ParameterError
+from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.losses import OutputLoss, read_loss
 from mercer.neural_network._perceptron.class_predictions import ClassPredictions
 from mercer.neural_network._perceptron.documentation import SHARED
@@ -24,7 +26,7 @@ from mercer.neural_network._perceptron.labels import (
     label_rows,
     read_factors,
 )
-from mercer.neural_network._perceptron.perceptron import PARAMETERS, PerceptronModel, read_embeddings
+from mercer.neural_network._perceptron.perceptron import PerceptronModel, read_embeddings
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.objectives import Logistic, Loss, Softmax
 
@@ -88,90 +90,17 @@ class MLPClassifier(ClassPredictions, PerceptronModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
-        "loss": Choice("log_loss") | Instance(Loss),
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-    }
+    hidden_layer_sizes: Any = parameter(ArrayRule() | Integer(1), default=(100,), kw_only=False)
+    activation: str = parameter(
+        Choice(*(name for name in ACTIVATIONS if name != "step")), default="relu", kw_only=False
+    )
+    loss: Any = parameter(Choice("log_loss") | Instance(Loss), default="log_loss", after="max_fun")
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "temperature_": floats(),
         "_several_labels": flags(),
     }
-
-    def __init__(
-        self,
-        hidden_layer_sizes: Any = (100,),
-        activation: str = "relu",
-        *,
-        solver: Any = "adam",
-        alpha: float = 0.0001,
-        batch_size: Any = "auto",
-        learning_rate: str = "constant",
-        learning_rate_init: float = 0.001,
-        power_t: float = 0.5,
-        max_iter: int = 200,
-        shuffle: bool = True,
-        random_state: Any = None,
-        tol: float = 1e-4,
-        verbose: Any = False,
-        warm_start: bool = False,
-        momentum: float = 0.9,
-        nesterovs_momentum: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-8,
-        n_iter_no_change: float = 10,
-        max_fun: int = 15000,
-        loss: Any = "log_loss",
-        class_weight: Any = None,
-        dropout: float = 0.0,
-        batch_norm: bool = False,
-        penalty_power: float = 2.0,
-        initialiser: str = "sklearn",
-        clip_norm: float | None = None,
-        warm_up: int = 0,
-        average_from: int | None = None,
-        categorical_features: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.solver = solver
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.power_t = power_t
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.tol = tol
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.momentum = momentum
-        self.nesterovs_momentum = nesterovs_momentum
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-        self.n_iter_no_change = n_iter_no_change
-        self.max_fun = max_fun
-        self.loss = loss
-        self.class_weight = class_weight
-        self.dropout = dropout
-        self.batch_norm = batch_norm
-        self.penalty_power = penalty_power
-        self.initialiser = initialiser
-        self.clip_norm = clip_norm
-        self.warm_up = warm_up
-        self.average_from = average_from
-        self.categorical_features = categorical_features
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(

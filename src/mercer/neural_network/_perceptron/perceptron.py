@@ -13,12 +13,11 @@ from sklearn.utils import column_or_1d
 
 from mercer._base import Estimator, few_rows, open_new_rows, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Seed, parameter
 from mercer._solver import Outcome
 from mercer._source import Block, Source, open_source
 from mercer._types import Array
 from mercer.errors import ParameterError, UnsupportedError
-from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.dense import TableEmbedding
 from mercer.neural_network._layers.initialisers import INITIALISERS
 from mercer.neural_network._layers.losses import OutputLoss
@@ -41,53 +40,50 @@ from mercer.optim import (
     Rprop,
 )
 
-__all__ = ["PARAMETERS", "PerceptronModel", "read_embeddings"]
+__all__ = ["PerceptronModel", "read_embeddings"]
 
 _BY_BATCHES = (Adam, AdamW, GradientDescent, Momentum, Nesterov, RMSprop)
 _BY_ALL_ROWS = (LBFGS, ConjugateGradient, Rprop)
 # Rows of a batch where batch_size is "auto", as in scikit-learn.
 _BATCH = 200
 
-PARAMETERS: dict[str, Rule] = {
-    "hidden_layer_sizes": ArrayRule() | Integer(1),
-    "activation": Choice(*(name for name in ACTIVATIONS if name != "step")),
-    "solver": Choice("lbfgs", "sgd", "adam") | Instance(*_BY_BATCHES, *_BY_ALL_ROWS),
-    "alpha": Real(0),
-    "batch_size": Choice("auto") | Integer(1),
-    "learning_rate": Choice("constant", "invscaling", "adaptive"),
-    "learning_rate_init": Real(0, math.inf, "neither"),
-    "power_t": Real(0),
-    "max_iter": Integer(1),
-    "shuffle": Boolean(),
-    "random_state": Seed(),
-    "tol": Real(0),
-    "verbose": Integer(0) | Boolean(),
-    "warm_start": Boolean(),
-    "momentum": Real(0, 1),
-    "nesterovs_momentum": Boolean(),
-    "early_stopping": Boolean(),
-    "validation_fraction": Real(0, 1, "left"),
-    "beta_1": Real(0, 1, "left"),
-    "beta_2": Real(0, 1, "left"),
-    "epsilon": Real(0, math.inf, "neither"),
-    "n_iter_no_change": Integer(1) | Real(1),
-    "max_fun": Integer(1),
-    "dropout": Real(0, 1, "left"),
-    "batch_norm": Boolean(),
-    "penalty_power": Real(0, math.inf, "neither"),
-    "initialiser": Choice(*INITIALISERS),
-    "clip_norm": Real(0, math.inf, "neither") | Nothing(),
-    "warm_up": Integer(0),
-    "average_from": Integer(0) | Nothing(),
-    "categorical_features": Choice("from_dtype") | ArrayRule() | Nothing(),
-    "max_time": Real(0) | Nothing(),
-    "n_jobs": Integer() | Nothing(),
-}
 _VISITED = "rows are visited in batches, in a random order: weights are repetitions in expectation, not step for step"
 
 
 class PerceptronModel(Estimator):
     """A multilayer perceptron."""
+
+    solver: Any = parameter(Choice("lbfgs", "sgd", "adam") | Instance(*_BY_BATCHES, *_BY_ALL_ROWS), default="adam")
+    alpha: float = parameter(Real(0), default=0.0001)
+    batch_size: Any = parameter(Choice("auto") | Integer(1), default="auto")
+    learning_rate: str = parameter(Choice("constant", "invscaling", "adaptive"), default="constant")
+    learning_rate_init: float = parameter(Real(0, math.inf, "neither"), default=0.001)
+    power_t: float = parameter(Real(0), default=0.5)
+    max_iter: int = parameter(Integer(1), default=200)
+    shuffle: bool = parameter(Boolean(), default=True)
+    random_state: Any = parameter(Seed(), default=None)
+    tol: float = parameter(Real(0), default=1e-4)
+    verbose: Any = parameter(Integer(0) | Boolean(), default=False)
+    warm_start: bool = parameter(Boolean(), default=False)
+    momentum: float = parameter(Real(0, 1), default=0.9)
+    nesterovs_momentum: bool = parameter(Boolean(), default=True)
+    early_stopping: bool = parameter(Boolean(), default=False)
+    validation_fraction: float = parameter(Real(0, 1, "left"), default=0.1)
+    beta_1: float = parameter(Real(0, 1, "left"), default=0.9)
+    beta_2: float = parameter(Real(0, 1, "left"), default=0.999)
+    epsilon: float = parameter(Real(0, math.inf, "neither"), default=1e-8)
+    n_iter_no_change: float = parameter(Integer(1) | Real(1), default=10)
+    max_fun: int = parameter(Integer(1), default=15000)
+    dropout: float = parameter(Real(0, 1, "left"), default=0.0)
+    batch_norm: bool = parameter(Boolean(), default=False)
+    penalty_power: float = parameter(Real(0, math.inf, "neither"), default=2.0)
+    initialiser: str = parameter(Choice(*INITIALISERS), default="sklearn")
+    clip_norm: float | None = parameter(Real(0, math.inf, "neither") | Nothing(), default=None)
+    warm_up: int = parameter(Integer(0), default=0)
+    average_from: int | None = parameter(Integer(0) | Nothing(), default=None)
+    categorical_features: Any = parameter(Choice("from_dtype") | ArrayRule() | Nothing(), default=None)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves = None

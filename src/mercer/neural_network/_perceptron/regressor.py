@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from sklearn.utils.metaestimators import available_if
 
 from mercer._base import fitting
-from mercer._base.parameter import Choice, Instance, Rule
+from mercer._base.parameter import Array as ArrayRule
+from mercer._base.parameter import Choice, Instance, Integer, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._documentation import compose_docstring
 from mercer._source import place_of
@@ -14,10 +15,11 @@ from mercer._source.namespace import namespace_of
 from mercer._stored import Stored, flags
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
+from mercer.neural_network._layers.activations import ACTIVATIONS
 from mercer.neural_network._layers.losses import read_loss
 from mercer.neural_network._perceptron.documentation import SHARED
 from mercer.neural_network._perceptron.epoch import Workshop
-from mercer.neural_network._perceptron.perceptron import PARAMETERS, PerceptronModel, read_embeddings
+from mercer.neural_network._perceptron.perceptron import PerceptronModel, read_embeddings
 from mercer.neural_network._perceptron.plan import Plan
 from mercer.objectives import Loss, Poisson
 
@@ -73,86 +75,19 @@ class MLPRegressor(RegressorMixin, PerceptronModel):
     """
 
     __doc__ = compose_docstring(__doc__, SHARED)
-    _parameters: ClassVar[dict[str, Rule]] = PARAMETERS | {
-        "loss": Choice("squared_error", "poisson", "absolute_error", "huber") | Instance(Loss)
-    }
+    loss: Any = parameter(
+        Choice("squared_error", "poisson", "absolute_error", "huber") | Instance(Loss),
+        default="squared_error",
+        kw_only=False,
+    )
+    hidden_layer_sizes: Any = parameter(ArrayRule() | Integer(1), default=(100,), kw_only=False)
+    activation: str = parameter(
+        Choice(*(name for name in ACTIVATIONS if name != "step")), default="relu", kw_only=False
+    )
 
     _stored: ClassVar[dict[str, Stored]] = {
         "_flat": flags(),
     }
-
-    def __init__(
-        self,
-        loss: Any = "squared_error",
-        hidden_layer_sizes: Any = (100,),
-        activation: str = "relu",
-        *,
-        solver: Any = "adam",
-        alpha: float = 0.0001,
-        batch_size: Any = "auto",
-        learning_rate: str = "constant",
-        learning_rate_init: float = 0.001,
-        power_t: float = 0.5,
-        max_iter: int = 200,
-        shuffle: bool = True,
-        random_state: Any = None,
-        tol: float = 1e-4,
-        verbose: Any = False,
-        warm_start: bool = False,
-        momentum: float = 0.9,
-        nesterovs_momentum: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-8,
-        n_iter_no_change: float = 10,
-        max_fun: int = 15000,
-        dropout: float = 0.0,
-        batch_norm: bool = False,
-        penalty_power: float = 2.0,
-        initialiser: str = "sklearn",
-        clip_norm: float | None = None,
-        warm_up: int = 0,
-        average_from: int | None = None,
-        categorical_features: Any = None,
-        max_time: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.solver = solver
-        self.alpha = alpha
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.power_t = power_t
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.tol = tol
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.momentum = momentum
-        self.nesterovs_momentum = nesterovs_momentum
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-        self.n_iter_no_change = n_iter_no_change
-        self.max_fun = max_fun
-        self.dropout = dropout
-        self.batch_norm = batch_norm
-        self.penalty_power = penalty_power
-        self.initialiser = initialiser
-        self.clip_norm = clip_norm
-        self.warm_up = warm_up
-        self.average_from = average_from
-        self.categorical_features = categorical_features
-        self.max_time = max_time
-        self.n_jobs = n_jobs
 
     @fitting
     def fit(

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, open_new_rows
+from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.model_placement import check_placement
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Choice, Integer, Real, Rule
+from mercer._base.parameter import Choice, Integer, Real, parameter
 from mercer._source import Block
 from mercer._source.namespace import namespace_of, to_numpy
 from mercer._source.placement import is_on_device
@@ -96,82 +96,21 @@ class Autoencoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkMode
     """
 
     __doc__ = (__doc__ or "") % {"training": describe_training("rows", 0.0, 0.001, 128, 200, None)}
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_components": Integer(1),
-        "hidden_layer_sizes": ArrayRule(),
-        "activation": Choice(*(name for name in ACTIVATIONS if name != "step")),
-        "code_activation": Choice("identity", "logistic", "tanh", "relu"),
-        "noise": Real(0),
-        "noise_kind": Choice("gaussian", "masking"),
-        "sparsity": Real(0),
-        "contraction": Real(0),
-        "dropout": Real(0, 1, closed="left"),
-        **NetworkModel._training,
-    }
+    n_components: int = parameter(Integer(1), default=2, kw_only=False)
+    hidden_layer_sizes: Sequence[int] = parameter(ArrayRule(), default=(64,))
+    activation: str = parameter(Choice(*(name for name in ACTIVATIONS if name != "step")), default="tanh")
+    code_activation: str = parameter(Choice("identity", "logistic", "tanh", "relu"), default="identity")
+    noise: float = parameter(Real(0), default=0.0)
+    noise_kind: str = parameter(Choice("gaussian", "masking"), default="gaussian")
+    sparsity: float = parameter(Real(0), default=0.0)
+    contraction: float = parameter(Real(0), default=0.0)
+    batch_size: int = parameter(Integer(1), default=128, after="learning_rate_init")
+    max_iter: int = parameter(Integer(1), default=200)
 
     _check_exceptions: ClassVar[dict[str, str]] = {
         **NetworkModel._check_exceptions,
         "check_sample_weight_equivalence_on_dense_data": IN_BATCHES,
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        hidden_layer_sizes: Sequence[int] = (64,),
-        activation: str = "tanh",
-        code_activation: str = "identity",
-        noise: float = 0.0,
-        noise_kind: str = "gaussian",
-        sparsity: float = 0.0,
-        contraction: float = 0.0,
-        dropout: float = 0.0,
-        alpha: float = 0.0,
-        solver: Any = "adam",
-        learning_rate: str = "constant",
-        learning_rate_init: float = 0.001,
-        batch_size: int = 128,
-        max_iter: int = 200,
-        shuffle: bool = True,
-        tol: float = 0.0001,
-        n_iter_no_change: int = 10,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        clip_norm: float | None = None,
-        warm_up: int = 0,
-        average_from: int | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: bool = False,
-        max_time: float | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.code_activation = code_activation
-        self.noise = noise
-        self.noise_kind = noise_kind
-        self.sparsity = sparsity
-        self.contraction = contraction
-        self.dropout = dropout
-        self.alpha = alpha
-        self.solver = solver
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.clip_norm = clip_norm
-        self.warm_up = warm_up
-        self.average_from = average_from
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
 
     @fitting
     def fit(

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting, open_new_rows
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._source import Source
 from mercer._source.namespace import to_numpy
@@ -104,18 +104,17 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
     """
 
     __doc__ = (__doc__ or "") % {"training": describe_training("images", 0.0001, 0.001, 64, 30, None)}
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "image_shape": ArrayRule() | Nothing(),
-        "filters": ArrayRule(),
-        "window": Integer(1),
-        "pool": Integer(1),
-        "hidden_layer_sizes": ArrayRule(),
-        "activation": Choice(*(name for name in ACTIVATIONS if name != "step")),
-        "batch_norm": Boolean(),
-        "dropout": Real(0, 1, closed="left"),
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-        **NetworkModel._training,
-    }
+    image_shape: Sequence[int] | None = parameter(ArrayRule() | Nothing(), default=None, kw_only=False)
+    filters: Sequence[int] = parameter(ArrayRule(), default=(16, 32))
+    window: int = parameter(Integer(1), default=3)
+    pool: int = parameter(Integer(1), default=2)
+    hidden_layer_sizes: Sequence[int] = parameter(ArrayRule(), default=(64,))
+    activation: str = parameter(Choice(*(name for name in ACTIVATIONS if name != "step")), default="relu")
+    batch_norm: bool = parameter(Boolean(), default=False)
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="dropout")
+    alpha: float = parameter(Real(0), default=0.0001)
+    batch_size: int = parameter(Integer(1), default=64, after="learning_rate_init")
+    max_iter: int = parameter(Integer(1), default=30)
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         **NetworkModel._law_exceptions,
@@ -123,65 +122,6 @@ class ConvClassifier(ClassifierMixin, NetworkModel):
     }
 
     _stored: ClassVar[dict[str, Stored]] = {"image_shape_": members(integers(low=0))}
-
-    def __init__(
-        self,
-        image_shape: Sequence[int] | None = None,
-        *,
-        filters: Sequence[int] = (16, 32),
-        window: int = 3,
-        pool: int = 2,
-        hidden_layer_sizes: Sequence[int] = (64,),
-        activation: str = "relu",
-        batch_norm: bool = False,
-        dropout: float = 0.0,
-        class_weight: Any = None,
-        alpha: float = 0.0001,
-        solver: Any = "adam",
-        learning_rate: str = "constant",
-        learning_rate_init: float = 0.001,
-        batch_size: int = 64,
-        max_iter: int = 30,
-        shuffle: bool = True,
-        tol: float = 0.0001,
-        n_iter_no_change: int = 10,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        clip_norm: float | None = None,
-        warm_up: int = 0,
-        average_from: int | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: bool = False,
-        max_time: float | None = None,
-    ) -> None:
-        self.image_shape = image_shape
-        self.filters = filters
-        self.window = window
-        self.pool = pool
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.batch_norm = batch_norm
-        self.dropout = dropout
-        self.class_weight = class_weight
-        self.alpha = alpha
-        self.solver = solver
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.clip_norm = clip_norm
-        self.warm_up = warm_up
-        self.average_from = average_from
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
 
     @fitting
     def fit(

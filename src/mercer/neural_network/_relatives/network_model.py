@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._base import Estimator, seed_sequence
-from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Rule, Seed
+from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._solver import Outcome
 from mercer._source import Block, Source
 from mercer._source.namespace import namespace_of
@@ -43,50 +43,34 @@ Validation = tuple[Any, Any, Any]
 class NetworkModel(Estimator):
     """Base of estimators that train a network in batches."""
 
+    dropout: float = parameter(Real(0, 1, closed="left"), default=0.0)
+    alpha: float = parameter(Real(0), default=0.0)
+    solver: Any = parameter(Choice("adam", "sgd") | Instance(*_BY_BATCHES, *_BY_ALL_ROWS), default="adam")
+    learning_rate: str = parameter(Choice("constant", "invscaling", "adaptive"), default="constant")
+    learning_rate_init: float = parameter(Real(0, closed="neither"), default=0.001)
+    shuffle: bool = parameter(Boolean(), default=True)
+    tol: float = parameter(Real(0), default=0.0001)
+    n_iter_no_change: int = parameter(Integer(1), default=10)
+    early_stopping: bool = parameter(Boolean(), default=False)
+    validation_fraction: float = parameter(Real(0, 1, closed="neither"), default=0.1)
+    clip_norm: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
+    warm_up: int = parameter(Integer(0), default=0)
+    average_from: int | None = parameter(Integer(0) | Nothing(), default=None)
+    warm_start: bool = parameter(Boolean(), default=False)
+    random_state: Any = parameter(Seed(), default=None)
+    verbose: bool = parameter(Boolean(), default=False)
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+
     # Parameters of the training, the same for every class.
-    _training: ClassVar[dict[str, Rule]] = {
-        "alpha": Real(0),
-        "solver": Choice("adam", "sgd") | Instance(*_BY_BATCHES, *_BY_ALL_ROWS),
-        "learning_rate": Choice("constant", "invscaling", "adaptive"),
-        "learning_rate_init": Real(0, closed="neither"),
-        "batch_size": Integer(1),
-        "max_iter": Integer(1),
-        "shuffle": Boolean(),
-        "tol": Real(0),
-        "n_iter_no_change": Integer(1),
-        "early_stopping": Boolean(),
-        "validation_fraction": Real(0, 1, closed="neither"),
-        "clip_norm": Real(0, closed="neither") | Nothing(),
-        "warm_up": Integer(0),
-        "average_from": Integer(0) | Nothing(),
-        "warm_start": Boolean(),
-        "random_state": Seed(),
-        "verbose": Boolean(),
-        "max_time": Real(0) | Nothing(),
-    }
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _law_exceptions: ClassVar[dict[str, str]] = {"row order": _SHUFFLED, "weights": IN_BATCHES}
     # Batches are noisy.
     _objective_moves: ClassVar[str | None] = None
 
-    alpha: float
-    solver: Any
-    learning_rate: str
-    learning_rate_init: float
-    batch_size: int
-    max_iter: int
-    shuffle: bool
-    tol: float
-    n_iter_no_change: int
-    early_stopping: bool
-    validation_fraction: float
-    clip_norm: float | None
-    warm_up: int
-    average_from: int | None
-    warm_start: bool
-    random_state: Any
-    weights_: Array
-    _statistics: dict[str, Any]
+    batch_size: int = attribute()
+    max_iter: int = attribute()
+    weights_: Array = attribute()
+    _statistics: dict[str, Any] = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "weights_": floats("weights"),

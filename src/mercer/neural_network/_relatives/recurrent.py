@@ -1,6 +1,6 @@
 """A recurrent network that predicts labels: one for each sequence, or for each step."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import accuracy_score
@@ -8,7 +8,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import fitting
-from mercer._base.parameter import Choice, Instance, Nothing, Rule
+from mercer._base.parameter import Choice, Instance, Nothing, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
 from mercer._source import Source
@@ -51,64 +51,7 @@ class RecurrentClassifier(ClassifierMixin, RecurrentModel):
     >>> bool(model.fit(X[:150], y[:150]).score(X[150:], y[150:]) > 0.8)
     True""",
     )
-
-    _parameters: ClassVar[dict[str, Rule]] = {
-        **RecurrentModel._parameters,
-        "class_weight": Choice("balanced") | Instance(dict) | Nothing(),
-    }
-
-    def __init__(
-        self,
-        n_units: int = 32,
-        *,
-        cell: str = "gru",
-        n_layers: int = 1,
-        dropout: float = 0.0,
-        class_weight: Any = None,
-        alpha: float = 0.0,
-        solver: Any = "adam",
-        learning_rate: str = "constant",
-        learning_rate_init: float = 0.005,
-        batch_size: int = 32,
-        max_iter: int = 100,
-        shuffle: bool = True,
-        tol: float = 0.0001,
-        n_iter_no_change: int = 10,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        clip_norm: float | None = 1.0,
-        warm_up: int = 0,
-        average_from: int | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: bool = False,
-        max_time: float | None = None,
-    ) -> None:
-        super().__init__(
-            n_units,
-            cell=cell,
-            n_layers=n_layers,
-            dropout=dropout,
-            alpha=alpha,
-            solver=solver,
-            learning_rate=learning_rate,
-            learning_rate_init=learning_rate_init,
-            batch_size=batch_size,
-            max_iter=max_iter,
-            shuffle=shuffle,
-            tol=tol,
-            n_iter_no_change=n_iter_no_change,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            clip_norm=clip_norm,
-            warm_up=warm_up,
-            average_from=average_from,
-            warm_start=warm_start,
-            random_state=random_state,
-            verbose=verbose,
-            max_time=max_time,
-        )
-        self.class_weight = class_weight
+    class_weight: Any = parameter(Choice("balanced") | Instance(dict) | Nothing(), default=None, after="dropout")
 
     @fitting
     def fit(

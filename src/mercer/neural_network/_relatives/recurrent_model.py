@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.model_placement import check_placement
-from mercer._base.parameter import Choice, Integer, Real, Rule
+from mercer._base.parameter import Choice, Integer, Nothing, Real, attribute, parameter
 from mercer._base.validation import check_rows_and_targets, check_weight
 from mercer._source import Block, Source, open_place, open_source, place_of
 from mercer._source.namespace import namespace_of, to_numpy
@@ -71,81 +71,28 @@ def _open_flat(rows: Array, targets: Any, weight: Any, like: Source) -> Source:
 class RecurrentModel(NetworkModel):
     """A recurrent network with a dense output layer."""
 
-    _parameters: ClassVar[dict[str, Rule]] = {
-        "n_units": Integer(1),
-        "cell": Choice(*_CELLS),
-        "n_layers": Integer(1),
-        "dropout": Real(0, 1, closed="left"),
-        **NetworkModel._training,
-    }
+    n_units: int = parameter(Integer(1), default=32, kw_only=False)
+    cell: str = parameter(Choice(*_CELLS), default="gru")
+    n_layers: int = parameter(Integer(1), default=1)
+    learning_rate_init: float = parameter(Real(0, closed="neither"), default=0.005, after="learning_rate")
+    batch_size: int = parameter(Integer(1), default=32)
+    max_iter: int = parameter(Integer(1), default=100)
+    clip_norm: float | None = parameter(Real(0, closed="neither") | Nothing(), default=1.0, after="validation_fraction")
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         **NetworkModel._law_exceptions,
         "three dimensions": "an array of three dimensions holds sequences of vectors",
     }
 
-    n_units: int
-    cell: str
-    n_layers: int
-    dropout: float
-    n_steps_features_: int
-    by_step_: bool
-    _n_outputs: int
+    n_steps_features_: int = attribute()
+    by_step_: bool = attribute()
+    _n_outputs: int = attribute()
 
     _stored: ClassVar[dict[str, Stored]] = {
         "by_step_": flags(),
         "n_steps_features_": integers(low=1),
         "_n_outputs": integers(low=1),
     }
-
-    def __init__(
-        self,
-        n_units: int = 32,
-        *,
-        cell: str = "gru",
-        n_layers: int = 1,
-        dropout: float = 0.0,
-        alpha: float = 0.0,
-        solver: Any = "adam",
-        learning_rate: str = "constant",
-        learning_rate_init: float = 0.005,
-        batch_size: int = 32,
-        max_iter: int = 100,
-        shuffle: bool = True,
-        tol: float = 0.0001,
-        n_iter_no_change: int = 10,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        clip_norm: float | None = 1.0,
-        warm_up: int = 0,
-        average_from: int | None = None,
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: bool = False,
-        max_time: float | None = None,
-    ) -> None:
-        self.n_units = n_units
-        self.cell = cell
-        self.n_layers = n_layers
-        self.dropout = dropout
-        self.alpha = alpha
-        self.solver = solver
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.clip_norm = clip_norm
-        self.warm_up = warm_up
-        self.average_from = average_from
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.max_time = max_time
 
     def _read(self, X: Any, lengths: Any, reset: bool) -> PaddedSequences:
         """Check the values of X, and read them as sequences."""

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from mercer._base.candidate import Candidate
+from mercer._base.interface import BaseEstimator
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
 from mercer.app.study.material import Material

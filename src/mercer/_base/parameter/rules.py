@@ -1,8 +1,6 @@
-"""Parameter ranges, declared once on the class.
+"""Rules that say what a parameter may be, such as ``Integer(1)``, ``Choice("a", "b")`` and ``Real(0) | Nothing()``.
 
-The declaration makes the error text, the test values and the type line of the documentation:
-
-    _parameters = {"n_clusters": Integer(1), "algorithm": Choice("lloyd", "elkan"), "max_time": Real(0) | Nothing()}
+A rule makes the error text, the test values and the type line of the documentation.
 """
 
 import math

@@ -1,0 +1,198 @@
+"""Constructor parameters, each declared in one line of its class: name, type, rule and default.
+
+    class KMeans(Estimator):
+        n_clusters: int = parameter(Integer(1), default=8, kw_only=False)
+        max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+        cluster_centers_: Array = attribute()
+
+The constructor, its signature and the table of rules are made from these lines. A class has the parameters of its bases
+too. Its own come first, each behind the line above it; ``after="tol"`` puts a line behind ``tol`` instead. Parameters
+that may be given by position (``kw_only=False``) precede those that may not. A line with the name of an inherited
+parameter replaces it, and :func:`attribute` takes it away.
+
+Type checkers read the same lines (:func:`typing.dataclass_transform`) and check calls of the constructor. They would
+take every annotated name of a class for a parameter; hence a name that is none is declared with :func:`attribute` or as
+a ``ClassVar``.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform, overload
+
+from mercer._base.parameter.rules import Rule
+
+__all__ = ["Declared", "attribute", "parameter"]
+
+T = TypeVar("T")
+# Stands for a default that was not given: None is a default.
+_MISSING: Any = inspect.Parameter.empty
+
+
+@dataclass(slots=True)
+class _Parameter:
+    """One line: what a parameter may be, its default, how it may be given, and the parameter that it follows."""
+
+    rule: Rule
+    default: Any
+    kw_only: bool
+    after: str | None
+    type: Any = _MISSING
+
+    def describe(self, name: str) -> inspect.Parameter:
+        """Return the parameter as a signature shows it."""
+        kind = inspect.Parameter.KEYWORD_ONLY if self.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Parameter(name, kind, default=self.default, annotation=self.type)
+
+
+@dataclass(slots=True)
+class _Attribute:
+    """A declared name that is no parameter, and its value on the class, if it has one."""
+
+    value: Any
+
+
+@overload
+def parameter(rule: Rule, *, default: T, kw_only: bool = True, after: str | None = None) -> T: ...
+@overload
+def parameter(rule: Rule, *, kw_only: bool = True, after: str | None = None) -> Any: ...
+def parameter(rule: Rule, *, default: Any = _MISSING, kw_only: bool = True, after: str | None = None) -> Any:
+    """Declare a parameter of the constructor.
+
+    Parameters
+    ----------
+    rule : Rule
+        What the parameter may be; ``fit`` checks it.
+    default : object
+        Without it, the parameter must be given.
+    kw_only : bool, default=True
+        False for a parameter that may also be given by position.
+    after : str or None
+        The parameter that precedes this one in the signature; by default that of the line above.
+    """
+    if isinstance(default, list | dict | set):
+        message = f"the default {default!r} could be changed by one instance for all; take None or a tuple."
+        raise TypeError(message)
+    return _Parameter(rule, default, kw_only, after)
+
+
+def attribute(default: Any = _MISSING, *, init: Literal[False] = False) -> Any:
+    """Declare an attribute that is no parameter: one that ``fit`` sets, or a constant of the class with its value.
+
+    `init` is for type checkers: it says that the constructor does not take this name.
+    """
+    return _Attribute(default)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(parameter, attribute))
+class Declared:
+    """A class whose parameters are declared, one in a line; see the module's text."""
+
+    # The lines of this class alone: a parameter, or None for a name that is none.
+    _declared: ClassVar[dict[str, _Parameter | None]] = {}
+    # The rule of each constructor parameter, in the order of the signature.
+    _parameters: ClassVar[dict[str, Rule]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._declared = _take_declarations(cls)
+        if _has_own_constructor(cls):
+            return
+        parameters = _order_parameters(cls)
+        if parameters:
+            cls._parameters = {name: one.rule for name, one in parameters.items()}
+            cls.__init__ = _make_constructor(cls, parameters)  # type: ignore[method-assign]
+
+
+def _take_declarations(cls: type) -> dict[str, _Parameter | None]:
+    """Return the lines of a class, and remove them: an attribute that is not set must not be found on the class."""
+    types = inspect.get_annotations(cls)
+    declared: dict[str, _Parameter | None] = {}
+    for name, line in list(vars(cls).items()):
+        if isinstance(line, _Parameter):
+            line.type = types.get(name, _MISSING)
+            declared[name] = line
+            delattr(cls, name)
+        elif isinstance(line, _Attribute):
+            declared[name] = None
+            if line.value is _MISSING:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, line.value)
+    return declared
+
+
+def _has_own_constructor(cls: type) -> bool:
+    """Return whether a constructor written by hand serves the class: its own, or an inherited one without new lines."""
+    for base in cls.__mro__:
+        if "__init__" in vars(base):
+            return base is not object and not hasattr(base.__init__, "is_made")  # type: ignore[misc]
+        if any(vars(base).get("_declared", {}).values()):
+            return False
+    return False
+
+
+def _order_parameters(cls: type) -> dict[str, _Parameter]:
+    """Return the parameters of a class and its bases in the order of the signature."""
+    order: list[str] = []
+    parameters: dict[str, _Parameter] = {}
+    for base in reversed(cls.__mro__):
+        declared: dict[str, _Parameter | None] = vars(base).get("_declared", {})
+        order = [name for name in order if name not in declared]
+        place = 0
+        for name, one in declared.items():
+            if one is None:
+                continue
+            if one.after is not None:
+                if one.after not in order:
+                    message = (
+                        f"{base.__name__}: {name} is declared after {one.after!r}, which is no parameter above it."
+                    )
+                    raise TypeError(message)
+                place = order.index(one.after) + 1
+            order.insert(place, name)
+            parameters[name] = one
+            place += 1
+    order.sort(key=lambda name: parameters[name].kw_only)
+    return {name: parameters[name] for name in order}
+
+
+def _make_constructor(cls: type, parameters: dict[str, _Parameter]) -> Callable[..., None]:
+    """Make the constructor: it assigns the parameters and does nothing else."""
+    defaults = {name: one.default for name, one in parameters.items()}
+    by_position = tuple(name for name, one in parameters.items() if not one.kw_only)
+    required = tuple(name for name, one in parameters.items() if one.default is _MISSING)
+    n_by_position, n_parameters = len(by_position), len(parameters)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        values = defaults.copy()
+        if args:
+            values.update(zip(by_position, args))
+            if len(args) > n_by_position or not kwargs.keys().isdisjoint(by_position[: len(args)]):
+                _refuse_arguments(__init__, args, kwargs)
+        values.update(kwargs)
+        # A name that is no parameter has made the table longer.
+        if len(values) != n_parameters or (required and any(values[name] is _MISSING for name in required)):
+            _refuse_arguments(__init__, args, kwargs)
+        self.__dict__.update(values)
+
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    described = [own, *(one.describe(name) for name, one in parameters.items())]
+    __init__.is_made = True  # type: ignore[attr-defined]
+    __init__.__signature__ = inspect.Signature(described, return_annotation=None)  # type: ignore[attr-defined]
+    __init__.__annotations__ = {one.name: one.annotation for one in described[1:]} | {"return": None}
+    __init__.__module__ = cls.__module__
+    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+    return __init__
+
+
+def _refuse_arguments(constructor: Callable[..., None], args: Any, kwargs: Any) -> None:
+    """Raise TypeError for arguments that do not fit a constructor's signature, in Python's own words."""
+    described = inspect.signature(constructor).parameters.values()
+    plain = [
+        one.replace(annotation=one.empty, default=one.empty if one.default is one.empty else None) for one in described
+    ]
+    # A function that takes the same arguments and does nothing: only calling one makes Python's message.
+    function = eval(f"lambda {str(inspect.Signature(plain))[1:-1]}: None")
+    function.__qualname__ = constructor.__qualname__
+    function(None, *args, **kwargs)
