@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import eye_array, issparse
-from scipy.sparse.linalg import LinearOperator, eigsh, splu
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from mercer._base import Estimator
@@ -34,6 +34,12 @@ _SMALL_PRODUCTS = 150
 _HEAVY = 500
 # A pivot is taken from the diagonal if it is at least this share of the largest entry of its column.
 _PIVOT = 0.01
+# The share of stored entries from which on products are tried before a factorisation, whose factors would be full: for
+# graphs of 1000 to 2000 rows with a seventh of all edges they take a tenth of its time.
+_FULL = 0.03
+# Restarts of the Lanczos method by products, some 17 products each: at most a fifth of the time of a factorisation for
+# 1000 rows with a seventh of all edges.
+_RESTARTS = 20
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -134,11 +140,20 @@ def largest_eigenvectors(matrix: Array, k: int, *, solver: str = "auto", tol: fl
 
 
 def smallest_eigenvectors(
-    matrix: Rows, k: int, *, solver: str = "auto", tol: float = 0.0, max_iter: Any = None, shift: float = 0.0
+    matrix: Rows,
+    k: int,
+    *,
+    solver: str = "auto",
+    tol: float = 0.0,
+    max_iter: Any = None,
+    shift: float = 0.0,
+    may_be_separate: bool = False,
 ) -> Any:
     """Return the k smallest eigenvalues of a positive semidefinite matrix, rising, their vectors, and the residual.
 
-    Sparse matrices are factored about `shift`, near which the eigenvalues are looked for.
+    Sparse matrices are factored about `shift`, near which the eigenvalues are looked for. Where the eigenvalues
+    `may_be_separate`, far apart beside the largest one, products with a sparse matrix that is rather full are tried
+    first: its factors would be full.
     """
     n = matrix.shape[0]
     k = min(k, n)
@@ -146,14 +161,29 @@ def smallest_eigenvectors(
         dense = matrix.toarray() if issparse(matrix) else matrix
         values, vectors = find_eigenpairs(dense, last=k - 1)
     else:
-        options = {"tol": tol, "maxiter": max_iter, "v0": _start(n)}
-        if issparse(matrix):
-            options["OPinv"] = _invert(matrix, shift)
-        # Shift-invert: eigenvalues near the shift become the largest of (M - shift I)^-1.
-        values, vectors = eigsh(matrix, k, sigma=shift, which="LM", **options)
+        found = _multiply_only(matrix, k, tol) if may_be_separate else None
+        values, vectors = _invert_and_iterate(matrix, k, tol, max_iter, shift) if found is None else found
     order = np.argsort(values, kind="stable")
     values, vectors = values[order], fix_signs(vectors[:, order])
     return values, vectors, measure_residual(matrix, values, vectors)
+
+
+def _multiply_only(matrix: Rows, k: int, tol: float) -> tuple[Array, Array] | None:
+    """Return the k smallest eigenpairs by products with a rather full sparse matrix; None if it would take too many."""
+    if not issparse(matrix) or matrix.nnz < _FULL * matrix.shape[0] ** 2:
+        return None
+    try:
+        return eigsh(matrix, k, which="SA", tol=tol, maxiter=_RESTARTS, v0=_start(matrix.shape[0]))
+    except ArpackNoConvergence:
+        return None
+
+
+def _invert_and_iterate(matrix: Rows, k: int, tol: float, max_iter: Any, shift: float) -> tuple[Array, Array]:
+    """Return the k eigenpairs nearest to `shift`: their values are the largest of (M - shift I)^-1."""
+    options = {"tol": tol, "maxiter": max_iter, "v0": _start(matrix.shape[0])}
+    if issparse(matrix):
+        options["OPinv"] = _invert(matrix, shift)
+    return eigsh(matrix, k, sigma=shift, which="LM", **options)
 
 
 def _invert(matrix: Rows, shift: float) -> LinearOperator:

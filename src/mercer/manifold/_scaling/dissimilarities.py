@@ -11,6 +11,10 @@ from mercer.errors import DataError
 
 __all__ = ["check_dissimilarities", "compute_dissimilarities"]
 
+# Multiplications up to which Euclidean distances are computed pair by pair: 150 x 8 rows take 0.08 ms, where
+# scikit-learn's checks and inner products take 0.23.
+_FEW_PRODUCTS = 2**20
+
 
 def check_dissimilarities(subject: str, matrix: Array) -> Array:
     """Return dissimilarities in float64, symmetric; raise if they cannot be such."""
@@ -42,6 +46,10 @@ def compute_dissimilarities(subject: str, rows: Array, metric: Any, parameters: 
     """Return the distances between all pairs of rows, or between rows and others."""
     n, m = rows.shape[0], (rows if others is None else others).shape[0]
     require_memory(subject, 24.0 * n * m, f"the {n} x {m} dissimilarities", "give fewer rows")
+    if metric == "euclidean" and not parameters and n * m * rows.shape[1] <= _FEW_PRODUCTS:
+        from scipy.spatial.distance import cdist
+
+        return cdist(rows, rows if others is None else others)
     from sklearn.metrics import pairwise_distances
 
     options = parameters or {}
