@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sklearn.manifold
+from scipy.linalg import circulant
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 from scipy.spatial.distance import pdist
@@ -183,3 +184,27 @@ def test_negative_distances_are_refused_with_their_cure(kind):
     distances[0, 1] = distances[1, 0] = -1.0
     with pytest.raises(DataError, match=r"Negative values in data .*; got -1\. Give distances, not similarities"):
         Isomap(n_neighbors=4, metric="precomputed").fit(kind(distances))
+
+
+@pytest.mark.parametrize("kind", ["rows", "ring"])
+def test_full_graphs_have_the_eigenvectors_of_the_dense_decomposition(kind):
+    # A twentieth of all edges and more: products are tried before a factorisation. The eigenvalues of a ring come in
+    # pairs, and are too close to one another for products alone.
+    n = 400
+    if kind == "ring":
+        A = circulant([1.0 if min(i, n - i) <= 10 else 0.0 for i in range(n)])
+    else:
+        X = np.random.default_rng(0).normal(size=(n, 6))
+        near = np.argsort(((X[:, None] - X) ** 2).sum(axis=2), axis=1)[:, :40]
+        A = np.zeros((n, n))
+        A[np.arange(n)[:, None], near] = 1.0
+        A = np.maximum(A, A.T)
+    models = [
+        SpectralEmbedding(4, affinity="precomputed", eigen_solver=solver).fit(graph)
+        for solver, graph in ((None, csr_array(A)), ("dense", A))
+    ]
+    np.testing.assert_allclose(models[0].eigenvalues_, models[1].eigenvalues_, rtol=1e-9, atol=1e-12)
+    assert models[0].certificate_.value < 1e-12
+    # The same space: vectors of equal eigenvalues may be turned.
+    spaces = [np.linalg.qr(model.embedding_)[0] for model in models]
+    np.testing.assert_allclose(spaces[0] @ spaces[0].T, spaces[1] @ spaces[1].T, atol=1e-7)

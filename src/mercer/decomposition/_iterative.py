@@ -26,6 +26,8 @@ __all__ = ["arpack", "iterate_subspace", "power"]
 
 # The tolerance of svd_solver="power" if tol is 0: ten digits of an eigenvector whose eigenvalue is well separated.
 _POWER_TOLERANCE = 1e-10
+# Columns up to which a subspace of all of them, whose first Ritz values are exact, takes less time than iterations.
+_FEW_COLUMNS = 32
 # The least pivot of Cholesky's factor of columns of length one, the part of a column outside the span of those before
 # it: below it their inner products have lost more than the second round restores.
 _LEAST_PIVOT = 1e-5
@@ -90,6 +92,8 @@ def iterate_subspace(task: Task, start: PrincipalAxes | None) -> Solver:
     """
     width = min(task.n_components + task.n_oversamples, task.n_features)
     scatter = yield from _open(task, width * (task.iterations + 2))
+    if scatter.matrix is not None and task.n_features <= _FEW_COLUMNS:
+        width = task.n_features
     state: Any = start
     if start is None:
         # The random start is drawn only for a fresh fit; a resumed one has its basis.

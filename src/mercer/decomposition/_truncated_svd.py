@@ -38,7 +38,7 @@ class TruncatedSVD(LinearMap, Estimator):
     algorithm : one of 'arpack', 'randomized', default='randomized'
         ``"randomized"``: subspace iteration from random vectors, with Ritz values; ``"arpack"``: Lanczos' method.
     n_iter : an integer in [0, inf), default=5
-        Power iterations of ``"randomized"``.
+        Power iterations of ``"randomized"``; up to 32 dense columns need none, and their answer is exact.
     n_oversamples : an integer in [1, inf), default=10
         Extra random vectors of ``"randomized"``.
     power_iteration_normalizer : one of 'auto', 'QR', 'LU', 'none', default='auto'

@@ -313,7 +313,7 @@ def _find_coordinates(A: Rows, k: int, solver: str | None, tol: Any, normed: boo
     if normed:
         # Rows without any edge have a zero on the diagonal, which would make them eigenvectors of their own.
         L = _set_diagonal(L)
-    options: dict[str, Any] = {"tol": 0.0 if tol == "auto" else tol, "shift": _SHIFT}
+    options: dict[str, Any] = {"tol": 0.0 if tol == "auto" else tol, "shift": _SHIFT, "may_be_separate": True}
     method = {None: "auto", "lobpcg": "arpack"}.get(solver, solver)
     skip = int(drop_first)
     values, vectors, residual = smallest_eigenvectors(L, k + skip, solver=method or "auto", **options)

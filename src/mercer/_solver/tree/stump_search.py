@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._native.tree import stump_search
+from mercer._native.tree import stump_rows, stump_search
 from mercer._plain import plain
 from mercer._solver.request import run_large
 from mercer._source.memory import require_memory
@@ -108,16 +108,16 @@ class SortedColumns:
         """
         d = self.starts.shape[0] - 1
         scores, places, missing = np.zeros(d), np.empty(d, dtype=np.int64), np.zeros(d, dtype=np.int32)
-        totals = np.bincount(labels, weight, n_classes)
         if n_classes == 2 and self.complete and criterion == "gini":
-            signed = np.where(labels == 1, weight, -weight)
+            signed, totals = np.empty(len(weight)), np.empty(2)
+            stump_rows.sign_weights(labels, weight, signed, totals)
             fixed = (signed, totals.sum(), totals[1])
 
             def work(first: int, last: int) -> None:
                 sums = np.empty((len(labels) // 64 + 2, 2))
                 stump_search.search_two(self.order, self.starts, first, last, *fixed, sums, scores, places)
         else:
-            kind = CRITERIA[criterion]
+            kind, totals = CRITERIA[criterion], np.bincount(labels, weight, n_classes)
 
             def work(first: int, last: int) -> None:
                 sums = np.empty((5, n_classes))
@@ -131,6 +131,9 @@ class SortedColumns:
     def _chunks(self) -> list[tuple[int, int]]:
         d = self.starts.shape[0] - 1
         width = max(1, _CHUNK * d // max(1, self.order.shape[0]))
+        n_items = -(-d // width)
+        # An even number of items: of five, one of two threads would take three.
+        width = -(-d // (n_items + n_items % 2)) if n_items > 1 else width
         return [(first, min(first + width, d)) for first in range(0, d, width)]
 
     def _stump(
@@ -144,12 +147,15 @@ class SortedColumns:
             feature = int(np.flatnonzero(scores >= largest * (1 - 1e-10))[0])
             threshold = self._threshold(feature, int(places[feature]))
             left = bool(missing[feature])
-        found = Stump(feature, threshold, left, None, None)
-        sides = found.sides(self.X)
-        sums = np.bincount(sides * n_classes + labels, weight, 2 * n_classes).reshape(2, n_classes)
+        sums, counts = np.zeros((2, n_classes)), np.zeros(2, dtype=np.int64)
+        if not issparse(self.X):
+            sides = np.empty(len(weight), dtype=np.intp)
+            stump_rows.split_rows(self.X, feature, threshold, left, labels, weight, sides, sums, counts)
+            return Stump(feature, threshold, left, sums, counts), sides
+        sides = Stump(feature, threshold, left, None, None).sides(self.X)
+        np.add.at(sums, (sides, labels), weight)
         # Rows of weight zero do not count.
-        right = np.count_nonzero(sides if weight.all() else sides[weight > 0])
-        counts = np.array([np.count_nonzero(weight) - right, right])
+        np.add.at(counts, sides[weight > 0], 1)
         return Stump(feature, threshold, left, sums, counts), sides
 
     def _threshold(self, feature: int, place: int) -> float:

@@ -38,6 +38,10 @@ class MemberShares:
     table: np.ndarray
     index: np.ndarray
 
+    def look_up(self, values: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Return ``values[index[i], labels[i]]`` of each row i, for values in the shape of the table."""
+        return np.take(values, self.index * values.shape[1] + labels)
+
 
 @plain
 @dataclass(frozen=True)
@@ -109,6 +113,15 @@ class Rounds:
         """The weights of the rows in the first round (n,), which sum to one."""
         return self.row_weight / self.row_weight.sum()
 
+    @cached_property
+    def _classes(self) -> np.ndarray:
+        """The labels in the type of an index."""
+        return self.labels.astype(np.intp)
+
+    @cached_property
+    def _all_count(self) -> bool:
+        return bool((self.start > 0).all())
+
     def solve(self, state: BoostState | None) -> Solver:
         """Add members until all rounds are done, a member makes no error, or a member is no better than chance."""
         state = self._begin() if state is None else state
@@ -132,9 +145,9 @@ class Rounds:
     def _add(self, state: BoostState, member: Any, shares: MemberShares) -> BoostState | None:
         """Return the state after one more member, or None if SAMME cannot use it."""
         # Members with few distinct answers share them in a table; `index` tells the row of each.
-        wrong = shares.table.argmax(axis=1)[shares.index] != self.labels
+        wrong = (np.arange(shares.table.shape[1]) != shares.table.argmax(axis=1)[:, None]).astype(np.float64)
         # Weights are not negative, so that their sum is zero only if all of them are.
-        error = float(min(wrong.astype(np.float64) @ state.row_weight, 1.0))
+        error = float(min(shares.look_up(wrong, self._classes) @ state.row_weight, 1.0))
         perfect = error == 0.0
         # SAMME's weight log((1 - e) / e) + log(K - 1) is positive only if the error is below that of chance, 1 - 1/K.
         if not perfect and self.algorithm == "SAMME" and error >= 1.0 - 1.0 / self.n_classes - 1e-12:
@@ -157,7 +170,8 @@ class Rounds:
         """Return the state with the weights of the next round, larger where this round erred."""
         # The factor exp(-Y_i . v / K) of a row is exp(-v_(y_i) / (K - 1)).
         factors = np.exp(-votes / max(self.n_classes - 1, 1))
-        weight = state.row_weight * factors.ravel()[shares.index * self.n_classes + self.labels]
+        weight = shares.look_up(factors, self._classes)
+        weight *= state.row_weight
         influence = state.influence
         if influence is not None and self.softness is not None:
             # d / d_0, the weight in units of the first one, has mean one: C then means the same for any n.
@@ -169,9 +183,12 @@ class Rounds:
         if not math.isfinite(total) or total <= 0:
             return replace(state, loss=state.loss, ended="overflow")
         weight /= total
-        weight = np.where(self.start > 0, np.maximum(weight, _LEAST), 0.0)
+        np.maximum(weight, _LEAST, out=weight)
+        if not self._all_count:
+            weight[self.start <= 0] = 0.0
+        weight /= weight.sum()
         # The loss is the product of the normalisers of all rounds.
-        return replace(state, row_weight=weight / weight.sum(), loss=state.loss * total, influence=influence)
+        return replace(state, row_weight=weight, loss=state.loss * total, influence=influence)
 
     def _validate(self, state: BoostState, member: Any, size: float) -> BoostState:
         """Return the state with the scores and the loss of the validation rows after `member`."""
