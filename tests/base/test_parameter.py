@@ -14,6 +14,7 @@ from mercer._base.parameter import (
     Integer,
     Nothing,
     Real,
+    Rule,
     Seed,
     Text,
     check_parameters,
@@ -83,3 +84,27 @@ def test_a_rule_remembers_short_plain_values_and_no_long_text():
     # 1 and True are equal, and only one of them is an integer.
     assert is_accepted(Integer(1), 1)
     assert not is_accepted(Integer(1), True)
+
+
+def test_values_that_passed_before_pass_again_and_their_equals_are_looked_at():
+    rules = {"n_clusters": Integer(1)}
+    for _ in range(2):
+        check_parameters("KMeans", rules, {"n_clusters": 1})
+    for value in (True, 1.0):
+        with pytest.raises(ParameterError):
+            check_parameters("KMeans", rules, {"n_clusters": value})
+
+
+def test_values_that_can_change_are_looked_at_every_time():
+    rules, given = {"weights": _Filled()}, [1]
+    check_parameters("Model", rules, {"weights": given})
+    given.clear()
+    with pytest.raises(ParameterError):
+        check_parameters("Model", rules, {"weights": given})
+
+
+class _Filled(Rule):
+    text = "a list that is not empty"
+
+    def accepts(self, value):
+        return isinstance(value, list) and len(value) > 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer._base import generators, seed_sequence
+from mercer._base import draw_seed, generators, seed_sequence
 
 
 def draws(random_state, n=3):
@@ -28,3 +28,9 @@ def test_an_object_is_advanced_so_that_two_fits_differ_and_two_runs_agree(make):
 
 def test_none_draws_fresh_entropy():
     assert seed_sequence(None).entropy != seed_sequence(None).entropy
+
+
+def test_a_seed_for_native_code_is_that_of_the_sequence_or_fresh():
+    assert draw_seed(5) == int(seed_sequence(5).generate_state(1)[0])
+    assert len({draw_seed(None) for _ in range(10)}) > 1
+    assert all(0 <= draw_seed(None) < 2**32 for _ in range(10))

@@ -4,8 +4,18 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import type_of_target
 
-from mercer._base.validation import check_finite, check_labels, check_new_rows, check_rows, check_weight
+from mercer._base.validation import (
+    check_finite,
+    check_labels,
+    check_new_rows,
+    check_rows,
+    check_weight,
+    flatten_targets,
+    name_targets,
+)
 
 
 class Model(BaseEstimator):
@@ -93,3 +103,37 @@ def test_labels_get_scikit_learns_words_where_they_may_be_none():
         check_labels(np.array([0.5, 1.5, 2.5, 3.5]))
     with pytest.warns(UserWarning, match="number of unique classes"):
         check_labels(np.arange(100))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([0, 1] * 5),
+        np.array([3, 3, 3, 3, 3]),
+        np.arange(12) % 3,
+        np.array([0, 1000] * 5),
+        np.array(["a", "b"] * 5),
+        np.array([0.5, 1.5] * 5),
+        np.array([True, False] * 5),
+    ],
+    ids=["two", "one", "three", "far apart", "texts", "numbers", "booleans"],
+)
+def test_targets_have_the_name_that_scikit_learn_gives_them(y):
+    assert name_targets(y) == type_of_target(y)
+
+
+def test_targets_are_flattened_as_scikit_learn_does():
+    y = np.arange(4.0)
+    assert flatten_targets(y) is y
+    assert flatten_targets(["a", "b"]).tolist() == ["a", "b"]
+    with pytest.warns(DataConversionWarning):
+        assert flatten_targets(y[:, None]).shape == (4,)
+
+
+def test_ordinary_weights_are_taken_as_they_are_and_others_are_looked_at():
+    weight = np.array([1.0, 2.0, 0.0])
+    assert check_weight(Model(), weight, 3) is weight
+    with pytest.raises(ValueError, match="NaN"):
+        check_weight(Model(), np.array([1.0, np.nan, 0.0]), 3)
+    with pytest.raises(ValueError, match="non-negative"):
+        check_weight(Model(), np.array([1.0, -1.0, 0.0]), 3)

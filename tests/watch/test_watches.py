@@ -5,7 +5,9 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.callback import FitCallback
+from sklearn.model_selection import GridSearchCV
 
 import mercer
 from mercer._base import Estimator, check_rows, fitting
@@ -13,6 +15,7 @@ from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._solver import Certificate, Solution, Step
 from mercer._statistic import Moments
 from mercer.errors import CheckpointError
+from mercer.tree import DecisionTreeClassifier
 from mercer.watch import Checkpoint, EarlyStopping, TimeLimit
 
 X = np.random.default_rng(0).normal(size=(200, 3))
@@ -129,3 +132,29 @@ def test_settings_are_per_context():
     with mercer.config_context(on_interrupt="keep"):
         assert mercer.get_config()["on_interrupt"] == "keep"
     assert mercer.get_config()["on_interrupt"] == "raise"
+
+
+def test_a_search_without_callbacks_does_not_watch_its_fits(monkeypatch):
+    seen = []
+    ask = Estimator._is_watched
+    monkeypatch.setattr(Estimator, "_is_watched", lambda self: seen.append(ask(self)) or seen[-1])
+    labels = (X[:, 0] > 0).astype(int)
+    for model in (DecisionTreeClassifier(), DecisionTreeClassifier().set_callbacks(TimeLimit(600))):
+        GridSearchCV(model, {"max_depth": [2]}, cv=2).fit(X, labels)
+    # Two folds and the fit to all rows, for each of the searches.
+    assert seen == [False] * 3 + [True] * 3
+
+
+def test_a_clone_keeps_callbacks_and_parameters():
+    limit, peak = TimeLimit(600), 7
+    assert clone(Walk(peak=peak)).get_params() == Walk(peak=peak).get_params()
+    assert clone(Walk().set_callbacks(limit))._skl_callbacks == [limit]
+    with pytest.raises(RuntimeError, match="does not set or modifies parameter"):
+        clone(Changed())
+
+
+class Changed(Walk):
+    """Breaks the rule that a constructor only assigns."""
+
+    def __init__(self, max_iter=10, peak=99, max_time=None):
+        super().__init__(max_iter + 1, peak, max_time)

@@ -335,7 +335,8 @@ class Estimator(Declared, CallbackSupportMixin, BaseEstimator):
         # Callbacks and parameters are attributes of the instance: a look at others would go through all base classes.
         watches, state = following.watches, vars(self)
         callbacks = state.get("_skl_callbacks", ())
-        if callbacks or "_parent_callback_ctx" in state:
+        # A search gives each of its fits a context to report to; without callbacks nobody reads what is reported.
+        if callbacks:
             root = self._init_callback_context(max_subtasks=max_steps)
             following.bridge = CallbackBridge(
                 self,
@@ -365,7 +366,7 @@ class Estimator(Declared, CallbackSupportMixin, BaseEstimator):
     def _is_watched(self) -> bool:
         """Return whether anybody looks at the steps of a fit one by one; otherwise a native call may take many."""
         state = vars(self)
-        if state.get("_skl_callbacks") or "_parent_callback_ctx" in state:
+        if state.get("_skl_callbacks"):
             return True
         limited = state.get("max_time") is not None
         return limited or bool(state.get("verbose")) or find_rehearsal(self) is not None

@@ -107,8 +107,11 @@ class ElasticNetPenalty(Penalty):
         """Return sup_w <u, w> - penalty(w); infinite if a column with no quadratic part has |u| above its l1."""
         # The conjugate of l1 |w| + l2 w^2 / 2 is max(|u| - l1, 0)^2 / (2 l2).
         excess = np.maximum(np.abs(u) - self.l1, 0.0) if self.has_l1 else u
-        if len(self.unbounded) and ((np.asarray(self.l2) == 0) & (excess != 0)).any():
-            return np.inf
+        if len(self.unbounded):
+            # One strength for all columns, or one for each.
+            touched = excess[..., self.unbounded] if np.ndim(self.l2) else excess
+            if touched.any():
+                return np.inf
         weights = self._half_inverse
         weights = weights if weights.size == u.size else np.broadcast_to(weights, u.shape)
         return float(np.vdot(excess * excess, weights))

@@ -133,6 +133,8 @@ def drive(
                 continue
             last = request
             number = recorder.add(last)
+            if not watches:
+                continue
             # Every watch sees the step, also when an earlier one has asked to stop.
             for reason in [watch.step(number, last) for watch in watches]:
                 if reason is not None:

@@ -91,7 +91,7 @@ class LinearProblem:
         if not self.fit_intercept:
             slope[:, -1] = 0.0
         gradient = slope + self.penalty.smooth_gradient(parameters)
-        violation = np.abs(self.penalty.least_subgradient(parameters, gradient)).max()
+        violation = np.maximum.reduce(np.abs(self.penalty.least_subgradient(parameters, gradient)), axis=None)
         return Point(parameters, loss, slope, loss + self.penalty.value(parameters), gradient, float(violation))
 
     def better(self, new: Point, old: Point) -> Point:

@@ -87,10 +87,13 @@ def _factor(scatter: np.ndarray, l2: np.ndarray) -> np.ndarray:
     if scatter.ndim == 1:
         diagonal = np.maximum(scatter, 0.0) + l2
         return np.where(diagonal > 0, diagonal, 1.0)
-    diagonal = np.diag(scatter) + l2
+    diagonal = scatter.diagonal() + l2
     # Unit diagonal first: the lift is then relative to each column's own scale.
     root = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    unit = (scatter + np.diag(l2)) / root / root[:, None]
+    unit = scatter.copy()
+    unit.flat[:: len(unit) + 1] += l2
+    unit /= root
+    unit /= root[:, None]
     lift = 1e-12
     while True:
         factor, failed = dpotrf(unit + lift * np.eye(len(unit)), lower=1)

@@ -13,7 +13,7 @@ def sign_weights(
     signed: cython.double[::1],
     totals: cython.double[::1],
 ):
-    """Write the weights to `signed`, negative in the first of two classes, and add them up by class in `totals` (2,)."""
+    """Write the weights to `signed`, negative in the first of two classes, and their sums by class to `totals` (2,)."""
     i: cython.Py_ssize_t
     first: cython.double = 0.0
     second: cython.double = 0.0

@@ -148,7 +148,7 @@ class SortedColumns:
             threshold = self._threshold(feature, int(places[feature]))
             left = bool(missing[feature])
         sums, counts = np.zeros((2, n_classes)), np.zeros(2, dtype=np.int64)
-        if not issparse(self.X):
+        if not is_sparse_matrix(self.X):
             sides = np.empty(len(weight), dtype=np.intp)
             stump_rows.split_rows(self.X, feature, threshold, left, labels, weight, sides, sums, counts)
             return Stump(feature, threshold, left, sums, counts), sides
