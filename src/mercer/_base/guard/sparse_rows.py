@@ -17,8 +17,8 @@ def check_sparse_rows(name: str, X: Any) -> Any:
     except (ValueError, IndexError) as error:
         reason = str(error).rstrip(".")
         message = (
-            f"{name}: a sparse matrix must hold indices inside its shape, in order; it does not ({reason}). Build it again "
-            f"from its values: scipy.sparse.coo_array((values, (rows, columns)), shape=...)."
+            f"{name}: a sparse matrix must hold indices inside its shape, in order; it does not ({reason}). Build it "
+            f"again from its values: scipy.sparse.coo_array((values, (rows, columns)), shape=...)."
         )
         raise DataError(message) from None
     # Duplicates are summed in place, and the matrix belongs to the user: a copy keeps it as it is.
