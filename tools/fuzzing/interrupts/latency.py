@@ -146,9 +146,8 @@ def _summarise(found: list[Latency]) -> dict[str, Any]:
     return {"median": statistics.median(values), "worst": max(values), "above_promise": slow, "long": long}
 
 
-def _store(options: argparse.Namespace, found: list[Latency]) -> None:
+def _store(options: argparse.Namespace, commit: str, found: list[Latency]) -> None:
     """Write what was measured so far."""
-    commit = find_commit()
     records = add_earlier(options, commit, "settings", {one.subject: asdict(one) for one in found})
     measured = [Latency(**{key: value for key, value in one.items() if key != "commit"}) for one in records.values()]
     whole = {"commit": commit, **_summarise(measured), "settings": records}
@@ -158,11 +157,13 @@ def _store(options: argparse.Namespace, found: list[Latency]) -> None:
 def run(options: argparse.Namespace) -> int:
     """Measure, print the settings from the slowest on, and return 1 if one is above the promise."""
     found: list[Latency] = []
+    # Asked before the file is written: a stored file that Git knows is a change too.
+    commit = find_commit()
     measure_one = partial(_measure_job, options.most_rows)
     for latency in run_jobs(measure_one, choose_subjects(options, 1), options.jobs, options.seconds):
         found.append(latency)
         if options.store is not None:
-            _store(options, found)
+            _store(options, commit, found)
         if latency.latency > PROMISE or not options.quiet:
             print(
                 f"{latency.latency:7.3f} s ({latency.worst:.3f} + {latency.leaving:.3f}) of {latency.seconds:.1f} s, "
