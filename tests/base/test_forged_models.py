@@ -9,7 +9,7 @@ import pytest
 
 import mercer
 from mercer._base.model_file.container import write_container
-from mercer.cluster import HDBSCAN, AgglomerativeClustering, KernelKMeans, KMeans
+from mercer.cluster import HDBSCAN, AgglomerativeClustering, KernelKMeans, KMeans, PrototypeAgglomeration
 from mercer.ensemble import (
     AdaBoostClassifier,
     GradientBoostingRegressor,
@@ -252,3 +252,13 @@ def test_a_map_of_one_row_is_refused(tmp_path):
     write_container(tmp_path / "model", original.header, arrays)
     with pytest.raises(ModelFileError, match="embedding_ must have at least 2 rows"):
         mercer.load(tmp_path / "model")
+
+
+def test_prototypes_without_a_row_are_refused(tmp_path):
+    original = Original(PrototypeAgglomeration(n_prototypes=20, random_state=0).fit(X))
+    # Everything of each prototype is gone, so that all shapes agree.
+    arrays = [array[:0] if array.ndim and len(array) == 20 else array for array in original.arrays]
+    path = tmp_path / "model.mercer"
+    write_container(path, original.header, arrays)
+    with pytest.raises(ModelFileError, match="prototypes_ must have a row; the file has none"):
+        mercer.load(path)

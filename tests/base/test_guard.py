@@ -35,10 +35,10 @@ def _broken(part: str, place: int, value: int) -> csr_array:
         (X, y.astype(complex), "(?i)complex data not supported"),
         (X, csr_array(y[:, None]), r"y must be dense; got a sparse matrix|for y is not supported; give y.toarray"),
         (X, [{value} for value in y], r"y must hold numbers or labels; got a set"),
-        (_broken("indices", -1, 1000), y, "sparse matrix has places outside"),
-        (_broken("indices", -1, -3), y, "sparse matrix has places outside"),
-        (_broken("indptr", -1, 10**6), y, "sparse matrix has places outside"),
-        (_broken("indptr", 15, 0), y, "sparse matrix has places outside"),
+        (_broken("indices", -1, 1000), y, "sparse matrix must hold indices inside its shape"),
+        (_broken("indices", -1, -3), y, "sparse matrix must hold indices inside its shape"),
+        (_broken("indptr", -1, 10**6), y, "sparse matrix must hold indices inside its shape"),
+        (_broken("indptr", 15, 0), y, "sparse matrix must hold indices inside its shape"),
     ],
 )
 @pytest.mark.parametrize("model", [Ridge(), DecisionTreeRegressor()], ids=["Ridge", "tree"])
@@ -63,7 +63,7 @@ def test_labels_of_different_types_are_named():
 def test_coordinates_outside_a_sparse_matrix():
     rows = coo_array(X)
     rows.coords[1][0] = 77
-    with pytest.raises(DataError, match="place 77 in an axis of 3"):
+    with pytest.raises(DataError, match="index 77 in an axis of 3"):
         Ridge().fit(rows, y)
 
 

@@ -8,6 +8,7 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import make_moons
 
 from mercer.cluster import DENCLUE
+from mercer.cluster._density import denclue
 from mercer.cluster._density.hill_climbing import Ascent, GaussianDensity
 from mercer.errors import ParameterError
 
@@ -131,3 +132,18 @@ def test_the_density_at_the_rows_is_that_of_the_first_step_also_of_an_older_chec
     older = DENCLUE(1.0).fit(X)
     assert len(climbs) == model.n_iter_ + older.n_iter_ + 1
     np.testing.assert_array_equal(older.log_density_, model.log_density_)
+
+
+def test_a_second_ctrl_c_while_clusters_are_found_leaves_the_earlier_fit(monkeypatch):
+    X = hills()
+    model = DENCLUE(1.0).fit(X[:30])
+    before = dict(vars(model))
+
+    def press_again(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(denclue, "attractors_of", press_again)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())

@@ -11,6 +11,7 @@ from tests.laws.subjects import subjects
 from tools.fuzzing.choice import choose_subjects
 from tools.fuzzing.kinds import KINDS, find_kind
 from tools.fuzzing.page import PAGE, render_page
+from tools.fuzzing.results import add_earlier
 
 
 def test_the_table_of_results_is_made_from_the_stored_files():
@@ -44,3 +45,16 @@ def test_the_page_tells_the_cases_of_each_kind(tmp_path):
     )
     row = "1,500 cases of 3 classes, at least 500 each, and 500 of each of 2 kinds of model | faults: none"
     assert row in render_page(PAGE.read_text(encoding="utf-8"), tmp_path)
+
+
+def test_new_records_join_earlier_ones_with_their_commits(tmp_path):
+    store = tmp_path / "latency.json"
+    store.write_text(json.dumps({"commit": "old", "settings": {"A()": {"worst": 1.0}, "B()": {"worst": 2.0}}}))
+    options = argparse.Namespace(add=True, store=store)
+    records = add_earlier(options, "new", "settings", {"B()": {"worst": 0.1}})
+    assert records == {"A()": {"worst": 1.0, "commit": "old"}, "B()": {"worst": 0.1, "commit": "new"}}
+    options.add = False
+    assert list(add_earlier(options, "new", "settings", {"B()": {"worst": 0.1}})) == ["B()"]
+    summary = {"long": 2, "median": 0.1, "worst": 1.0, "above_promise": 1}
+    store.write_text(json.dumps({"commit": "new", **summary, "settings": records}), encoding="utf-8")
+    assert "1 above 0.2 s | new; earlier for 1 of 2 settings |" in render_page(PAGE.read_text("utf-8"), tmp_path)

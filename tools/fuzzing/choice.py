@@ -24,6 +24,7 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
         "--per-kind", type=int, default=0, help="with --per-class: at least so many cases of each kind of model"
     )
     parser.add_argument("--store", type=Path, help="a JSON file that gets the outcomes of every subject")
+    parser.add_argument("--add", action="store_true", help="keep what the file of --store holds of other settings")
     parser.add_argument("--quiet", action="store_true", help="print findings only")
 
 

@@ -32,7 +32,7 @@ from tests.laws.subjects import Subject, subjects
 from tools.fuzzing.choice import add_choice, choose_subjects
 from tools.fuzzing.files.outcome import METHODS
 from tools.fuzzing.ledger import run_jobs
-from tools.fuzzing.results import find_commit
+from tools.fuzzing.results import add_earlier, find_commit
 
 __all__ = ["Cost", "add_options", "compare", "measure_cost", "run"]
 
@@ -178,7 +178,16 @@ def run(options: argparse.Namespace) -> int:
                 f"{cost.predict:.3f} ms ({cost.predict_share:+.1%}): {cost.subject}",
                 flush=True,
             )
-    summary = {
+    summary = _summarise(found)
+    print(json.dumps(summary))
+    if options.store is not None:
+        _store(options, found)
+    return 1 if any(max(cost.load_share, cost.predict_share) > PROMISE for cost in found) else 0
+
+
+def _summarise(found: list[Cost]) -> dict[str, Any]:
+    """Return what the settings cost: the median, the worst, and the sums over all."""
+    return {
         "load": _describe([cost.load_share for cost in found]),
         "checks": _describe([cost.checks_share for cost in found]),
         "predict": _describe([cost.predict_share for cost in found if cost.method]),
@@ -186,9 +195,12 @@ def run(options: argparse.Namespace) -> int:
         "load_all": sum(cost.load for cost in found) / sum(cost.load_before for cost in found) - 1.0,
         "predict_all": sum(cost.predict for cost in found) / sum(cost.predict_unchecked for cost in found) - 1.0,
     }
-    print(json.dumps(summary))
-    if options.store is not None:
-        records = {cost.subject: asdict(cost) for cost in sorted(found, key=lambda cost: cost.subject)}
-        text = json.dumps({"commit": find_commit(), **summary, "rows": options.rows, "settings": records}, indent=1)
-        options.store.write_text(text + "\n", encoding="utf-8")
-    return 1 if any(max(cost.load_share, cost.predict_share) > PROMISE for cost in found) else 0
+
+
+def _store(options: argparse.Namespace, found: list[Cost]) -> None:
+    """Write what was measured."""
+    commit = find_commit()
+    records = add_earlier(options, commit, "settings", {cost.subject: asdict(cost) for cost in found})
+    measured = [Cost(**{key: value for key, value in one.items() if key != "commit"}) for one in records.values()]
+    whole = {"commit": commit, **_summarise(measured), "rows": options.rows, "settings": records}
+    options.store.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")

@@ -25,6 +25,13 @@ _CASES = {
 }
 
 
+def _spell_commits(result: dict[str, Any]) -> str:
+    """Return the commit of a result, and how many of its settings are of earlier ones."""
+    records = result.get("subjects") or result.get("settings") or {}
+    earlier = sum(record.get("commit", result["commit"]) != result["commit"] for record in records.values())
+    return result["commit"] + (f"; earlier for {earlier} of {len(records)} settings" if earlier else "")
+
+
 def _spell_cases(name: str, result: dict[str, Any]) -> str:
     """Return a row for an attack of numbered cases."""
     total = result["total"]
@@ -36,13 +43,13 @@ def _spell_cases(name: str, result: dict[str, Any]) -> str:
     )
     if kinds := result.get("kinds"):
         cases += f", and {min(kinds.values()):,} of each of {len(kinds)} kinds of model"
-    return f"| {_CASES[name]}{sanitizers} | {cases} | faults: {bad} | {result['commit']} |"
+    return f"| {_CASES[name]}{sanitizers} | {cases} | faults: {bad} | {_spell_commits(result)} |"
 
 
 def _spell_latency(result: dict[str, Any]) -> str:
     cases = f"{len(result['settings'])} settings, {result['long']} of them in fits of 1 s and more"
     found = f"median {result['median']:.3f} s, worst {result['worst']:.2f} s, {result['above_promise']} above 0.2 s"
-    return f"| seconds until Ctrl-C ends a fit | {cases} | {found} | {result['commit']} |"
+    return f"| seconds until Ctrl-C ends a fit | {cases} | {found} | {_spell_commits(result)} |"
 
 
 def _spell_cost(result: dict[str, Any]) -> list[str]:
@@ -54,7 +61,7 @@ def _spell_cost(result: dict[str, Any]) -> list[str]:
     ):
         part = result[key]
         found = f"median {part['median']:+.1%}, worst {part['worst']:+.1%}, {part['above_promise']} above 5 %"
-        rows.append(f"| {words} | {part['count']} settings | {found} | {result['commit']} |")
+        rows.append(f"| {words} | {part['count']} settings | {found} | {_spell_commits(result)} |")
     return rows
 
 

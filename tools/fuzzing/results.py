@@ -17,10 +17,12 @@ from tests.laws.subjects import subjects
 from tools.fuzzing.kinds import find_kind
 from tools.fuzzing.ledger import Tally
 
-__all__ = ["Report", "find_commit"]
+__all__ = ["Report", "add_earlier", "find_commit"]
 
 # Outcomes that no input may have.
 _FAULTS = ("raw", "infinite", "flood", "crash", "hang")
+# What the record of a subject holds beside the counts of its outcomes.
+_NOT_COUNTS = ("seconds", "findings", "commit")
 # The most raw errors of one subject that are printed and stored.
 _MOST_SHOWN = 10
 
@@ -36,6 +38,23 @@ def find_commit() -> str:
         for words in (("rev-parse", "--short=12", "HEAD"), ("status", "--porcelain", "--untracked-files=no"))
     ]
     return "" if found[0].returncode else found[0].stdout.strip() + ("+" if found[1].stdout.strip() else "")
+
+
+def add_earlier(
+    options: argparse.Namespace, commit: str, name: str, records: dict[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Return the records of settings with the commit that each was made at, in the order of their names.
+
+    With ``--add`` they join those that the file of ``--store`` holds under `name`; a new one takes the place of an
+    earlier one.
+    """
+    dated = {setting: {**record, "commit": commit} for setting, record in records.items()}
+    if options.add and options.store.exists():
+        stored = json.loads(options.store.read_text(encoding="utf-8"))
+        # Older files have one commit for all settings.
+        earlier = {setting: {"commit": stored["commit"], **record} for setting, record in stored[name].items()}
+        dated = earlier | dated
+    return dict(sorted(dated.items()))
 
 
 class Report:
@@ -82,9 +101,17 @@ class Report:
 
     def _describe(self) -> dict[str, Any]:
         """Return the outcomes with what is needed to repeat them."""
+        records = {
+            tally.subject: {**tally.counts, "seconds": round(tally.seconds, 2), "findings": tally.findings}
+            for tally in self.tallies.values()
+        }
+        records = add_earlier(self.options, self.commit, "subjects", records)
         by_class: Counter[str] = Counter()
-        for subject, tally in self.tallies.items():
-            by_class[subject.partition("(")[0]] += tally.counts.total()
+        total: Counter[str] = Counter()
+        for subject, record in records.items():
+            counts = Counter({key: value for key, value in record.items() if key not in _NOT_COUNTS})
+            by_class[subject.partition("(")[0]] += counts.total()
+            total += counts
         kind_of = {one.name: find_kind(one.estimator) for one in subjects() if one.name in by_class}
         by_kind: Counter[str] = Counter()
         for name, kind in kind_of.items():
@@ -105,9 +132,6 @@ class Report:
             # Each class has had at least so many cases, in all of its settings together.
             "cases_of_each_class": min(by_class.values(), default=0),
             "kinds": dict(sorted(by_kind.items())),
-            "total": dict(self._sum_counts()),
-            "subjects": {
-                tally.subject: {**tally.counts, "seconds": round(tally.seconds, 2), "findings": tally.findings}
-                for _, tally in sorted(self.tallies.items())
-            },
+            "total": dict(total),
+            "subjects": records,
         }

@@ -15,7 +15,6 @@ import time
 import warnings
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -27,7 +26,7 @@ from mercer._written_file import write_whole
 from tests.laws.subjects import Subject, subjects
 from tools.fuzzing.choice import add_choice, choose_subjects
 from tools.fuzzing.ledger import run_jobs
-from tools.fuzzing.results import find_commit
+from tools.fuzzing.results import add_earlier, find_commit
 
 __all__ = ["Latency", "add_options", "measure", "run"]
 
@@ -147,21 +146,24 @@ def _summarise(found: list[Latency]) -> dict[str, Any]:
     return {"median": statistics.median(values), "worst": max(values), "above_promise": slow, "long": long}
 
 
-def _store(path: Path, found: list[Latency]) -> None:
+def _store(options: argparse.Namespace, commit: str, found: list[Latency]) -> None:
     """Write what was measured so far."""
-    records = {one.subject: asdict(one) for one in sorted(found, key=lambda one: one.subject)}
-    whole = {"commit": find_commit(), **_summarise(found), "settings": records}
-    write_whole(path, json.dumps(whole, indent=1) + "\n")
+    records = add_earlier(options, commit, "settings", {one.subject: asdict(one) for one in found})
+    measured = [Latency(**{key: value for key, value in one.items() if key != "commit"}) for one in records.values()]
+    whole = {"commit": commit, **_summarise(measured), "settings": records}
+    write_whole(options.store, json.dumps(whole, indent=1) + "\n")
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure, print the settings from the slowest on, and return 1 if one is above the promise."""
     found: list[Latency] = []
+    # Asked before the file is written: a stored file that Git knows is a change too.
+    commit = find_commit()
     measure_one = partial(_measure_job, options.most_rows)
     for latency in run_jobs(measure_one, choose_subjects(options, 1), options.jobs, options.seconds):
         found.append(latency)
         if options.store is not None:
-            _store(options.store, found)
+            _store(options, commit, found)
         if latency.latency > PROMISE or not options.quiet:
             print(
                 f"{latency.latency:7.3f} s ({latency.worst:.3f} + {latency.leaving:.3f}) of {latency.seconds:.1f} s, "

@@ -76,7 +76,7 @@ def _cure(phrases: list[str]) -> str:
     if phrases[0].startswith("X "):
         return "Scale the columns, for example with StandardScaler, or drop the rows that hold these values."
     if phrases[0].startswith("y "):
-        return "Divide y by its largest size, and multiply the predictions by it."
+        return "Divide y by its largest absolute value, and multiply the predictions by it."
     return "Divide the weights by their mean."
 
 
@@ -126,7 +126,7 @@ def _find_bad_targets(y: Any, takes_labels: bool) -> str | None:
     try:
         values = np.asarray(y)
     except ValueError:
-        return "y must be a vector or a matrix; it cannot be made an array. Give one target for each row."
+        return "y must be a vector or a matrix; it cannot be converted to an array. Give one target for each row."
     if values.dtype.kind == "O":
         kinds = sorted({type(value).__name__ for value in values.ravel()})
         if len(kinds) > 1:
@@ -145,7 +145,7 @@ def _find_odd_value(name: str, given: Any, cure: str) -> str | None:
     try:
         values = np.asarray(given)
     except ValueError:
-        return f"{name} must be an array of numbers; it cannot be made one. {cure}"
+        return f"{name} must be an array of numbers; it cannot be converted to one. {cure}"
     kind = values.dtype.kind
     if kind in "biuf":
         return None

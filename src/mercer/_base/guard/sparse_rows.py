@@ -17,8 +17,8 @@ def check_sparse_rows(name: str, X: Any) -> Any:
     except (ValueError, IndexError) as error:
         reason = str(error).rstrip(".")
         message = (
-            f"{name}: a sparse matrix has places outside itself or out of order ({reason}). Make it anew from its "
-            f"rows, columns and values: scipy.sparse.coo_array((values, (rows, columns)), shape=...)."
+            f"{name}: a sparse matrix must hold indices inside its shape, in order; it does not ({reason}). Build it "
+            f"again from its values: scipy.sparse.coo_array((values, (rows, columns)), shape=...)."
         )
         raise DataError(message) from None
     # Duplicates are summed in place, and the matrix belongs to the user: a copy keeps it as it is.
@@ -32,10 +32,10 @@ def _check_places(X: Any) -> Any:
     if X.format == "coo":
         for places, size in zip(X.coords, X.shape, strict=True):
             if len(places) != len(X.data):
-                message = f"{len(places)} places for {len(X.data)} values"
+                message = f"{len(places)} indices for {len(X.data)} values"
                 raise ValueError(message)
             if len(places) and (places.min() < 0 or places.max() >= size):
-                message = f"place {places.min() if places.min() < 0 else places.max()} in an axis of {size}"
+                message = f"index {places.min() if places.min() < 0 else places.max()} in an axis of {size}"
                 raise ValueError(message)
         return X
     if X.format not in ("csr", "csc", "bsr"):
@@ -45,6 +45,6 @@ def _check_places(X: Any) -> Any:
         X = type(X)((X.data.astype(X.data.dtype.newbyteorder("=")), X.indices, X.indptr), shape=X.shape)
     X.check_format(full_check=True)
     if (X.indptr[1:] < X.indptr[:-1]).any():
-        message = "the bounds of rows fall"
+        message = "indptr falls"
         raise ValueError(message)
     return X

@@ -136,7 +136,7 @@ def _read_header(file: BinaryIO, members: dict[str, Member], secret: bytes | Non
         raise ModelFileError(message)
     # 64 is the number of hexadecimal digits of SHA-256.
     if members["header.json"].size > MAX_HEADER or members["header.sha256"].size != 64:
-        message = f"a header has at most {MAX_HEADER} bytes and its checksum 64; this file declares others."
+        message = f"a header has at most {MAX_HEADER} bytes and its checksum 64; this file declares other sizes."
         raise ModelFileError(message)
     file.seek(members["header.json"].offset)
     text = file.read(members["header.json"].size)

@@ -21,7 +21,7 @@ from mercer.cluster._centres.init_rules import first_centres
 from mercer.cluster._centres.k_means import KMeans
 from mercer.cluster._hierarchy.linkage import METHODS, cut_linkage, linkage
 from mercer.cluster._numbering import number_by_first_rows
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 
 __all__ = ["PrototypeAgglomeration"]
 
@@ -201,6 +201,12 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
             return self._label(rows.dtype)(DenseBlock(rows, 0))
         source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(self._label(source.dtype))
+
+    def _check_structure(self) -> None:
+        # Native code looks for the nearest of at least one.
+        if not len(vars(self).get("prototypes_", "-")):
+            message = "PrototypeAgglomeration.prototypes_ must have a row; the file has none."
+            raise ModelFileError(message)
 
     def _label(self, dtype: Any = None) -> "_NearestPrototype":
         prototypes = self.prototypes_ if dtype is None else self.prototypes_.astype(dtype, copy=False)

@@ -105,7 +105,7 @@ class IsolationTrees:
         """Raise ModelFileError unless the nodes are trees that native code can walk."""
         places = check_tree_list("IsolationTrees", self.sizes, self.rights, self.features, self.n_features)
         if self.sides.max(initial=0) > 1 or not are_depths(self.depths, *places):
-            message = "IsolationTrees must have sides of 0 or 1 and the depths of its nodes; the file's has others."
+            message = "IsolationTrees must have sides of 0 or 1, and the depth of each node; the file has other values."
             raise ModelFileError(message)
 
     def __len__(self) -> int:
