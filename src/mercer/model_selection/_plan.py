@@ -95,8 +95,11 @@ class Plan:
 
     def n_fits(self, contender: Contender) -> int:
         """Return the number of fits of a trial."""
-        n_settings = len(ParameterGrid(_list_spaces(contender.space)))
-        return sum(len(splits) for splits in self.inner) * n_settings + len(self.outer)
+        return sum(len(splits) for splits in self.inner) * len(self.list_settings(contender)) + len(self.outer)
+
+    def list_settings(self, contender: Contender) -> list[dict[str, Any]]:
+        """List the settings that a trial tries, in their order."""
+        return [dict(setting) for setting in ParameterGrid(_list_spaces(contender.space))]
 
     def run(
         self,
@@ -112,7 +115,7 @@ class Plan:
 
         `keep` keeps the model of each outer split, `remember` the predictions of the inner models.
         """
-        settings = [dict(setting) for setting in ParameterGrid(_list_spaces(contender.space))]
+        settings = self.list_settings(contender)
         # Inner fits of all outer splits form one list, so that threads stay busy across splits.
         tasks = [(fold, split) for fold, splits in enumerate(self.inner) for split in splits]
         n_steps = len(tasks) + len(self.outer)

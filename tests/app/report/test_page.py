@@ -12,8 +12,9 @@ from mercer.app.report.figures import draw_dependence
 from mercer.app.report.leads import make_leads
 from mercer.app.report.row_figures import draw_confusion
 from mercer.app.report.sections import make_sections
+from mercer.app.report.tables import Table
 from mercer.app.study.record import Candidate, Confusion, Dependence, Notice, Record
-from tests.app.report.records import RECORDS, classification, regression
+from tests.app.report.records import RECORDS, classification, regression, structure
 
 VOID = {"meta", "link", "br", "img", "path", "rect", "polyline", "polygon", "circle"}
 
@@ -191,3 +192,18 @@ def test_many_classes_keep_their_names_and_counts():
     svg = draw_confusion(Confusion(names, counts))
     assert svg.count(">30<") == 17
     assert all(svg.count(f">… {k}<") == 2 for k in range(17))
+
+
+def test_a_page_about_groups_says_how_many_dimensions_there_are_and_shows_the_map_once():
+    mapped = replace(structure(), map=classification().map)
+    page = render_report(mapped)
+    assert re.search(r"How many dimensions\? The first (component holds|\d+ components hold) [\d.]+&nbsp;% of", page)
+    assert page.count("coloured by group") == 1
+    assert "map" not in {section.name for section in make_sections(mapped)}
+
+
+def test_a_phone_shows_long_texts_beside_others_as_cards():
+    assert not Table("", ["a", "b", "c"], [["1", "2", "short"]], [True, True, False]).cards
+    assert Table("", ["a", "b", "c"], [["1", "2", "long " * 20]], [True, True, False]).cards
+    assert not Table("", ["a", "b"], [["1", "long " * 20]], [True, False]).cards
+    assert Table("", ["a", "b", "c", "d"], [], [True] * 4).cards

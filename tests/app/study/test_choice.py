@@ -223,3 +223,13 @@ def test_a_candidate_without_a_turn_is_listed_with_the_time_that_it_would_take(f
     notice = list_lacking(selected.lacking, 30.0)[0]
     assert notice.text == "There was no time to try slow."
     assert notice.advice == "To try it too, give --budget 2.5m, or more."
+
+
+def test_the_quickest_candidate_is_tried_if_there_was_time_for_none(fake_time, monkeypatch):
+    monkeypatch.setattr(turns.Turn, "_measure_left", lambda turn: -1.0)
+    seconds = {"guess": ("baseline", 1), "line": ("linear models", 20), "slow": ("kernel machines", 90)}
+    selected, order, _ = fake_time(seconds, 30.0)
+    assert order == ["guess", "line"]
+    assert not selected.contenders["line"].space, "with one setting"
+    assert list(selected.skipped) == list(selected.lacking) == ["slow"]
+    assert selected.result.winner in ("guess", "line")

@@ -44,7 +44,7 @@ def test_the_answer_names_model_score_interval_and_guess():
 
 def test_scores_that_are_no_shares_are_read_as_people_say_them():
     words = write_answer("rent", CHOSEN, replace(SURE, baseline=-0.01), METRICS["regression"]["r2"], [], 3)
-    assert "predicts `rent` with an R² of 0.74 on new rows (95 % interval 0.64 to 0.85; guessing: -0.01)" in words
+    assert "predicts `rent` with an R² of 0.74 on new rows (95 % interval 0.64 to 0.85; guessing: −0.01)" in words
     lower = replace(SURE, score=2.0, low=1.5, high=2.5, baseline=9.0)
     words = write_answer("rent", CHOSEN, lower, METRICS["regression"]["mae"], [], 3)
     assert "predicts `rent` with a mean absolute error of 2 on new rows" in words

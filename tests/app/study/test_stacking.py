@@ -7,6 +7,7 @@ import pytest
 import mercer
 import mercer.model_selection
 from mercer.app.options import Options
+from mercer.app.study.choice.comparison import list_candidates, make_complexity_curve
 from mercer.app.study.choice.stacking import NAME, learn_weights, make_stack, measure_gain
 from mercer.app.study.choice.trying import select
 from mercer.app.study.clock import Clock
@@ -108,6 +109,13 @@ def test_a_stack_that_is_not_clearly_better_is_not_chosen():
     frame["y"] = frame["a"] + 0.5 * rng.normal(size=150)
     selection, _ = _select(frame)
     assert selection.result.winner == "ridge regression"
+    if NAME in [trial.name for trial in selection.trials]:
+        # It was never fitted as one model, so that it has no score on training rows.
+        listed = list_candidates(selection, Options())
+        stack = listed[-1]
+        assert (stack.name, stack.train_score) == (NAME, None)
+        assert stack.complexity_text.endswith(" models")
+        assert NAME not in make_complexity_curve(listed, selection.metric).names
 
 
 def test_a_stacked_study_predicts_the_same_after_saving(tmp_path):

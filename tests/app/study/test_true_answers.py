@@ -102,6 +102,7 @@ def _compare_fakes(scores):
         trials=list(trials.values()),
         distrusted=[],
         rivals={},
+        outdone={},
         offers=offers,
         plan=SimpleNamespace(test_share=0.25),
         result=SimpleNamespace(trial=trials.__getitem__, winner="none of them"),
@@ -134,4 +135,4 @@ def test_ten_equal_classes_are_not_called_unequal():
     assert not any("unbalanced" in notice.text for notice in notices)
     rare = pandas.DataFrame({"x": np.arange(1000) % 7, "y": np.where(np.arange(1000) % 25, "no", "yes")})
     _, notices = guess_roles(read_table(rare), target="y")
-    assert any("unbalanced: `yes` has 40 of 1000 rows (4.0%)." in notice.text for notice in notices)
+    assert any("unbalanced: `yes` has 40 of 1000 rows (4.0 %)." in notice.text for notice in notices)

@@ -159,7 +159,7 @@ def test_a_few_wrong_values_among_numbers_are_missing_and_said(tmp_path):
     kept = say(tmp_path, "a,b\n" + "".join(f"{value},1\n" for value in values), kinds={"a": "category"})
     assert kept.frame["a"].iloc[3] == "lots"
     half = say(tmp_path, "a,b\n" + "".join(f"{k if k % 3 else 'x'},1\n" for k in range(30)))
-    assert half.notices[0].text.startswith("Only 67% of the values are numbers; others are `x`")
+    assert half.notices[0].text.startswith("Only 67 % of the values are numbers; others are `x`")
     assert half.frame["a"].dtype.kind not in "if"
 
 

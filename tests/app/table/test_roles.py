@@ -76,7 +76,7 @@ def test_what_was_left_out_is_said_with_the_way_to_keep_it(shop):
     assert said["reminder"].level == "danger"
     assert said["reminder"].cure == "give --keep reminder if its value is known before the outcome"
     assert said["shop_id"].cure == "give --group shop_id if rows with the same value belong together, or --keep shop_id"
-    assert said["rare"].text == "99.0% of the values are missing. The column is not used."
+    assert said["rare"].text == "99.0 % of the values are missing. The column is not used."
 
 
 def test_every_guess_can_be_overridden(shop):

@@ -25,5 +25,6 @@ def make_leads(record: Record) -> list[Figure]:
             leads.append(Figure(figures.draw_drivers(top, metric), caption, wide=True))
         return leads
     if record.map is not None and record.map.groups:
-        return [Figure(row_figures.draw_map_by_group(record.map), "The rows in a plane, coloured by group.")]
+        caption = f"The rows in a plane ({record.map.method}), coloured by group. {record.map.text}"
+        return [Figure(row_figures.draw_map_by_group(record.map), caption.strip())]
     return []

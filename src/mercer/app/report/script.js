@@ -91,7 +91,8 @@
       at.chosen.textContent = t.toFixed(2);
       threshold.querySelector(".result").textContent =
         `Of 100 rows, ${show(here.hits)} are rightly called ${data.positive}, ${show(here.alarms)} are false alarms and ` +
-        `${show(here.misses)} are missed. Cost per row: ${show(here.cost)}; it is least, ${show(best.cost)}, at a threshold of ${best.t.toFixed(2)}.`;
+        `${show(here.misses)} are missed. Cost per row: ${show(here.cost)}` +
+        (best.t === t ? ", the least of all thresholds." : `. It would be least, ${show(best.cost)}, with a threshold of ${best.t.toFixed(2)}.`);
     };
     threshold.addEventListener("input", update);
     threshold.addEventListener("submit", (event) => event.preventDefault());

@@ -1,6 +1,7 @@
 """The sections of the report: titles, sentences, figures and tables, made from a record."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
 from mercer.app.report import figures, row_figures
 from mercer.app.report.scale import capitalise, format_number, format_percent
@@ -20,6 +21,8 @@ __all__ = ["make_sections"]
 
 # From this number of classes on, the confusion matrix needs the width of the page.
 _MANY_CLASSES = 7
+# Share of the variance from which on further principal components add little.
+_MOST_VARIANCE = 0.9
 
 
 def make_sections(record: Record) -> list[Section]:
@@ -254,16 +257,26 @@ def _show_structure(record: Record) -> Iterator[Section]:
             )
         )
     if structure.shares:
-        pictures.append(Figure(figures.draw_shares(structure.shares), "How many dimensions?"))
+        pictures.append(Figure(figures.draw_shares(structure.shares), _describe_dimensions(structure.shares)))
     yield Section("structure", "Groups", "Groups", text, figures=pictures, tables=tables if rows else [])
     if structure.odd_rows:
         table = make_row_table(structure.odd_rows, "Unusual rows", structure=True)
         yield Section("odd", "Unusual rows", "Unusual rows", ["These rows are least like the others."], tables=[table])
 
 
+def _describe_dimensions(shares: Sequence[float]) -> str:
+    """Return how many principal components hold nine tenths of the variance, or how much the listed ones hold."""
+    sums = list(accumulate(shares))
+    # Rounding may leave a sum 1e-16 below a round share.
+    enough = next((place for place, held in enumerate(sums) if held >= _MOST_VARIANCE - 1e-9), len(sums) - 1)
+    first = "The first component holds" if enough == 0 else f"The first {enough + 1} components hold"
+    return f"How many dimensions? {first} {format_percent(sums[enough])} of the variance."
+
+
 def _show_map(record: Record) -> Iterator[Section]:
     plane = record.map
-    if plane is None:
+    # Without a target the map is at the top of the page.
+    if plane is None or (record.question.task == "structure" and plane.groups):
         return
     coloured = "class" if record.question.task == "classification" else record.question.target or "group"
     pictures = [Figure(row_figures.draw_map_by_group(plane), f"Coloured by {coloured}.")]

@@ -19,6 +19,10 @@ __all__ = [
 ]
 
 
+# Characters from which on a text takes several lines in a column of a phone.
+_LONG = 60
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of texts; `drawings` are the indices of columns that hold a picture."""
@@ -29,6 +33,12 @@ class Table:
     numeric: Sequence[bool]
     marked: int | None = None  # index of a highlighted row
     drawings: frozenset[int] = field(default_factory=frozenset)
+
+    @property
+    def cards(self) -> bool:
+        """Whether a phone shows each row as a card: the table has many columns, or long texts beside others."""
+        longest = max((len(cell) for row in self.rows for cell in row), default=0)
+        return len(self.columns) > 3 or (len(self.columns) > 2 and longest > _LONG)
 
 
 def make_metric_table(record: Record) -> Table:

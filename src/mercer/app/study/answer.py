@@ -17,7 +17,7 @@ def spell_value(value: float, metric: Metric) -> str:
         return f"{100 * value:.0f} %" if 0.01 <= value <= 0.99 else f"{100 * value:.3g} %"
     if metric.most == 1.0 and abs(value) < 10:
         # R²: two decimals, but for those near 1. Adding zero turns -0.00 into 0.00.
-        return f"{round(value, 2) + 0.0:.2f}" if value < 0.99 else f"{value:.3g}"
+        return f"{round(value, 2) + 0.0:.2f}".replace("-", "−") if value < 0.99 else f"{value:.3g}"
     return f"{value:.3g}"
 
 

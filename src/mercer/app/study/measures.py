@@ -99,6 +99,8 @@ def measure_other_metrics(
                 scores.append(float(measure(true[test], predictions[test], answer, weight)))
             except ValueError:  # a fold that lacks a class has no such metric
                 continue
+        # Some versions of scikit-learn return NaN for such a fold.
+        scores = [score for score in scores if np.isfinite(score)]
         if len(scores) > 1:
             sign = -1.0 if name in _LOSSES else 1.0
             signed = sign * np.array(scores)

@@ -32,6 +32,8 @@ _CLOSE = 0.02
 _AS_STABLE = 0.05
 # Groups with at least this adjusted Rand index are called stable.
 _STABLE = 0.6
+# Methods as the answer names them, where that is not the name of the candidate.
+_METHODS = {"density clusters": "density clustering", "Gaussian mixture": "a Gaussian mixture"}
 
 
 def find_structure(material: Material, options: Options, clock: Clock) -> tuple[dict[str, Any], Any, str]:
@@ -114,7 +116,10 @@ def _try_all(
         if hasattr(result[0].model, "bic"):
             x, values = make_bic_curve(result[1], numbers)
             best = int(np.argmin(values))
-            text = f"The Bayesian information criterion is lowest for {x[best]} group{'s' * (x[best] != 1)}."
+            text = (
+                f"For a Gaussian mixture, the Bayesian information criterion is lowest with {x[best]} "
+                f"group{'s' * (x[best] != 1)}."
+            )
             curve = Curve("number of groups", [float(value) for value in x], [], values, marked=best, text=text)
     if not tried and clock.interrupted:
         raise KeyboardInterrupt
@@ -192,7 +197,7 @@ def _write_answer(chosen: Grouping, held: float | None, single: bool, n_rows: in
     if single:
         return f"The {n_rows} rows form no separate groups: one normal distribution describes them as well as several."
     share = float((chosen.labels >= 0).mean())
-    sentence = f"The rows form {chosen.n_groups} groups, found by {chosen.offer.name}"
+    sentence = f"The rows form {chosen.n_groups} groups, found by {_METHODS.get(chosen.offer.name, chosen.offer.name)}"
     if share < 0.995:
         sentence += f"; {100 * (1 - share):.2g} % of the rows are in no group"
     if held is not None:

@@ -76,4 +76,4 @@ def _summarise_categories(known: Any, role: str, distinct: int) -> tuple[str, li
     counts = spell_categories(known).value_counts()
     labels = [str(label)[:60] for label in counts.index[:_LABELS]]
     share = counts.iloc[0] / len(known)
-    return f"most frequent: {quote(labels[0])} ({share:.0%})", counts.iloc[:_LABELS].tolist(), [], labels
+    return f"most frequent: {quote(labels[0])} ({100 * share:.0f} %)", counts.iloc[:_LABELS].tolist(), [], labels

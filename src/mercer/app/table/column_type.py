@@ -152,7 +152,9 @@ class Typing:
             self.notices.append(Notice("warning", name, text, "write all of them in one unit"))
         if share >= _SOME:
             others = quote(*values[np.isnan(numbers)][:2])
-            text = f"Only {share:.0%} of the values are numbers; others are {others}. The column is read as text."
+            text = (
+                f"Only {100 * share:.0f} % of the values are numbers; others are {others}. The column is read as text."
+            )
             self.notices.append(Notice("warning", name, text, f"give --number {name} to count the texts as missing"))
         return texts
 

@@ -110,7 +110,7 @@ def keep_codes(dialect: Dialect, kinds: dict[str, str]) -> Dialect:
         Notice(
             "note",
             name,
-            f"The digits are codes, such as {quote(example)}, and no numbers. They are read as texts.",
+            f"The digits, such as {quote(example)}, are codes and not numbers. They are read as texts.",
             f"give --number {name} to read them as numbers",
         )
         for name, example in codes.items()

@@ -221,9 +221,12 @@ def _guess(name: str, column: Any, given: str | None) -> _Guess:
     share = 1.0 - len(known) / n_rows
     if share > _MOSTLY_MISSING:
         notice = Notice(
-            "note", name, f"{share:.1%} of the values are missing. The column is not used.", f"give --keep {name}"
+            "note",
+            name,
+            f"{100 * share:.1f} % of the values are missing. The column is not used.",
+            f"give --keep {name}",
         )
-        return _Guess("ignored", f"{share:.1%} missing", distinct, [notice])
+        return _Guess("ignored", f"{100 * share:.1f} % missing", distinct, [notice])
     guess = _guess_id(name, known, distinct) or _Guess(kind, reason, distinct)
     if guess.role == "text":
         text = f"The column holds {reason} on average. Models use its most frequent words, weighted by TF-IDF."

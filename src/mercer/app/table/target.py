@@ -143,7 +143,11 @@ def _check_classes(table: Table, target: str, known: Any) -> list[Notice]:
     share = rare / counts.sum()
     # With ten classes, a class with 9.7 % of the rows is as frequent as the others.
     if share < _RARE / len(counts):
-        size = f"{rare} of {counts.sum()} rows ({share:.1%})" if share >= 0.001 else f"{rare} of {counts.sum()} rows"
+        size = (
+            f"{rare} of {counts.sum()} rows ({100 * share:.1f} %)"
+            if share >= 0.001
+            else f"{rare} of {counts.sum()} rows"
+        )
         text = f"The classes are unbalanced: {quote(counts.index[-1])} has {size}."
         return [
             Notice(

@@ -78,11 +78,12 @@ def _describe_scored(offer: Offer, trial: Trial, status: str, selection: Selecti
     """Return the record of a candidate that was tried."""
     mean, low, high = find_interval(trial, selection, options.level)
     sign = 1.0 if selection.metric.greater_is_better else -1.0
-    complexity, words = float(offer.rank), f"rank {offer.rank}"
+    complexity, words = float(offer.rank), "not counted"
     if offer.complexity is not None:
         # A model that cannot be counted keeps its rank: the comparison does not depend on it.
         with contextlib.suppress(Exception):
-            complexity, words = offer.complexity(find_model(trial.models[0]))
+            complexity, words = offer.complexity(find_model(trial.models[0]) if trial.models else None)
+    train_score = float(sign * trial.train_scores.mean())
     prefixes = ("model__estimator__estimator__", "model__estimator__", "model__regressor__", "model__")
     return Candidate(
         offer.name,
@@ -95,7 +96,7 @@ def _describe_scored(offer: Offer, trial: Trial, status: str, selection: Selecti
         low,
         high,
         float(trial.scores.std(ddof=1) / np.sqrt(len(trial.scores))),
-        float(sign * trial.train_scores.mean()),
+        train_score if np.isfinite(train_score) else None,
         float(trial.seconds),
         [float(sign * score) for score in trial.scores],
         [
@@ -110,7 +111,7 @@ def describe_unscored(offer: Offer, selection: Selection) -> Candidate:
     failed = offer.name in selection.failed
     reason = selection.failed[offer.name] if failed else selection.skipped.get(offer.name, "not reached")
     status = "failed" if failed else "skipped"
-    return Candidate(offer.name, offer.family, float(offer.rank), f"rank {offer.rank}", status, reason)
+    return Candidate(offer.name, offer.family, float(offer.rank), "–", status, reason)
 
 
 def _shorten(name: str, prefixes: tuple[str, ...]) -> str:
@@ -132,7 +133,8 @@ def simplify_setting(value: object) -> object:
 def make_complexity_curve(listed: list[Candidate], metric: Metric) -> Curve | None:
     """Return the scores on training rows and on unseen rows of all candidates, from simple to complex."""
     # Candidates are listed by their rank, from simple to complex, which is the axis of the curve.
-    judged = [candidate for candidate in listed if candidate.score is not None]
+    # A stack that was not chosen has no score on training rows: it was never fitted as one model.
+    judged = [candidate for candidate in listed if candidate.score is not None and candidate.train_score is not None]
     if len(judged) < 2:
         return None
     train, test, errors = (

@@ -170,7 +170,7 @@ def make_stack(plan: Plan, trials: list[Trial], material: Material, costs: Any) 
         inner_scores,
         np.zeros(n_outer, dtype=int),
         scores,
-        scores,
+        np.full(n_outer, np.nan),  # known only once the stack is fitted as one model
         whole,
         sum(t.seconds for t in members),
     )
@@ -264,4 +264,5 @@ def describe_stack(stack: Stack, task: str) -> Candidate:
     parts = [f"{stack.names[place]} ({100 * stack.weights[place]:.0f} %)" for place in order]
     listed = parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
     text = f"The weighted mean of the predictions of other models: {listed}."
-    return Candidate(NAME, "ensembles", (task,), RANK, lambda shape: None, complexity=None, text=text)
+    count = float(len(parts)), f"{len(parts)} models"
+    return Candidate(NAME, "ensembles", (task,), RANK, lambda shape: None, complexity=lambda model: count, text=text)

@@ -52,6 +52,8 @@ def try_candidates(selection: Selection, material: Material, options: Options, c
             trying.attempt(offer, 0.05 + 0.5 * number / len(order))
         for offer in [offer for offer in order if offer.name in trying.late]:
             trying.attempt(offer, 0.58, single=True)
+        if len(selection.trials) == 1:
+            trying.attempt_quickest(order, 0.59)
     # What was finished before Ctrl-C is worth a report; without any trial there is nothing to report.
     except KeyboardInterrupt:
         if not selection.trials:

@@ -29,6 +29,8 @@ _MOST_RESERVE = 0.4
 _FITS_AFTER = 16
 # Share of the budget that the first model may take although the time is over: without it there is no answer.
 _FIRST_SHARE = 0.1
+# Share of the budget that the quickest model may take at the end, if there was no time for any other one.
+_LAST_CHANCE = 0.5
 # Predictions of inner models that are kept for each candidate: 20 MB in single precision.
 _MOST_REMEMBERED = 5_000_000
 # Rows of the two fits from which the time of a study without a budget is told.
@@ -57,6 +59,8 @@ class Turn:
     threads: int
     late: set[str] = field(default_factory=set)
     predicted: dict[str, tuple[float, float]] = field(default_factory=dict)  # seconds, with all settings and with one
+    alone: dict[str, float] = field(default_factory=dict)  # seconds with one setting, of candidates without a turn
+    forced: bool = False  # whether the next candidate has no deadline
     spent_late: float = 0.0  # seconds of fits that only tell how long a candidate without a turn would take
 
     def attempt(self, offer: Candidate, share: float, single: bool = False) -> None:
@@ -82,6 +86,20 @@ class Turn:
             if self.options.debug:
                 raise
             selection.failed[offer.name] = _describe_failure(wrong)
+
+    def attempt_quickest(self, offers: list[Candidate], share: float) -> None:
+        """Try the quickest candidate with one setting, although the time is over: without a model there is no answer.
+
+        It must be expected to take at most half of the budget.
+        """
+        alone = self.alone | {name: seconds for name, (_, seconds) in self.predicted.items()}
+        known = [offer for offer in offers if offer.name in alone]
+        if not known or self.clock.budget is None:
+            return
+        quickest = min(known, key=lambda offer: alone[offer.name])
+        if alone[quickest.name] <= _LAST_CHANCE * self.clock.budget:
+            self.forced = True
+            self.attempt(quickest, share, single=True)
 
     def predict(self, offer: Candidate) -> float:
         """Return the seconds that the trial of a candidate takes; without a budget, or without time, its rank."""
@@ -120,7 +138,9 @@ class Turn:
         selection, clock = self.selection, self.clock
         contender = self._make(offer)
         deadline = None
-        if selection.trials and clock.budget is not None:
+        if self.forced:
+            contender = replace(contender, space={})
+        elif selection.trials and clock.budget is not None:
             left = self._measure_left()
             if offer.name not in self.predicted:
                 if left <= 0:
@@ -161,7 +181,7 @@ class Turn:
         began = time.perf_counter()
         limited = _limit_time(contender, _LAST_SHARE * self.clock.budget)
         try:
-            needed, _ = predict_seconds(limited, self.selection.plan, self.threads, [_LAST_PROBE])
+            needed, self.alone[offer.name] = predict_seconds(limited, self.selection.plan, self.threads, [_LAST_PROBE])
         except Exception:  # what is wrong will be found when there is time for it
             return ""
         finally:
