@@ -15,10 +15,11 @@ from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from mercer._base.guard import FitGuard, clean_arguments, guard_answers
-from mercer._base.interface import BaseEstimator, CallbackSupportMixin
+from mercer._base.interface import CallbackSupportMixin
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
-from mercer._base.parameter import Declared, are_plain_values, check_parameters
+from mercer._base.parameter import check_parameters
+from mercer._base.parameter.access import DeclaredEstimator
 from mercer._base.rehearsal import find_rehearsal
 from mercer._base.resumption import CheckpointWriter, read_resumed, resume_solver, resume_state
 from mercer._base.tags import add_places
@@ -52,8 +53,6 @@ __all__ = ["Estimator", "fitting"]
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 # What scikit-learn's callbacks set on an instance, and on no class.
 _CALLBACK_NAMES = frozenset({"_skl_callbacks", "_parent_callback_ctx", "_callback_fit_ctx"})
-# What scikit-learn's clone hands on beside the parameters, if an instance has it.
-_CLONED_NAMES = frozenset({"_skl_callbacks", "_metadata_request", "_sklearn_output_config"})
 
 
 def fitting(fit: Fit) -> Fit:
@@ -102,7 +101,7 @@ class _Watching(Generic[State]):
     recorder: Recorder = field(default_factory=Recorder)
 
 
-class Estimator(Declared, CallbackSupportMixin, BaseEstimator):
+class Estimator(CallbackSupportMixin, DeclaredEstimator):
     """Base of all mercer estimators.
 
     Attributes
@@ -148,54 +147,12 @@ class Estimator(Declared, CallbackSupportMixin, BaseEstimator):
     }
     # Attributes that older versions stored: files that have them still load, without them.
     _stored_before: ClassVar[tuple[str, ...]] = ()
-    # The names of the parameters, once the constructor's signature has been read.
-    _parameter_names: ClassVar[tuple[str, ...]]
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         guard_answers(cls)
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        """Return the names of the parameters, read off the constructor once for each class.
-
-        scikit-learn reads the signature in every ``get_params``, ``set_params`` and ``clone``: a third of their time.
-        """
-        if "_parameter_names" not in vars(cls):
-            cls._parameter_names = tuple(super()._get_param_names())
-        return list(cls._parameter_names)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to add the parameters of estimators among them, as ``part__name``.
-
-        Returns
-        -------
-        dict
-        """
-        state = vars(self)
-        try:
-            found = {name: state[name] for name in self._get_param_names()}
-        except KeyError:
-            return super().get_params(deep)
-        # Plain values have no parameters of their own: asking each takes most of the time.
-        return found if not deep or are_plain_values(found) else super().get_params(deep)
-
-    def __sklearn_clone__(self) -> Any:
-        """Return an unfitted copy; plain parameters are handed over as they are, without a deep copy of each."""
-        state, found = vars(self), self.get_params(deep=False)
-        if are_plain_values(found) and state.keys().isdisjoint(_CLONED_NAMES):
-            other = type(self)(**found)
-            # A constructor that changes a parameter is refused by scikit-learn, in its own words.
-            if all(vars(other).get(name, self) is value for name, value in found.items()):
-                return other
-        return super().__sklearn_clone__()
 
     def _check_parameters(self) -> None:
         check_parameters(type(self).__name__, self._parameters, self.__dict__)

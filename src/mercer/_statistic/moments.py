@@ -7,12 +7,14 @@ variance keeps its digits.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from mercer._native.sums import columns, scatter, stored_products
 from mercer._plain import plain
 from mercer._source import Block
+from mercer._source.block import SparseBlock
 from mercer._statistic.statistic import Statistic
 from mercer._types import Array
 
@@ -251,7 +253,7 @@ def _sparse_scatter(block: Block, weight: float, mean: Array, diagonal: bool) ->
     if diagonal:
         # Stored values are centred one by one; each of the others is a zero, mean^2 away from the mean.
         squares, counted = np.zeros_like(mean), np.zeros_like(mean)
-        stored_products.add_deviations(*block.arrays, weights, mean, squares, counted)
+        stored_products.add_deviations(*cast(SparseBlock, block).arrays, weights, mean, squares, counted)
         return squares + np.maximum(weight - counted, 0.0) * mean**2
     stored = block.X.astype(np.float64, copy=False)
     heavy = stored if block.weight is None else stored * weights[:, None]

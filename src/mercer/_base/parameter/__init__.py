@@ -16,6 +16,7 @@ from mercer._base.parameter.rules import (
     Rule,
     Seed,
     Text,
+    are_plain_values,
     check_parameters,
     is_accepted,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "Rule",
     "Seed",
     "Text",
+    "are_plain_values",
     "attribute",
     "check_parameters",
     "is_accepted",

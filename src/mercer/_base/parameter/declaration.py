@@ -187,12 +187,9 @@ def _make_constructor(cls: type, parameters: dict[str, _Parameter]) -> Callable[
 
 
 def _refuse_arguments(constructor: Callable[..., None], args: Any, kwargs: Any) -> None:
-    """Raise TypeError for arguments that do not fit a constructor's signature, in Python's own words."""
-    described = inspect.signature(constructor).parameters.values()
-    plain = [
-        one.replace(annotation=one.empty, default=one.empty if one.default is one.empty else None) for one in described
-    ]
-    # A function that takes the same arguments and does nothing: only calling one makes Python's message.
-    function = eval(f"lambda {str(inspect.Signature(plain))[1:-1]}: None")
-    function.__qualname__ = constructor.__qualname__
-    function(None, *args, **kwargs)
+    """Raise TypeError for arguments that do not fit a constructor's signature, and name the constructor."""
+    try:
+        inspect.signature(constructor).bind(None, *args, **kwargs)
+    except TypeError as error:
+        message = f"{constructor.__qualname__}() {error}"
+        raise TypeError(message) from None

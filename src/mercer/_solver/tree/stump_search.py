@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._native.tree import stump_rows, stump_search
+from mercer._native.stump import stump_rows, stump_search
 from mercer._plain import plain
 from mercer._solver.request import run_large
 from mercer._source.memory import require_memory
@@ -82,7 +82,7 @@ def describe_stump(stump: Stump) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class SortedColumns:
-    """Rows, and each column's rows in the order of its values; see :mod:`mercer._native.tree.stump_search`."""
+    """Rows, and each column's rows in the order of its values; see :mod:`mercer._native.stump.stump_search`."""
 
     X: Any
     order: np.ndarray
@@ -117,7 +117,8 @@ class SortedColumns:
                 sums = np.empty((len(labels) // 64 + 2, 2))
                 stump_search.search_two(self.order, self.starts, first, last, *fixed, sums, scores, places)
         else:
-            kind, totals = CRITERIA[criterion], np.bincount(labels, weight, n_classes)
+            kind = CRITERIA[criterion]
+            totals = np.asarray(np.bincount(labels, weight, n_classes), dtype=np.float64)
 
             def work(first: int, last: int) -> None:
                 sums = np.empty((5, n_classes))

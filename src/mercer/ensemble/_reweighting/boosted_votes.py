@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.tree_problem import read_table
-from mercer._native.tree import stump_search
+from mercer._native.stump import stump_search
 from mercer._plain import plain
 from mercer._solver.tree.soundness import check_width, ensure_sound
 from mercer._solver.tree.stump_search import Stump
