@@ -191,5 +191,6 @@ def _refuse_arguments(constructor: Callable[..., None], args: Any, kwargs: Any) 
     try:
         inspect.signature(constructor).bind(None, *args, **kwargs)
     except TypeError as error:
-        message = f"{constructor.__qualname__}() {error}"
+        words = str(error).replace("multiple values", "got multiple values")
+        message = f"{constructor.__qualname__}() {words}"
         raise TypeError(message) from None
