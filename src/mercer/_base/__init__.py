@@ -1,12 +1,13 @@
 """The estimator skeleton, declared parameter ranges, input checks, random streams and model files."""
 
-from mercer._base.estimator import Estimator, fitting
+from mercer._base.estimator import Estimator, LimitedEstimator, fitting
 from mercer._base.opening import open_new_rows, open_rows
 from mercer._base.randomness import draw_seed, generators, seed_sequence
 from mercer._base.validation import check_new_rows, check_rows, check_rows_and_targets, few_rows
 
 __all__ = [
     "Estimator",
+    "LimitedEstimator",
     "check_new_rows",
     "check_rows",
     "check_rows_and_targets",

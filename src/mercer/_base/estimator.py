@@ -18,7 +18,7 @@ from mercer._base.guard import FitGuard, clean_arguments, guard_answers
 from mercer._base.interface import CallbackSupportMixin
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
-from mercer._base.parameter import check_parameters
+from mercer._base.parameter import Integer, Nothing, Real, check_parameters, parameter
 from mercer._base.parameter.access import DeclaredEstimator
 from mercer._base.rehearsal import find_rehearsal
 from mercer._base.resumption import CheckpointWriter, read_resumed, resume_solver, resume_state
@@ -48,7 +48,7 @@ from mercer.watch import Checkpoint, TimeLimit
 from mercer.watch.bridge import CallbackBridge
 from mercer.watch.step_printer import StepPrinter
 
-__all__ = ["Estimator", "fitting"]
+__all__ = ["Estimator", "LimitedEstimator", "fitting"]
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 # What scikit-learn's callbacks set on an instance, and on no class.
@@ -358,3 +358,10 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator):
                 f"{name}: stopped by {outcome.reason} after {outcome.n_steps} steps, not converged{bound}; {cure}."
             )
             warnings.warn(message, ConvergenceWarning, stacklevel=5)
+
+
+class LimitedEstimator(Estimator):
+    """An estimator with the two limits that most have: seconds, and threads."""
+
+    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
+    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)

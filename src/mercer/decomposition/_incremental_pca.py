@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import svd
 
-from mercer._base import Estimator, fitting
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, parameter
+from mercer._base import LimitedEstimator, fitting
+from mercer._base.parameter import Boolean, Integer, Nothing, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.eigenpairs import HEAVY, find_eigenpairs
@@ -155,7 +155,7 @@ _CERTIFICATE = Certificate.none(
 )
 
 
-class IncrementalPCA(Projection, Estimator):
+class IncrementalPCA(Projection, LimitedEstimator):
     """Principal component analysis in batches: one pass, in memory for one batch and the components.
 
     After each batch the axes are the leading right singular vectors of the old axes, scaled by their singular values,
@@ -220,8 +220,6 @@ class IncrementalPCA(Projection, Estimator):
     whiten: bool = parameter(Boolean(), default=False)
     copy: bool = parameter(Boolean(), default=True)
     batch_size: int | None = parameter(Integer(1) | Nothing(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("axes, columns"),

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.kernel_choice import KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, parameter
@@ -45,7 +45,7 @@ from mercer.kernels import KERNEL_NAMES, Kernel, warn_of_scale
 __all__ = ["KernelPCA"]
 
 
-class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEstimator):
     r"""Principal components in the feature space of a kernel.
 
     The kernels of the n rows, centred in feature space, :math:`\tilde K = (I - 1 1^T / n) K (I - 1 1^T / n)`, have the
@@ -147,8 +147,6 @@ class KernelPCA(KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin,
     remove_zero_eig: bool = parameter(Boolean(), default=False)
     random_state: Any = parameter(Seed(), default=None)
     copy_X: bool = parameter(Boolean(), default=True)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _objective_moves: ClassVar[str | None] = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

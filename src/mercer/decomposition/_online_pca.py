@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.linear_map import LinearMap
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, attribute, parameter
+from mercer._base.parameter import Boolean, Choice, Integer, Real, Seed, attribute, parameter
 from mercer._native.factors import online_axes
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
@@ -38,7 +38,7 @@ class OnlineAxes:
     n_seen: int
 
 
-class OnlinePCA(LinearMap, Estimator):
+class OnlinePCA(LinearMap, LimitedEstimator):
     r"""Principal components learnt one row at a time, by the rules of linear neurons.
 
     With the score y = w . x of a centred row x and the rate :math:`\varepsilon`, one step adds to the axis w
@@ -114,8 +114,6 @@ class OnlinePCA(LinearMap, Estimator):
     centre: bool = parameter(Boolean(), default=True)
     n_epochs: int = parameter(Integer(1), default=1)
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _maps_sparse = False
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.batches import forget_batches, open_batch
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._base.validation import check_finite
@@ -36,7 +36,7 @@ from mercer.errors import DataError
 __all__ = ["PCA"]
 
 
-class PCA(Projection, Estimator):
+class PCA(Projection, LimitedEstimator):
     """Principal component analysis: the orthonormal directions that hold most of the variance.
 
     With C the covariance of the rows, the k components W maximise the variance of the scores, and so minimise the
@@ -143,8 +143,6 @@ class PCA(Projection, Estimator):
     ddof: int = parameter(Integer(0, 1), default=1)
     scale: bool = parameter(Boolean(), default=False)
     whiten_floor: float = parameter(Real(0, 1), default=0.0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "components_": floats("axes, columns"),

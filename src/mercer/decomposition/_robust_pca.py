@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import svd
 
-from mercer._base import Estimator, fitting
+from mercer._base import LimitedEstimator, fitting
 from mercer._base.linear_map import LinearMap
 from mercer._base.parameter import Integer, Nothing, Real, attribute, parameter
 from mercer._plain import plain
@@ -56,7 +56,7 @@ class PursuitState:
     stopped: bool = False
 
 
-class RobustPCA(LinearMap, Estimator):
+class RobustPCA(LinearMap, LimitedEstimator):
     r"""Robust PCA: rows as a matrix of low rank plus a sparse matrix of gross errors, by a convex program.
 
     .. math:: \min_{L, S} \lVert L \rVert_* + \lambda \lVert S \rVert_1
@@ -120,8 +120,6 @@ class RobustPCA(LinearMap, Estimator):
     weight: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
     tol: float = parameter(Real(0), default=1e-4)
     max_iter: int = parameter(Integer(1), default=1000)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _maps_sparse = False
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.linear_map import LinearMap
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, parameter
+from mercer._base.parameter import Choice, Integer, Real, Seed, parameter
 from mercer._base.validation import check_finite
 from mercer._source import Source
 from mercer._stored import Stored, floats
@@ -20,7 +20,7 @@ from mercer.errors import DataError
 __all__ = ["TruncatedSVD"]
 
 
-class TruncatedSVD(LinearMap, Estimator):
+class TruncatedSVD(LinearMap, LimitedEstimator):
     r"""Truncated singular value decomposition: the best approximation of the rows by a matrix of low rank.
 
     The k leading singular triplets of X minimise the squared error over all matrices of rank k (Eckart and Young)::
@@ -96,8 +96,6 @@ class TruncatedSVD(LinearMap, Estimator):
     power_iteration_normalizer: str = parameter(Choice("auto", "QR", "LU", "none"), default="auto")
     random_state: Any = parameter(Seed(), default=None)
     tol: float = parameter(Real(0, closed="left"), default=0.0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"

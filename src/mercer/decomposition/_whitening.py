@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, fitting
+from mercer._base import LimitedEstimator, fitting
 from mercer._base.batches import forget_batches, open_batch
 from mercer._base.linear_map import LinearMap
-from mercer._base.parameter import Choice, Integer, Nothing, Real, attribute, parameter
+from mercer._base.parameter import Choice, Integer, Real, attribute, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Dense, Solution, Solver, Step
 from mercer._source import Block, Source
@@ -36,7 +36,7 @@ class WhiteningState:
     inverse: Array
 
 
-class Whitening(LinearMap, Estimator):
+class Whitening(LinearMap, LimitedEstimator):
     r"""Whiten rows: centre them and map them so that their covariance is the identity.
 
     With the covariance :math:`C = V \Lambda V^\top`, the rows u = B (x - m) are white for
@@ -89,8 +89,6 @@ class Whitening(LinearMap, Estimator):
     method: str = parameter(Choice("pca", "zca", "cholesky"), default="pca", kw_only=False)
     floor: float = parameter(Real(0, 1), default=1e-10)
     ddof: int = parameter(Integer(0, 1), default=1)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _maps_sparse = False
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")

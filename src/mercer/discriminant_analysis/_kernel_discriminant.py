@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.special import log_softmax, softmax
 
-from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer._base.kernel_choice import KernelChoice, KernelSum, prepare_for_kernel, wide_rows
 from mercer._base.parameter import Integer, Nothing, Real, parameter
@@ -46,7 +46,7 @@ class KernelDiscriminantState:
 
 
 class KernelDiscriminantAnalysis(
-    KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, Estimator
+    KernelChoice, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, LimitedEstimator
 ):
     r"""Fisher's discriminant in the feature space of a kernel.
 
@@ -111,8 +111,6 @@ class KernelDiscriminantAnalysis(
 
     n_components: int | None = parameter(Integer(1) | Nothing(), default=None, kw_only=False)
     mu: float = parameter(Real(0, math.inf, "neither"), default=1e-3, after="kernel_params")
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _objective_moves: ClassVar[str | None] = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from mercer._base import Estimator, seed_sequence
+from mercer._base import LimitedEstimator, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, parameter
 from mercer._base.validation import check_weight
 from mercer._solver import Outcome, Solver
@@ -21,7 +21,7 @@ from mercer.kernels import Kernel
 __all__ = ["Climbing"]
 
 
-class Climbing(Estimator):
+class Climbing(LimitedEstimator):
     """An estimator that opens any rows that its kernel takes, and climbs the evidence."""
 
     kernel: Any = parameter(IsKernel() | Nothing(), default=None, kw_only=False)
@@ -31,8 +31,6 @@ class Climbing(Estimator):
     random_state: Any = parameter(Seed(), default=None)
     tol: float = parameter(Real(0), default=1e-4)
     max_iter: int = parameter(Integer(1), default=200)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "X_train_": floats("rows, columns", finite=True),

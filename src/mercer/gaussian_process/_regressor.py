@@ -18,12 +18,7 @@ from mercer._source.threads import one_blas_thread
 from mercer.errors import ParameterError
 from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
-from mercer.gaussian_process._covariance import (
-    make_covariance,
-    make_default_kernel,
-    replace_theta,
-    takes_vectors,
-)
+from mercer.gaussian_process._covariance import make_covariance, make_default_kernel, replace_theta, takes_vectors
 from mercer.gaussian_process._device_evidence import DeviceEvidence, check_device_room, compute_device_noise
 from mercer.gaussian_process._evidence import Evidence, ExactEvidence, check_noise, check_room, compute_own_noise
 from mercer.gaussian_process._inducing import InducingEvidence, choose_points

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.interface import DensityMixin
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, Text, attribute, parameter
+from mercer._base.parameter import Boolean, Choice, Integer, Real, Seed, Text, attribute, parameter
 from mercer._solver.expectation_maximisation import ExpectationMaximisation
 from mercer._solver.relay import answer_requests, return_at_once
 from mercer._solver.restarts import Restarts, keep_history_of
@@ -41,7 +41,7 @@ __all__ = ["ROWS_ARE_ORDERED", "ChainFitting", "read_prior"]
 ROWS_ARE_ORDERED = "the rows of a sequence are steps in time: their order is part of the data"
 
 
-class ChainFitting(DensityMixin, Estimator):
+class ChainFitting(DensityMixin, LimitedEstimator):
     """The fitting half of a hidden Markov model; :class:`~mercer.hmm._hidden_markov_model.HiddenMarkovModel` adds what
     a fitted one can do.
     """
@@ -59,8 +59,6 @@ class ChainFitting(DensityMixin, Estimator):
     init_params: str = parameter(Text(), default="ste")
     random_state: Any = parameter(Seed(), default=None)
     verbose: int = parameter(Integer(0) | Boolean(), default=False)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves: ClassVar[str | None] = "up"

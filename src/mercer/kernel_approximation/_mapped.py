@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from mercer._base.parameter import Integer, Nothing, Real, Seed, parameter
+from mercer._base.parameter import Integer, Seed, parameter
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source
 from mercer._source.memory import require_memory
@@ -18,13 +18,11 @@ __all__ = ["FeatureMap"]
 _DRAWN = "A feature map is drawn, not optimised; its error falls with the root of n_components."
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LimitedEstimator):
     """A transformer whose dot products approximate a kernel."""
 
     n_components: int = parameter(Integer(1), default=100)
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _objective_moves: ClassVar[str | None] = None
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")

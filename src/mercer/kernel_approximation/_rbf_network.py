@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base import Estimator, LimitedEstimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.interface import MultiOutputMixin
 from mercer._base.kernel_choice import one_order
 from mercer._base.linear.classifier import check_scores
@@ -75,7 +75,7 @@ class Activations:
             return (tile @ self.coef + self.intercept).astype(X.dtype, copy=False)
 
 
-class _RBFNetwork(Estimator):
+class _RBFNetwork(LimitedEstimator):
     """The base of both networks: centres, widths and output weights; subclasses prepare the targets."""
 
     n_centres: int = parameter(Integer(1), default=10, kw_only=False)
@@ -84,8 +84,6 @@ class _RBFNetwork(Estimator):
     alpha: float = parameter(Real(0), default=0.0)
     fit_intercept: bool = parameter(Boolean(), default=True)
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _check_exceptions: ClassVar[dict[str, str]] = Estimator._check_exceptions | {
         "check_sample_weight_equivalence_on_dense_data": (

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows
 from mercer._base.kernel_choice import KernelChoice, KernelSum, one_order, prepare_for_kernel, wide_rows
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, parameter
@@ -33,7 +33,7 @@ __all__ = ["KernelLogisticRegression"]
 _WIDEST_HESSIAN = 1500
 
 
-class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
+class KernelLogisticRegression(KernelChoice, ClassifierMixin, LimitedEstimator):
     r"""Logistic regression in the feature space of a kernel, with probabilities.
 
     Minimises, over the coefficients a (``dual_coef_``) and the intercept b of :math:`f(x) = \sum_j a_j k(x, x_j) + b`,
@@ -114,8 +114,6 @@ class KernelLogisticRegression(KernelChoice, ClassifierMixin, Estimator):
     solver: str = parameter(Choice("auto", "newton", "lbfgs"), default="auto")
     tol: float = parameter(Real(0), default=1e-4)
     max_iter: int = parameter(Integer(1), default=200)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernel values of all pairs of rows are n^2 floats, forecast before they are computed"

@@ -8,21 +8,10 @@ import numpy as np
 from scipy.linalg import LinAlgWarning
 from sklearn.metrics import r2_score
 
-from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.interface import MultiOutputMixin
 from mercer._base.kernel_choice import KernelChoice, KernelSum, prepare_for_kernel
-from mercer._base.parameter import (
-    Array,
-    Boolean,
-    Choice,
-    Function,
-    Integer,
-    Nothing,
-    Real,
-    Seed,
-    attribute,
-    parameter,
-)
+from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._solver import Solver
 from mercer._source import Source, place_of
@@ -40,7 +29,7 @@ __all__ = ["KernelRidge"]
 _EXACT_ROWS = 20_000
 
 
-class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
+class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, LimitedEstimator):
     r"""Ridge regression in the feature space of a kernel.
 
     Predicts :math:`f(x) = \sum_j a_j k(x, x_j) + b` with the coefficients a (``dual_coef_``) of the least
@@ -133,8 +122,6 @@ class KernelRidge(KernelChoice, MultiOutputMixin, RegressorMixin, Estimator):
     tol: float = parameter(Real(0), default=1e-7)
     max_iter: int = parameter(Integer(1), default=100)
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the kernel values of all pairs of rows are n^2 floats, forecast before they are computed"

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base import Estimator, LimitedEstimator, few_rows, fitting, open_new_rows
 from mercer._base.linear.class_labels import label_classes
 from mercer._base.linear.classifier import LinearClassifier
 from mercer._base.linear.named_objectives import LOSSES, PENALTIES, find_named_loss, find_named_penalty
@@ -34,7 +34,7 @@ def _knows_probabilities(estimator: Any) -> bool:
     return isinstance(find_named_loss(estimator.loss), Logistic | Softmax)
 
 
-class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, Estimator):
+class GeneralizedLinearEstimator(SingleTarget, LinearClassifier, LimitedEstimator):
     """A linear model under any loss and any penalty.
 
     Minimises, over coefficients W (``coef_``) and intercepts b (``intercept_``),
@@ -135,8 +135,6 @@ default='l2'
     max_iter: int = parameter(Integer(0), default=1000)
     tol: float = parameter(Real(0), default=1e-4)
     warm_start: bool = parameter(Boolean(), default=False)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
 

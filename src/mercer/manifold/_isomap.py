@@ -19,13 +19,7 @@ from mercer._source.threads import one_blas_thread, run_numbered
 from mercer._stored import Stored, floats
 from mercer._types import Array, Rows
 from mercer.errors import DataError, ParameterError
-from mercer.manifold._embedding import (
-    EigenMap,
-    EigenMapState,
-    centre_squares,
-    largest_eigenvectors,
-    solve_at_once,
-)
+from mercer.manifold._embedding import EigenMap, EigenMapState, centre_squares, largest_eigenvectors, solve_at_once
 from mercer.manifold._neighbour_graph import (
     check_neighbours,
     connect_parts,

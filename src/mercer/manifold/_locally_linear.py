@@ -14,13 +14,7 @@ from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 from mercer.manifold._embedding import EigenMap, EigenMapState, smallest_eigenvectors, solve_at_once
-from mercer.manifold._local_weights import (
-    build_hessian,
-    build_modified,
-    build_standard,
-    build_tangent,
-    find_weights,
-)
+from mercer.manifold._local_weights import build_hessian, build_modified, build_standard, build_tangent, find_weights
 from mercer.manifold._neighbour_graph import check_neighbours
 
 __all__ = ["LocallyLinearEmbedding", "locally_linear_embedding"]

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base import Estimator, LimitedEstimator, few_rows, open_new_rows
 from mercer._base.interface import DensityMixin
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, attribute, parameter
+from mercer._base.parameter import Boolean, Choice, Integer, Real, Seed, attribute, parameter
 from mercer._base.randomness import seed_sequence
 from mercer._solver import Step
 from mercer._solver.restarts import Restarts, keep_history_of
@@ -90,7 +90,7 @@ class Densities(Statistic):
         return DensitySums(log_density, spread, block.total_weight())
 
 
-class MixtureModel(DensityMixin, Estimator):
+class MixtureModel(DensityMixin, LimitedEstimator):
     """A density that is a weighted sum of component densities."""
 
     n_components: int = parameter(Integer(1), default=1, kw_only=False)
@@ -102,8 +102,6 @@ class MixtureModel(DensityMixin, Estimator):
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
     verbose_interval: int = parameter(Integer(1), default=10)
     assignment: str = parameter(Choice("soft", "hard"), default="soft")
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = "up"

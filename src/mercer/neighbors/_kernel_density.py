@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitting, generators, open_new_rows
+from mercer._base import LimitedEstimator, few_rows, fitting, generators, open_new_rows
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Text, parameter
 from mercer._solver import Solver
@@ -37,7 +37,7 @@ _FEW = 16
 _LOG_SCALE = 0.7
 
 
-class KernelDensity(Estimator):
+class KernelDensity(LimitedEstimator):
     r"""Kernel density estimation.
 
     The density is a mean of bumps, one at each row :math:`x_i` of weight :math:`w_i`,
@@ -147,8 +147,6 @@ class KernelDensity(Estimator):
     n_held_out: int | None = parameter(Integer(1) | Nothing(), default=None)
     tol: float = parameter(Real(0), default=0.01)
     max_iter: int = parameter(Integer(1), default=50)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "bandwidth_": floats(" | columns", finite=True),

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitting, open_new_rows
+from mercer._base import LimitedEstimator, fitting, open_new_rows
 from mercer._base.guard.finite import is_finite
 from mercer._base.interface import TransformerMixin
-from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
@@ -89,11 +88,8 @@ class _Expanded:
         )
 
 
-class Basis(TransformerMixin, Estimator):
+class Basis(TransformerMixin, LimitedEstimator):
     """A transformer that expands rows; a subclass defines what it learns from them and how it expands a block."""
-
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _objective_moves: ClassVar[str | None] = None
 

@@ -6,10 +6,10 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows
 from mercer._base.interface import OneToOneFeatureMixin, TransformerMixin
 from mercer._base.model_placement import check_placement
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, parameter
+from mercer._base.parameter import Boolean, parameter
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Source, open_place, open_source, place_of
 from mercer._source.memory import require_memory
@@ -25,7 +25,7 @@ __all__ = ["StandardScaler"]
 _CERTIFICATE = Certificate.none("Means and variances are closed forms of sums over the rows, exact to rounding.")
 
 
-class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
+class StandardScaler(OneToOneFeatureMixin, TransformerMixin, LimitedEstimator):
     r"""Centre each column and scale it to unit variance.
 
     .. math:: z_j = (x_j - m_j) / s_j, \qquad s_j = \sqrt{\textstyle\sum_i w_i (x_{ij} - m_j)^2 / \sum_i w_i}
@@ -85,8 +85,6 @@ class StandardScaler(OneToOneFeatureMixin, TransformerMixin, Estimator):
     copy: bool = parameter(Boolean(), default=True)
     with_mean: bool = parameter(Boolean(), default=True)
     with_std: bool = parameter(Boolean(), default=True)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = None

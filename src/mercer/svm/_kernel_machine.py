@@ -8,8 +8,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, check_new_rows, open_new_rows
-from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Rule, attribute, parameter
+from mercer._base import Estimator, LimitedEstimator, check_new_rows, open_new_rows
+from mercer._base.parameter import Boolean, Choice, Function, Integer, Real, Rule, attribute, parameter
 from mercer._base.preparation import prepare_once
 from mercer._solver import Outcome
 from mercer._solver.cuda_sums import CudaSums
@@ -47,7 +47,7 @@ class KernelName(Rule):
         yield from ("no such kernel", 3)
 
 
-class KernelMachine(Estimator):
+class KernelMachine(LimitedEstimator):
     """A machine with parameters ``kernel``, ``gamma``, ``degree`` and ``coef0``, or those its kernel object has."""
 
     kernel: Any = parameter(KernelName() | Function(), default="rbf")
@@ -59,8 +59,6 @@ class KernelMachine(Estimator):
     verbose: Any = parameter(Boolean() | Integer(0), default=False)
     max_iter: int = parameter(Integer(-1), default=-1)
     solver: str = parameter(Choice("block", "smo", "qp"), default="block")
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "kernel rows fill the cache, up to cache_size, and the rows are kept scaled beside it"

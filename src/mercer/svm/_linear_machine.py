@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from mercer._base import Estimator
+from mercer._base import LimitedEstimator
 from mercer._base.linear.named_objectives import PENALTIES
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, Seed, attribute, parameter
+from mercer._base.parameter import Boolean, Integer, Real, Seed, attribute, parameter
 from mercer._objective import Loss
 from mercer._solver import Outcome, Solver
 from mercer._solver.composite.choice import choose_solver
@@ -25,7 +25,7 @@ from mercer._types import Array
 __all__ = ["LinearMachine"]
 
 
-class LinearMachine(Estimator):
+class LinearMachine(LimitedEstimator):
     """Minimises C times the sum of losses plus the penalty of the coefficients, the intercept's among them.
 
     As in LIBLINEAR the intercept is the coefficient of a column of value `intercept_scaling`, penalised like others.
@@ -37,8 +37,6 @@ class LinearMachine(Estimator):
     verbose: int = parameter(Integer(0), default=0)
     random_state: Any = parameter(Seed(), default=None)
     max_iter: int = parameter(Integer(0), default=1000)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     # `choose_solver` reads this attribute.
     warm_start = False

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, draw_seed, few_rows, fitting
+from mercer._base import LimitedEstimator, draw_seed, few_rows, fitting
 from mercer._base.interface import MultiOutputMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, attribute, parameter
@@ -42,7 +42,7 @@ FLOAT_NAMES = {"d": "float64", "f": "float32"}
 GREEDY = Certificate.none("Each split is the best for its node; no bound says how far the whole is from the best tree.")
 
 
-class TreeModel(MultiOutputMixin, Estimator):
+class TreeModel(MultiOutputMixin, LimitedEstimator):
     """A decision tree that grows level by level, with the methods that classifiers and regressors share."""
 
     splitter: str = parameter(Choice("best", "random", "histogram"), default="best")
@@ -57,8 +57,6 @@ class TreeModel(MultiOutputMixin, Estimator):
     ccp_alpha: float = parameter(Real(0), default=0.0)
     monotonic_cst: Any = parameter(ArrayRule() | Nothing(), default=None)
     categorical_features: Any = parameter(ArrayRule() | Choice("from_dtype") | Nothing(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _objective_moves: ClassVar[str | None] = "down"
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from mercer._base import Estimator, fitting
+from mercer._base import LimitedEstimator, fitting
 from mercer._base.joint_scores import JointScores, as_scores
 from mercer._base.opening import check_place
 from mercer._base.parameter import Choice, Integer, Nothing, Real, parameter
@@ -29,7 +29,7 @@ from mercer.errors import DataError
 __all__ = ["BayesNetClassifier"]
 
 
-class BayesNetClassifier(JointScores, Estimator):
+class BayesNetClassifier(JointScores, LimitedEstimator):
     """Classify rows by a Bayesian network over their columns and the class.
 
     A network gives P(class, x) as a product of tables, and Bayes' rule the class: only the tables of the class and of
@@ -111,8 +111,6 @@ class BayesNetClassifier(JointScores, Estimator):
     tabu_length: int = parameter(Integer(0), default=10)
     unknown: str = parameter(Choice("error", "missing"), default="error")
     max_iter: int = parameter(Integer(1), default=1000)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _objective_moves: ClassVar[str | None] = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

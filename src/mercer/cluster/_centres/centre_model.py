@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base import LimitedEstimator, few_rows, open_new_rows
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from mercer._base.parameter import Boolean, Integer, Nothing, Real, attribute, parameter
+from mercer._base.parameter import Boolean, Integer, Real, attribute, parameter
 from mercer._solver import Step
 from mercer._solver.centres.assignment import Assignment
 from mercer._solver.centres.centres import Centres
@@ -26,14 +26,12 @@ __all__ = ["CentreModel", "Lengths"]
 _FEW = 2**14
 
 
-class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
+class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, LimitedEstimator):
     """A model that its fitted centres, ``cluster_centers_``, describe completely."""
 
     max_iter: int = parameter(Integer(1), default=300)
     tol: float = parameter(Real(0), default=1e-4)
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places = ("memory", "file", "stream", "dask", "device")
     cluster_centers_: Array = attribute()

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
+from mercer._base import Estimator, LimitedEstimator, check_new_rows, fitting, seed_sequence
 from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Array, Boolean, Choice, Function, Integer, Nothing, Real, Seed, parameter
 from mercer._solver.request import run_large
@@ -26,7 +26,7 @@ __all__ = ["KernelKMeans"]
 _ROWS = 512
 
 
-class KernelKMeans(ClusterMixin, Estimator):
+class KernelKMeans(ClusterMixin, LimitedEstimator):
     r"""k-means in the feature space of a kernel, which separates what no straight border does.
 
     Minimises :math:`\sum_i w_i \lVert \Phi(x_i) - m_{a(i)} \rVert^2` over labels a, with :math:`m_q` the mean of the
@@ -116,8 +116,6 @@ class KernelKMeans(ClusterMixin, Estimator):
     max_iter: int = parameter(Integer(1), default=300)
     random_state: Any = parameter(Seed(), default=None)
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     # The runs of several restarts follow one another, and each begins higher than the last ended.
     _objective_moves = None

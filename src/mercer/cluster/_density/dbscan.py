@@ -7,17 +7,7 @@ import numpy as np
 
 from mercer._base import Estimator, check_new_rows, fitting
 from mercer._base.interface import ClusterMixin
-from mercer._base.parameter import (
-    Choice,
-    Function,
-    Instance,
-    Integer,
-    MetricName,
-    Nothing,
-    Real,
-    attribute,
-    parameter,
-)
+from mercer._base.parameter import Choice, Function, Instance, Integer, MetricName, Nothing, Real, attribute, parameter
 from mercer._base.validation import check_weight
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, check_new_rows, fitting
+from mercer._base import LimitedEstimator, check_new_rows, fitting
 from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, attribute, parameter
 from mercer._base.preparation import prepare_once
@@ -19,7 +19,7 @@ from mercer.cluster._density.hill_climbing import Ascent, GaussianDensity, HillS
 __all__ = ["DENCLUE"]
 
 
-class DENCLUE(ClusterMixin, Estimator):
+class DENCLUE(ClusterMixin, LimitedEstimator):
     r"""Density clustering by hill climbing (DENCLUE 2.0).
 
     The rows make a Gaussian kernel density of bandwidth h,
@@ -97,8 +97,6 @@ class DENCLUE(ClusterMixin, Estimator):
     max_iter: int = parameter(Integer(1), default=300)
     tol: float = parameter(Real(0), default=1e-3)
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "_fit_rows": numbers("rows, columns"),

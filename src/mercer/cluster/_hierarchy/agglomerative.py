@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Memory
 from sklearn.utils.validation import check_memory
 
-from mercer._base import Estimator, few_rows, fitting, open_new_rows
+from mercer._base import LimitedEstimator, few_rows, fitting, open_new_rows
 from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Text, parameter
@@ -28,7 +28,7 @@ from mercer.errors import DataError, ModelFileError, ParameterError
 __all__ = ["AgglomerativeClustering"]
 
 
-class AgglomerativeClustering(ClusterMixin, Estimator):
+class AgglomerativeClustering(ClusterMixin, LimitedEstimator):
     r"""Agglomerative clustering: merge the two closest clusters until few are left.
 
     Begins with every row on its own. The distance of clusters A and B is
@@ -126,8 +126,6 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     linkage: str = parameter(Choice(*METHODS), default="ward")
     distance_threshold: float | None = parameter(Real(0) | Nothing(), default=None)
     compute_distances: bool = parameter(Boolean(), default=False)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "labels_": integers("rows", low=0),

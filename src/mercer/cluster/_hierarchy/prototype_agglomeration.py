@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base import Estimator, LimitedEstimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._solver.centres.assignment import Assignment, Memory
@@ -28,7 +28,7 @@ __all__ = ["PrototypeAgglomeration"]
 _DRAWN = "prototypes are drawn and clusters numbered by first rows: weights are repetitions in distribution"
 
 
-class PrototypeAgglomeration(ClusterMixin, Estimator):
+class PrototypeAgglomeration(ClusterMixin, LimitedEstimator):
     r"""k-means to many prototypes, then agglomeration: hierarchies where n^2 distances are too many.
 
     k-means finds prototypes :math:`\mu_1 \dots \mu_p` and the weight :math:`W_q` of the rows nearest to each; the
@@ -99,8 +99,6 @@ class PrototypeAgglomeration(ClusterMixin, Estimator):
     max_iter: int = parameter(Integer(1), default=300)
     tol: float = parameter(Real(0), default=1e-4)
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     prototype_labels_: Array = attribute()
     _stored: ClassVar[dict[str, Stored]] = {

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, few_rows, fitting, open_new_rows, seed_sequence
+from mercer._base import Estimator, LimitedEstimator, few_rows, fitting, open_new_rows, seed_sequence
 from mercer._base.interface import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from mercer._base.parameter import Array as ArrayLike
-from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Seed, Text, parameter
+from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Seed, Text, parameter
 from mercer._source import Block
 from mercer._source.block import DenseBlock
 from mercer._source.memory import require_memory
@@ -26,7 +26,7 @@ __all__ = ["KMedoids"]
 _DRAWN = "first medoids are drawn: weights are repetitions in distribution, and exactly with init='build' or given rows"
 
 
-class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
+class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, LimitedEstimator):
     r"""k-medoids clustering: centres that are rows, under any distance.
 
     Chooses rows :math:`m_1 \dots m_k` (``medoid_indices_``) that minimise the total deviation
@@ -115,8 +115,6 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     n_draws: int = parameter(Integer(1), default=5)
     draw_size: int | None = parameter(Integer(1) | Nothing(), default=None)
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _stored: ClassVar[dict[str, Stored]] = {
         "cluster_centers_": numbers("clusters, columns"),

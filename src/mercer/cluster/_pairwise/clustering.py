@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_array
 
-from mercer._base import Estimator, check_new_rows, fitting, seed_sequence
+from mercer._base import Estimator, LimitedEstimator, check_new_rows, fitting, seed_sequence
 from mercer._base.interface import ClusterMixin
 from mercer._base.parameter import Array, Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._source.memory import require_memory
@@ -24,7 +24,7 @@ _METRICS = ("sqeuclidean", "precomputed", "euclidean", "manhattan", "chebyshev",
 _ROWS = 512
 
 
-class PairwiseClustering(ClusterMixin, Estimator):
+class PairwiseClustering(ClusterMixin, LimitedEstimator):
     r"""Clusters of objects that are known by their distances alone, by mean-field or simulated annealing.
 
     Minimises, over memberships :math:`m_{qa}` of object a in one of M clusters,
@@ -131,8 +131,6 @@ class PairwiseClustering(ClusterMixin, Estimator):
     tol: float = parameter(Real(0), default=1e-3)
     random_state: Any = parameter(Seed(), default=None)
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _objective_moves = None
     _stored: ClassVar[dict[str, Stored]] = {

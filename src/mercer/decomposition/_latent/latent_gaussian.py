@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, open_new_rows, seed_sequence
+from mercer._base import LimitedEstimator, open_new_rows, seed_sequence
 from mercer._base.linear_map import LinearMap, MethodOnBlock
-from mercer._base.parameter import Integer, Nothing, Real, attribute, parameter
+from mercer._base.parameter import Integer, attribute, parameter
 from mercer._base.reading import read_integer
 from mercer._source import Block
 from mercer._source.namespace import namespace_of, to_numpy
@@ -19,12 +19,10 @@ from mercer._types import Array
 __all__ = ["LatentGaussian"]
 
 
-class LatentGaussian(LinearMap, Estimator):
+class LatentGaussian(LinearMap, LimitedEstimator):
     """x = mean + W^T z + e with z ~ N(0, I) and e ~ N(0, diag(noise)); W is ``components_``, (k, d)."""
 
     max_iter: int = parameter(Integer(1), default=1000)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _maps_sparse = False
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows, open_new_rows
+from mercer._base import LimitedEstimator, few_rows, open_new_rows
 from mercer._base.linear_map import LinearMap, MethodOnBlock
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, attribute, parameter
 from mercer._source import Block, open_source
@@ -30,7 +30,7 @@ def check_not_negative(X: Any, subject: str) -> None:
         raise DataError(message)
 
 
-class FactorModel(LinearMap, Estimator):
+class FactorModel(LinearMap, LimitedEstimator):
     """Maps rows x to the nonnegative w with the least loss between x and ``w components_``."""
 
     n_components: Any = parameter(Integer(1) | Choice("auto") | Nothing(), default="auto", kw_only=False)
@@ -42,8 +42,6 @@ class FactorModel(LinearMap, Estimator):
     alpha_H: Any = parameter(Real(0) | Choice("same"), default="same")
     l1_ratio: float = parameter(Real(0, 1), default=0.0)
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory",)
     components_: Any = attribute()

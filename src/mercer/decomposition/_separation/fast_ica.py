@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Choice, Function, Instance, Integer, Nothing, Real, Rule, Seed, parameter
 from mercer._source import Source
@@ -37,7 +37,7 @@ class _Off(Rule):
         yield from (True, "no such option", 3)
 
 
-class FastICA(Unmixer, Estimator):
+class FastICA(Unmixer, LimitedEstimator):
     """Independent components by the fixed-point iteration of Hyvarinen, with the interface of scikit-learn's FastICA.
 
     On white rows u, each row w of an orthogonal matrix W is a stationary point of the contrast <G(w^T u)>::
@@ -120,8 +120,6 @@ class FastICA(Unmixer, Estimator):
     w_init: Any = parameter(ArrayLike() | Nothing(), default=None)
     whiten_solver: str = parameter(Choice("eigh", "svd"), default="svd")
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The contrast of light tails falls and that of heavy tails rises, and no step is checked.

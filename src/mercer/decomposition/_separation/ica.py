@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, parameter
 from mercer._base.validation import check_finite
@@ -24,7 +24,7 @@ from mercer.errors import DataError, ParameterError
 __all__ = ["ICA", "make_refusal"]
 
 
-class ICA(Unmixer, Estimator):
+class ICA(Unmixer, LimitedEstimator):
     """Independent component analysis: rows as mixtures x = mean + A s of independent, non-Gaussian sources s.
 
     With y = W K (x - mean), K the whitening, the unmixing matrix W minimises the negative mean log-likelihood::
@@ -134,8 +134,6 @@ class ICA(Unmixer, Estimator):
     order: str = parameter(Choice("nongaussianity", "variance"), default="nongaussianity")
     w_init: Any = parameter(ArrayLike() | Nothing(), default=None)
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     # The first steps are fixed-point steps, and a source that changes its tails changes the objective.

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, fitting, seed_sequence
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, parameter
+from mercer._base import LimitedEstimator, fitting, seed_sequence
+from mercer._base.parameter import Choice, Integer, Real, Seed, parameter
 from mercer._stored import Stored, floats
 from mercer.decomposition._separation.fixed_point import pursue_all, pursue_each
 from mercer.decomposition._separation.gaussianity import rate_sources
@@ -20,7 +20,7 @@ from mercer.decomposition._separation.whitening import Whitener
 __all__ = ["ProjectionPursuit"]
 
 
-class ProjectionPursuit(Unmixer, Estimator):
+class ProjectionPursuit(Unmixer, LimitedEstimator):
     """Find directions whose projections are furthest from a Gaussian, by kurtosis or negentropy.
 
     On white rows u, a unit vector w maximises |kurt(w^T u)| = |<(w^T u)^4> - 3|, or the approximate negentropy
@@ -95,8 +95,6 @@ class ProjectionPursuit(Unmixer, Estimator):
     max_iter: int = parameter(Integer(1), default=200)
     tol: float = parameter(Real(0, closed="left"), default=1e-8)
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves: ClassVar[str | None] = None

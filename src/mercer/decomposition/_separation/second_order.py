@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, fitting
+from mercer._base import LimitedEstimator, fitting
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Choice, Integer, Nothing, Real, parameter
 from mercer._plain import plain
@@ -44,7 +44,7 @@ class LaggedSources:
     sweeps: int = 0
 
 
-class SecondOrderSeparation(Unmixer, Estimator):
+class SecondOrderSeparation(Unmixer, LimitedEstimator):
     """Separate sources in time by their autocorrelations: one lag (AMUSE) or many (SOBI).
 
     White rows u of a mixture of uncorrelated sources are a rotation of them, and the symmetrised lagged covariances::
@@ -115,8 +115,6 @@ class SecondOrderSeparation(Unmixer, Estimator):
     diagonaliser: str = parameter(Choice(*METHODS), default="jacobi")
     tol: float = parameter(Real(0, closed="left"), default=1e-10)
     max_iter: int = parameter(Integer(1), default=200)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     # Products of rows that are some lags apart cross the borders of blocks.
     _places: ClassVar[tuple[str, ...]] = ("memory",)

@@ -27,13 +27,7 @@ from mercer._types import Array
 from mercer.ensemble._forest.packed_forest import PackedForest
 from mercer.ensemble._forest.tree_ensemble import TreeEnsemble
 from mercer.ensemble._forest.tree_settings import TreeSettings
-from mercer.ensemble._gradient.rounds import (
-    EarlyStopping,
-    GradientRounds,
-    GradientState,
-    ScoredRows,
-    make_tree_seed,
-)
+from mercer.ensemble._gradient.rounds import EarlyStopping, GradientRounds, GradientState, ScoredRows, make_tree_seed
 from mercer.ensemble._histogram.losses import BoostingLoss
 from mercer.errors import DataError, ParameterError
 from mercer.tree import DecisionTreeRegressor

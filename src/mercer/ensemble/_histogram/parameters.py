@@ -2,25 +2,14 @@
 
 from typing import Any
 
-from mercer._base import Estimator
+from mercer._base import LimitedEstimator
 from mercer._base.parameter import Array as ArrayRule
-from mercer._base.parameter import (
-    Boolean,
-    Choice,
-    Function,
-    Instance,
-    Integer,
-    Nothing,
-    Real,
-    Seed,
-    Text,
-    parameter,
-)
+from mercer._base.parameter import Boolean, Choice, Function, Instance, Integer, Nothing, Real, Seed, Text, parameter
 
 __all__ = ["HistParameters"]
 
 
-class HistParameters(Estimator):
+class HistParameters(LimitedEstimator):
     """An estimator with the parameters of histogram boosting."""
 
     learning_rate: float = parameter(Real(0, closed="neither"), default=0.1)
@@ -47,5 +36,3 @@ class HistParameters(Estimator):
     subsample: float = parameter(Real(0, 1, closed="right"), default=1.0)
     category_price: float = parameter(Real(0), default=0.3)
     budget: float | None = parameter(Real(0, closed="neither") | Nothing(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
-from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Seed, parameter
 from mercer._base.tree_problem import open_table, read_table
 from mercer._base.validation import check_labels, check_weight
@@ -35,7 +35,7 @@ from mercer.tree import DecisionStump
 __all__ = ["AdaBoostClassifier"]
 
 
-class AdaBoostClassifier(BoostedVotes, Estimator):
+class AdaBoostClassifier(BoostedVotes, LimitedEstimator):
     r"""AdaBoost: a weighted vote of weak classifiers, each learnt where its predecessors err.
 
     Rows start with equal weights :math:`d_i`. Each round fits a member h to the weighted rows, takes its error
@@ -130,8 +130,6 @@ class AdaBoostClassifier(BoostedVotes, Estimator):
     resample: bool = parameter(Boolean(), default=False)
     n_iter_no_change: int | None = parameter(Integer(1) | Nothing(), default=None)
     tol: float = parameter(Real(0), default=0.0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "each column's rows are kept in the order of its values"}
 

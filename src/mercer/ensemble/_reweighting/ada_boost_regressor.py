@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, Choice, HasFit, Integer, Nothing, Real, Seed, parameter
 from mercer._base.scoring import RegressorMixin
 from mercer._base.validation import check_targets, check_weight, flatten_targets
@@ -98,7 +98,7 @@ class MedianRounds:
         return MedianState(members, weights, errors, weight / weight.sum())
 
 
-class AdaBoostRegressor(WeightedMembers, RegressorMixin, Estimator):
+class AdaBoostRegressor(WeightedMembers, RegressorMixin, LimitedEstimator):
     r"""AdaBoost.R2: the weighted median of regressors, each learnt where its predecessors are far off.
 
     Each round fits a member h to rows drawn by their weights :math:`d_i`, takes the losses
@@ -167,8 +167,6 @@ class AdaBoostRegressor(WeightedMembers, RegressorMixin, Estimator):
     loss: str = parameter(Choice("linear", "square", "exponential"), default="linear")
     random_state: Any = parameter(Seed(), default=None)
     resample: bool = parameter(Boolean(), default=True)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _objective_moves = None
     _law_exceptions: ClassVar[dict[str, str]] = {

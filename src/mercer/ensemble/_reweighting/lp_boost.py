@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, fitting
+from mercer._base import LimitedEstimator, fitting
 from mercer._base.parameter import Integer, Nothing, Real, parameter
 from mercer._base.tree_problem import open_table
 from mercer._plain import plain
@@ -176,7 +176,7 @@ def _round_density(density: np.ndarray) -> np.ndarray:
     return np.round(density / _UNIT) * _UNIT
 
 
-class LPBoostClassifier(BoostedVotes, Estimator):
+class LPBoostClassifier(BoostedVotes, LimitedEstimator):
     r"""LPBoost: the vote of stumps that maximises the margin, as a linear program.
 
     .. math:: \max_{\alpha, \rho, \xi} \; \rho - \frac{1}{\nu} \sum_i w_i \xi_i \quad \text{subject to} \quad
@@ -245,8 +245,6 @@ class LPBoostClassifier(BoostedVotes, Estimator):
     nu: float | None = parameter(Real(0, 1, closed="right") | Nothing(), default=0.1)
     n_estimators: int = parameter(Integer(1), default=50)
     tol: float = parameter(Real(0), default=1e-6)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _objective_moves = "up"
     _law_exceptions: ClassVar[dict[str, str]] = {

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.interface import DensityMixin
 from mercer._base.parameter import (
     Boolean,
@@ -51,7 +51,7 @@ class Segment:
     state: int
 
 
-class SemiMarkovHMM(DensityMixin, Estimator):
+class SemiMarkovHMM(DensityMixin, LimitedEstimator):
     """A hidden semi-Markov model: hidden states with explicit durations.
 
     In a hidden Markov model the time that a state lasts has a geometric distribution, whatever the data say. Here a
@@ -127,8 +127,6 @@ class SemiMarkovHMM(DensityMixin, Estimator):
     n_init: int = parameter(Integer(1), default=1)
     random_state: Any = parameter(Seed(), default=None)
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _objective_moves: ClassVar[str | None] = "up"
     _lists_are_sequences: ClassVar[bool] = True

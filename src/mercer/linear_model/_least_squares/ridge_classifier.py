@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, fitting
+from mercer._base import LimitedEstimator, fitting
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Seed, parameter
 from mercer._solver.linear_state import LinearState
 from mercer._source import Source
@@ -20,7 +20,7 @@ __all__ = ["RidgeClassifier", "RidgeClassifierCV"]
 _PLACES = ("memory", "file", "stream", "dask", "device")
 
 
-class RidgeClassifier(SignedClassifier, Estimator):
+class RidgeClassifier(SignedClassifier, LimitedEstimator):
     """Classification by ridge regression on signs: 1 for a row's own class, -1 for the others.
 
     Minimises, over coefficients c_k (``coef_``) and intercepts b_k (``intercept_``) of each class k,
@@ -98,8 +98,6 @@ class RidgeClassifier(SignedClassifier, Estimator):
     )
     positive: bool = parameter(Boolean(), default=False)
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = _PLACES
 

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import is_classifier
 
-from mercer._base import Estimator
+from mercer._base import LimitedEstimator
 from mercer._base.folds import FOLDS, fold_source, of_rows, route_parameters, router, scorer_of, splits
 from mercer._base.interface import BaseEstimator
 from mercer._base.linear.prediction import target_columns
-from mercer._base.parameter import Array, Boolean, Function, Integer, Nothing, Real, Text, attribute, parameter
+from mercer._base.parameter import Array, Boolean, Function, Nothing, Real, Text, attribute, parameter
 from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._solver import Dense, Outcome, Solver
 from mercer._solver.relay import answer_requests
@@ -44,7 +44,7 @@ __all__ = ["GivenScores", "RidgeSelection"]
 _TOLERANCE = 1e-8
 
 
-class RidgeSelection(Estimator):
+class RidgeSelection(LimitedEstimator):
     """What RidgeCV and RidgeClassifierCV share; they say what targets are and how a model is made for the scorer."""
 
     alphas: Any = parameter(Array() | Real(0, math.inf, "neither"), default=(0.1, 1.0, 10.0), kw_only=False)
@@ -52,8 +52,6 @@ class RidgeSelection(Estimator):
     scoring: Any = parameter(Text() | Function() | Nothing(), default=None)
     cv: Any = parameter(FOLDS, default=None)
     store_cv_results: bool = parameter(Boolean(), default=False)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     gcv_mode: str | None = attribute(None)
     alpha_per_target: bool = attribute(False)

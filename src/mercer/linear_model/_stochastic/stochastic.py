@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._base import Estimator, seed_sequence
+from mercer._base import Estimator, LimitedEstimator, seed_sequence
 from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, attribute, parameter
 from mercer._solver import Outcome
 from mercer._source import Source
@@ -42,7 +42,7 @@ _SCHEDULES = {"constant": 0, "adaptive": 0, "optimal": 1, "invscaling": 2, "pa1"
 _VISITED = "rows are visited one by one, in a random order: weights are repetitions in expectation, not step for step"
 
 
-class StochasticModel(Estimator):
+class StochasticModel(LimitedEstimator):
     """A linear model of one or several scores, fitted by stochastic gradient steps."""
 
     penalty: str | None = parameter(Choice("l2", "l1", "elasticnet") | Nothing(), default="l2")
@@ -59,8 +59,6 @@ class StochasticModel(Estimator):
     validation_fraction: float = parameter(Real(0, 1, "neither"), default=0.1)
     n_iter_no_change: int = parameter(Integer(1), default=5)
     warm_start: bool = parameter(Boolean(), default=False)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves = None

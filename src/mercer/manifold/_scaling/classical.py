@@ -12,13 +12,7 @@ from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, floats
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
-from mercer.manifold._embedding import (
-    EigenMap,
-    EigenMapState,
-    centre_squares,
-    largest_eigenvectors,
-    solve_at_once,
-)
+from mercer.manifold._embedding import EigenMap, EigenMapState, centre_squares, largest_eigenvectors, solve_at_once
 from mercer.manifold._scaling.dissimilarities import check_dissimilarities, compute_dissimilarities
 
 __all__ = ["ClassicalMDS", "Parameters"]

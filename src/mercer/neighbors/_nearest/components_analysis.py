@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._base import Estimator, fitting, seed_sequence
+from mercer._base import LimitedEstimator, fitting, seed_sequence
 from mercer._base.linear_map import LinearMap
 from mercer._base.parameter import Array as ArrayLike
 from mercer._base.parameter import Boolean, Choice, Function, Integer, Nothing, Real, Seed, attribute, parameter
@@ -19,7 +19,7 @@ from mercer.neighbors._nearest.class_neighbours import ClassNeighbours, Componen
 __all__ = ["NeighborhoodComponentsAnalysis"]
 
 
-class NeighborhoodComponentsAnalysis(LinearMap, Estimator):
+class NeighborhoodComponentsAnalysis(LinearMap, LimitedEstimator):
     r"""Neighbourhood components analysis: the linear map that makes neighbours of rows of the same class.
 
     With :math:`z_i = A x_i`, row i picks row j as its neighbour with probability
@@ -101,8 +101,6 @@ class NeighborhoodComponentsAnalysis(LinearMap, Estimator):
     callback: Any = parameter(Function() | Nothing(), default=None)
     verbose: int = parameter(Integer(0) | Boolean(), default=0)
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "a copy of the rows in the order of classes, and the probabilities of a block of rows",

@@ -10,17 +10,7 @@ from sklearn.neighbors import VALID_METRICS_SPARSE
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
-from mercer._base.parameter import (
-    Choice,
-    Instance,
-    Integer,
-    MetricName,
-    Nothing,
-    Real,
-    Rule,
-    attribute,
-    parameter,
-)
+from mercer._base.parameter import Choice, Instance, Integer, MetricName, Nothing, Real, Rule, attribute, parameter
 from mercer._base.preparation import prepare_once
 from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, fitting, open_new_rows, seed_sequence
+from mercer._base import LimitedEstimator, fitting, open_new_rows, seed_sequence
 from mercer._base.interface import DensityMixin
-from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, check_parameters, parameter
+from mercer._base.parameter import Choice, Integer, Real, Seed, check_parameters, parameter
 from mercer._solver import Solver
 from mercer._source import Block
 from mercer._stored import Stored, floats, texts
@@ -45,7 +45,7 @@ _MOST_HIDDEN = 12
 _FIRST_SPREAD = 0.1
 
 
-class BoltzmannMachine(DensityMixin, Estimator):
+class BoltzmannMachine(DensityMixin, LimitedEstimator):
     r"""A Boltzmann machine: binary units with symmetric weights between all pairs, some of them hidden.
 
     Units are spins of -1 and 1 with
@@ -132,8 +132,6 @@ class BoltzmannMachine(DensityMixin, Estimator):
     n_sweeps: int = parameter(Integer(1), default=5)
     threshold: float = parameter(Real(), default=0.0)
     random_state: Any = parameter(Seed(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     # The sampled solver records how far the two means are apart, which chains blur.

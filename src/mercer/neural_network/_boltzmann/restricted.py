@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._base import Estimator, fitting, seed_sequence
-from mercer._base.parameter import Boolean, Choice, Integer, Nothing, Real, Seed, parameter
+from mercer._base import Estimator, LimitedEstimator, fitting, seed_sequence
+from mercer._base.parameter import Boolean, Choice, Integer, Real, Seed, parameter
 from mercer._solver import Solver, Step
 from mercer._source.memory import require_memory
 from mercer._source.threads import one_blas_thread
@@ -20,7 +20,7 @@ __all__ = ["BernoulliRBM"]
 _IN_BATCHES = "batches have a fixed number of rows, so repeated rows fall into other batches"
 
 
-class BernoulliRBM(RestrictedModel, Estimator):
+class BernoulliRBM(RestrictedModel, LimitedEstimator):
     r"""A restricted Boltzmann machine: visible and hidden units, with weights between the two layers only.
 
     A state has the energy and the probability
@@ -125,8 +125,6 @@ class BernoulliRBM(RestrictedModel, Estimator):
     momentum: float = parameter(Real(0, 1, closed="left"), default=0.0)
     weight_decay: float = parameter(Real(0), default=0.0)
     visible: str = parameter(Choice("bernoulli", "gaussian"), default="bernoulli")
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": "batches are consecutive rows, and the chains pass through them in order",

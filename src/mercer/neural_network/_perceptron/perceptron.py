@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import column_or_1d
 
-from mercer._base import Estimator, few_rows, open_new_rows, seed_sequence
+from mercer._base import Estimator, LimitedEstimator, few_rows, open_new_rows, seed_sequence
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Boolean, Choice, Instance, Integer, Nothing, Real, Seed, parameter
 from mercer._solver import Outcome
@@ -28,17 +28,7 @@ from mercer.neural_network._perceptron.plan import Plan
 from mercer.neural_network._perceptron.scores import Outputs, ValidationScore, find_outputs, place_weights
 from mercer.neural_network._perceptron.solver import Rules, descend_in_epochs, descend_on_all_rows
 from mercer.neural_network._perceptron.state import PERCEPTRON, PerceptronState, check_chain
-from mercer.optim import (
-    LBFGS,
-    Adam,
-    AdamW,
-    ConjugateGradient,
-    GradientDescent,
-    Momentum,
-    Nesterov,
-    RMSprop,
-    Rprop,
-)
+from mercer.optim import LBFGS, Adam, AdamW, ConjugateGradient, GradientDescent, Momentum, Nesterov, RMSprop, Rprop
 
 __all__ = ["PerceptronModel", "read_embeddings"]
 
@@ -50,7 +40,7 @@ _BATCH = 200
 _VISITED = "rows are visited in batches, in a random order: weights are repetitions in expectation, not step for step"
 
 
-class PerceptronModel(Estimator):
+class PerceptronModel(LimitedEstimator):
     """A multilayer perceptron."""
 
     solver: Any = parameter(Choice("lbfgs", "sgd", "adam") | Instance(*_BY_BATCHES, *_BY_ALL_ROWS), default="adam")
@@ -82,8 +72,6 @@ class PerceptronModel(Estimator):
     warm_up: int = parameter(Integer(0), default=0)
     average_from: int | None = parameter(Integer(0) | Nothing(), default=None)
     categorical_features: Any = parameter(Choice("from_dtype") | ArrayRule() | Nothing(), default=None)
-    max_time: float | None = parameter(Real(0) | Nothing(), default=None)
-    n_jobs: int | None = parameter(Integer() | Nothing(), default=None)
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask", "device")
     _objective_moves = None
