@@ -193,7 +193,13 @@ def test_ridge_by_hand_satisfies_the_normal_equations(rows, columns):
 # Agreement of contestants.
 
 
-@pytest.mark.parametrize("name", PEERS)
+# Fits of five to fifteen seconds at the smallest sizes of their cases; other cases of the same modules take less.
+SLOW = ("gmm_full", "gmm_tied", "gp_regression", "mlp_shapes", "nested_cv", "rbm")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in PEERS]
+)
 def test_mercer_and_scikit_learn_agree_at_a_hundredth_of_the_size(name):
     case = CASES[name]
     data = case.make(0.01)

@@ -28,6 +28,8 @@ SEVERAL_BLOCKS = 34_000
 FEW = 300
 # Iterations of a fit: equal bits do not need a converged answer.
 FEW_STEPS = 20
+# Iterations over sequences, of which each takes two passes over all of them.
+FEW_PASSES = 5
 
 
 def size(subject, place):
@@ -145,7 +147,10 @@ def expected(subject, place, kept):
 
 def make(subject):
     """An estimator of few iterations."""
-    return subject.make(max_iter=min(FEW_STEPS, subject.settings.get("max_iter", FEW_STEPS)))
+    return subject.make(
+        max_iter=min(FEW_STEPS, subject.settings.get("max_iter", FEW_STEPS)),
+        n_iter=min(FEW_PASSES, subject.settings.get("n_iter", FEW_PASSES)),
+    )
 
 
 def fit(subject, X, y):

@@ -51,7 +51,7 @@ def test_fresh_processes_with_other_thread_settings_give_the_same_bits():
     for threads in ("1", "5"):
         environment = os.environ | {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads}
         command = [sys.executable, "-c", "from tests.laws.test_same_bits import report; report()"]
-        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=600)
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=3600)
         answers.append(json.loads(ran.stdout))
     for name, found in answers[0].items():
         assert found == answers[1][name], name

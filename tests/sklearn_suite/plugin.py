@@ -9,6 +9,7 @@ scikit-learn with scikit-learn: they are left out (:mod:`tests.sklearn_suite.rea
 """
 
 import fnmatch
+import gc
 import importlib
 
 import pytest
@@ -23,6 +24,16 @@ for family, names in REPLACED.items():
         setattr(theirs, name, getattr(ours, name))
 
 
+# As in tests/conftest.py: what is made until all tests are listed lives until the end, and is not searched for garbage.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.collect()
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "no_check_spmatrix: scikit-learn's own mark, for a check that is not run here")
 
@@ -30,7 +41,8 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(config, items):
     replaced = {name for names in REPLACED.values() for name in names}
     kept = [item for item in items if reaches_mercer(item, replaced)]
-    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    chosen = set(kept)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept
     for item in items:
         identity = f"{item.module.__name__.rpartition('.')[2]}::{item.name}"
