@@ -115,8 +115,9 @@ def _say_why_chosen(record: Record) -> list[str]:
             f"{_capitalise(best.name)} have the best score, {best.score:.3g}, but row by row they are not clearly "
             f"better than one model. {_capitalise(chosen.name)} was chosen: its score is {chosen.lag:.2g} worse."
         ]
+    subject = "The constant guess" if chosen.family == "baseline" else "A simpler model"
     return [
-        f"A simpler model was chosen: its score is only {chosen.lag:.2g} worse than that of {best.name}, the best one. "
+        f"{subject} was chosen: its score is only {chosen.lag:.2g} worse than that of {best.name}, the best one. "
         f"This difference may be chance: its standard error over the folds is {chosen.lag_error:.2g}."
     ]
 
