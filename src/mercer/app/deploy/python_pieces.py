@@ -234,9 +234,15 @@ def _main(path):
 
 
 if __name__ == "__main__":
+    import os
     import sys
 
-    _main(sys.argv[1])
+    try:
+        _main(sys.argv[1])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads the predictions has seen enough. Python would complain again when it closes the pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 '''
 _KERNEL = '''
 
