@@ -11,6 +11,7 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 
+import mercer
 from mercer.app.command import main
 from mercer.app.deploy.formula import make_formula
 from mercer.app.deploy.onnx_check import check_graph
@@ -133,6 +134,28 @@ def test_the_command_writes_a_module_that_a_bare_interpreter_runs(tmp_path):
     new.to_csv(table, index=False)
     ran = subprocess.run([sys.executable, "-I", str(module), str(table)], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == study.predict(new)["prediction"].tolist()
+
+
+def test_a_module_reads_a_file_as_people_write_it(tmp_path):
+    random = np.random.default_rng(0)
+    price, day = random.uniform(900, 5000, 80), pandas.Timestamp("2024-01-01") + pandas.to_timedelta(range(80), "D")
+    table, module = tmp_path / "shop.csv", tmp_path / "model.py"
+    lines = [
+        f"${p:,.2f};{d:%d.%m.%Y};{w:.1f} kg;{w:.1f};{p + 3000 * (w > 5):.0f}" for p, d, w in zip(price, day, price % 9)
+    ]
+    lines[7] = ";NA;n/a;;1000"
+    table.write_text("# orders\nprice;sold on;weight;weight;paid\n" + "\n".join(lines), encoding="utf-8")
+    options = {"quick": True, "folds": 3, "inner": 2, "splits": "random", "candidates": ["ridge regression"]}
+    study = mercer.run(table, "paid", **options)
+    assert {column.name: column.role for column in study.record.data.columns}["weight_2"] == "number"
+    assert main(["export", str(study.save(tmp_path / "run")), "--python", str(module)]) == 0
+    command = [sys.executable, "-I", str(module)]
+    ran = subprocess.run([*command, str(table)], capture_output=True, text=True, check=True)
+    np.testing.assert_allclose([float(line) for line in ran.stdout.split()], study.predict(table)["prediction"])
+    table.write_text("price;sold on\n$1,000.00;01.02.2024\n", encoding="utf-8")
+    ran = subprocess.run([*command, str(table)], capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert ran.stderr.endswith("the model needs columns that the file does not have: weight, weight_2\n")
 
 
 def test_the_command_compares_the_onnx_file_and_says_so(tmp_path, capsys):

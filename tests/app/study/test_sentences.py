@@ -93,6 +93,11 @@ def test_one_column_has_its_values_and_none_is_said_to_be_none():
     assert "`heat` matters most: without its values the balanced accuracy is clearly worse." in alone
     nothing = write_findings(replace(record, drivers=record.drivers[2:]))
     assert "No single column is shown to matter: shuffling any one of them hardly changes the score." in nothing
+    unsure = write_findings(replace(record, drivers=[Driver("sex", 0.19, -0.04, 0.41)]))
+    assert (
+        "`sex` may matter most, but this is uncertain: without its values the balanced accuracy is 0.19 worse "
+        "(interval -0.04 to 0.41)."
+    ) in unsure
 
 
 def test_the_terminal_says_answer_findings_warnings_and_what_to_do_next(tmp_path, capsys):

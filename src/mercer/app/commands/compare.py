@@ -104,5 +104,6 @@ def _compare_columns(first: Any, second: Any) -> list[str]:
     sentences += [f"Only the second table has {new}."] if new else []
     for name, role in here.items():
         if there.get(name, role) != role:
-            sentences.append(f"`{name}` was a {role} column in the first run and a {there[name]} column in the second.")
+            first, second = (f"{'an' if word[0] in 'aeiou' else 'a'} {word} column" for word in (role, there[name]))
+            sentences.append(f"`{name}` was {first} in the first run and {second} in the second.")
     return sentences

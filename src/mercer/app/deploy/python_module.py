@@ -1,5 +1,6 @@
 """Write a model as a Python module that needs nothing but Python."""
 
+import inspect
 from dataclasses import astuple
 from pprint import pformat
 from typing import Any
@@ -10,7 +11,9 @@ from mercer.app.deploy.codes import CYCLES, MISSING, OTHER, list_codes
 from mercer.app.deploy.formula import Formula, list_single
 from mercer.app.deploy.python_pieces import BODIES, HEAD, RUNTIME
 from mercer.app.deploy.trial_rows import make_trial_rows
+from mercer.app.table.delimited import MISSING as BLANKS
 from mercer.errors import DataError
+from mercer.preprocessing import numerals
 
 __all__ = ["check_module", "write_module"]
 
@@ -25,6 +28,7 @@ def write_module(formula: Formula) -> str:
     models = [_describe_model(part, member) for part, member in formula.members or [(1.0, formula)]]
     calibration = formula.calibration
     constants = {
+        "BLANKS": sorted(BLANKS),
         "OTHER": OTHER,
         "MISSING": MISSING,
         "MODELS": models,
@@ -42,7 +46,17 @@ def write_module(formula: Formula) -> str:
     table = "".join(f'    "{kind}": _score_{kind.lower()},\n' for kind in kinds)
     scorers = f"\n\n# By kind of model, the function that scores an encoded row.\nBODIES = {{\n{table}}}\n"
     program, start = RUNTIME.split('\n\nif __name__ == "__main__":')
-    return f'{HEAD}{chr(10).join(lines)}\n{program}{"".join(pieces)}{scorers}\n\nif __name__ == "__main__":{start}'
+    forms = [
+        form for model in models for _, kind, *_, form in model["columns"] if kind == "number" and form is not None
+    ]
+    head = HEAD + (_quote_numerals() if forms else "")
+    return f'{head}{chr(10).join(lines)}\n{program}{"".join(pieces)}{scorers}\n\nif __name__ == "__main__":{start}'
+
+
+def _quote_numerals() -> str:
+    """Return the functions that read numbers with currencies, units and separators, as they are in mercer."""
+    source = inspect.getsource(numerals)
+    return f"\n\nfrom typing import NamedTuple\n\n{source[source.index('_CURRENCY = ') :]}\n\n"
 
 
 def _describe_model(part: float, formula: Formula) -> dict[str, Any]:
@@ -76,15 +90,15 @@ def _simplify(value: Any) -> Any:
 
 
 def _describe(name: str, coding: Any) -> tuple[Any, ...]:
-    """Return how a column is encoded: name, kind, fill, whether gaps are marked, and codes, words or cycles."""
+    """Return how a column is encoded: name, kind, fill, whether gaps are marked, codes, words or cycles, and form."""
     if coding.kind == "category":
         codes, table = list_codes(coding)
-        return name, "category", 0.0, False, (codes, table)
+        return name, "category", 0.0, False, (codes, table), None
     if coding.kind == "text":
         weights = None if coding.weights is None else np.asarray(coding.weights, dtype=float).tolist()
-        return name, "text", 0.0, False, ([str(word) for word in coding.words], weights)
+        return name, "text", 0.0, False, ([str(word) for word in coding.words], weights), None
     cycles = [CYCLES[cycle] for cycle in getattr(coding, "cycles", ())]
-    return name, coding.kind, float(coding.fill), bool(coding.missing), cycles
+    return name, coding.kind, float(coding.fill), bool(coding.missing), cycles, coding.form
 
 
 def check_module(text: str, formula: Formula, model: Any) -> float:

@@ -5,8 +5,9 @@ __all__ = ["BODIES", "HEAD", "RUNTIME"]
 HEAD = '''"""A model that `mercer export --python` wrote. It needs nothing but Python.
 
 `predict(row)` and `predict_proba(row)` take a dictionary from column names to values. A missing value is None, NaN, or
-a column that is left out. Dates are datetime objects, or texts such as 2024-03-14. Run the file with the name of a CSV
-file to predict its rows: python model.py new.csv
+a column that is left out. Dates are datetime objects, or texts such as 2024-03-14. Numbers and dates may also be
+written as they were in the table of the study. Run the file with the name of a CSV file to predict its rows: python
+model.py new.csv
 """
 
 import math
@@ -22,16 +23,34 @@ def _is_missing(value):
     return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
 
-def _read_number(value):
+def _read_number(value, form):
+    """Return a number; a text that is none counts as missing."""
+    if isinstance(value, str):
+        if form is not None:
+            return read_numeral(value, form)
+        try:
+            return float(value)
+        except ValueError:
+            return math.nan
     return math.nan if _is_missing(value) else float(value)
 
 
-def _read_days(value):
+def _read_date(text, form):
+    """Return the date in a text, written in the format `form` or as 2024-03-14; None if there is none."""
+    for read in (lambda: datetime.strptime(text.strip(), form), lambda: datetime.fromisoformat(text.strip())):
+        try:
+            return read()
+        except (TypeError, ValueError):
+            continue
+    return None
+
+
+def _read_days(value, form):
     """Return days since the start of 1970."""
+    if isinstance(value, str):
+        value = _read_date(value, form)
     if _is_missing(value):
         return math.nan
-    if isinstance(value, str):
-        value = datetime.fromisoformat(value)
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     if value.tzinfo is None:
@@ -60,7 +79,7 @@ def _weigh_words(value, words, weights):
 def encode(row, model):
     """Return the numbers that stand for a row."""
     x = []
-    for name, kind, fill, marked, extra in model["columns"]:
+    for name, kind, fill, marked, extra, form in model["columns"]:
         value = row.get(name)
         if kind == "category":
             codes, table = extra
@@ -70,7 +89,7 @@ def encode(row, model):
         if kind == "text":
             x.extend(_weigh_words(value, *extra))
             continue
-        number = _read_number(value) if kind == "number" else _read_days(value)
+        number = _read_number(value, form) if kind == "number" else _read_days(value, form)
         missing = math.isnan(number)
         if missing:
             number = fill
@@ -173,13 +192,57 @@ def predict(row):
     return ACTIONS[expected.index(min(expected))]
 
 
-if __name__ == "__main__":
+def _name_columns(fields):
+    """Return a name for each column: column_3 if it has none, price_2 if an earlier one is called price."""
+    names = []
+    for place, field in enumerate(fields, start=1):
+        name, number = field.strip() or f"column_{place}", 2
+        while name in names:
+            name, number = f"{field.strip()}_{number}", number + 1
+        names.append(name)
+    return names
+
+
+def _find_header(lines):
+    """Return the place of the line of column names, its delimiter, the names, and needed columns that are not there."""
     import csv
+
+    needed = {column[0] for model in MODELS for column in model["columns"]}
+    found = []
+    for place, line in enumerate(lines):
+        for delimiter in ",;\\t|":
+            names = _name_columns(next(csv.reader([line], delimiter=delimiter), []))
+            found.append((len(needed - set(names)), place, delimiter, names, sorted(needed - set(names))))
+    return min(found)[1:]
+
+
+def _main(path):
+    """Print the prediction of each row of a CSV file; titles and comments above the column names are skipped."""
+    import csv
+    import itertools
     import sys
 
-    with open(sys.argv[1], newline="", encoding="utf-8") as file:
-        for line in csv.DictReader(file):
-            print(predict(line))
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        place, delimiter, names, lacking = _find_header(list(itertools.islice(file, 20)) or [""])
+        if lacking:
+            sys.exit(f"{path}: the model needs columns that the file does not have: {', '.join(lacking)}")
+        file.seek(0)
+        for fields in csv.reader(itertools.islice(file, place + 1, None), delimiter=delimiter):
+            if fields:
+                known = [None if field in BLANKS else field for field in fields]
+                print(predict(dict(zip(names, known))))
+
+
+if __name__ == "__main__":
+    import os
+    import sys
+
+    try:
+        _main(sys.argv[1])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever reads the predictions has seen enough. Python would complain again when it closes the pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 '''
 _KERNEL = '''
 

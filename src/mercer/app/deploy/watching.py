@@ -81,7 +81,10 @@ def _add_score(drift: Drift, model: Any, schema: Schema, record: Record, frame: 
     fallen = (sureness.low - score if question.greater_is_better else score - sureness.high) > 1.96 * error
     words = f"{question.metric} on the new rows is {score:.3g}; the study said {sureness.score:.3g} "
     words += f"({sureness.low:.3g} to {sureness.high:.3g})."
+    lower = score < sureness.low if question.greater_is_better else score > sureness.high
     verdict = "That is worse than chance explains." if fallen else "The score holds."
+    if lower and not fallen:
+        verdict = f"That is worse, but {len(rows)} rows are too few to tell it from chance."
     return replace(
         drift,
         changed=drift.changed or fallen,

@@ -8,6 +8,8 @@ __all__ = ["spell_value", "write_answer", "write_findings"]
 # How names of candidates end that take an article, and those in the plural.
 _COUNTABLE = ("discriminant", "centroid", "tree", "forest", "machine", "process", "network", "perceptron")
 _PLURAL = ("densities", "trees", "neighbours", "models")
+# A column is worth a sentence if its loss is more than this share of what the model is better than guessing.
+_NOTABLE = 0.2
 
 
 def spell_value(value: float, metric: Metric) -> str:
@@ -115,8 +117,9 @@ def _say_why_chosen(record: Record) -> list[str]:
             f"{_capitalise(best.name)} have the best score, {best.score:.3g}, but row by row they are not clearly "
             f"better than one model. {_capitalise(chosen.name)} was chosen: its score is {chosen.lag:.2g} worse."
         ]
+    subject = "The constant guess" if chosen.family == "baseline" else "A simpler model"
     return [
-        f"A simpler model was chosen: its score is only {chosen.lag:.2g} worse than that of {best.name}, the best one. "
+        f"{subject} was chosen: its score is only {chosen.lag:.2g} worse than that of {best.name}, the best one. "
         f"This difference may be chance: its standard error over the folds is {chosen.lag_error:.2g}."
     ]
 
@@ -126,6 +129,14 @@ def _say_drivers(record: Record) -> list[str]:
     # A positive lower end means that shuffling the column costs score in a way that chance does not explain.
     moved = [driver for driver in record.drivers if driver.low > 0][:3]
     if not moved and record.drivers:
+        top = max(record.drivers, key=lambda driver: driver.mean)
+        lead = 0.0 if record.sureness is None else abs(record.sureness.score - record.sureness.baseline)
+        if top.mean > _NOTABLE * lead and lead > 0:
+            # Few folds leave a wide interval even around a large effect.
+            return [
+                f"`{top.column}` may matter most, but this is uncertain: without its values the "
+                f"{record.question.metric} is {top.mean:.2g} worse (interval {top.low:.2g} to {top.high:.2g})."
+            ]
         return ["No single column is shown to matter: shuffling any one of them hardly changes the score."]
     if not moved:
         return []
