@@ -1,6 +1,11 @@
 """Self-organising maps: 20 x 20 units over 50 000 rows; the mean distance to the winners is recomputed here.
 
-MiniSom shows each row once, in random order, to units that begin in the plane of the principal components.
+MiniSom shows each row once, in random order, to units that begin in the plane of the principal components. The
+schedule of the batch map was not chosen on these rows alone: with 12 x 12 units on 8000 rows of seven kinds (blobs, a
+Gaussian, a uniform square, a Swiss roll, noisy digits, heavy tails, three factors in 40 columns) its mean distance was
+0.90 to 1.00 times MiniSom's, and its share of torn rows at most 0.02 larger, 0.06 on the roll. The defaults (a longer
+schedule that ends narrower, over all rows) have 0.70 to 0.94 times the distance and tear more rows, up to 0.18 of all
+more on a Gaussian; one epoch online has 0.88 to 0.99 times the distance and tears at most 0.02 more.
 """
 
 from typing import Any
@@ -62,11 +67,11 @@ batch = estimators(
     n_rows=SIDE,
     n_columns=SIDE,
     sigma=3.0,
-    # As wide an end as leaves both errors below MiniSom's.
-    sigma_end=1.0,
-    annealing_iter=4,
-    max_iter=4,
-    subsample=2_000,
+    # Four passes that end at a width of 1 had up to 1.2 times MiniSom's distance on rows of other kinds.
+    sigma_end=0.8,
+    annealing_iter=8,
+    max_iter=8,
+    subsample=4_000,
     random_state=0,
 )
 online = estimators(
