@@ -4,9 +4,12 @@ A few of the cases of ``python -m tools.fuzzing estimators``, other ones for eac
 meet them all.
 """
 
+import signal
+
 import pytest
 
 from tests.laws.subjects import subjects
+from tools.fuzzing.children import try_in_children
 from tools.fuzzing.estimators.child import prepare, try_number
 
 # Each class in its first setting.
@@ -30,3 +33,14 @@ def test_hostile_inputs_get_an_answer_or_a_sentence(subject):
     numbers = [(17 * place + _STEP * turn) % _ALL for turn in range(_CASES)]
     outcomes = [try_number(subject, number, X, y, usual) for number in numbers]
     assert [outcome for outcome in outcomes if outcome[1]] == []
+
+
+def test_a_hang_is_laid_to_the_case_in_which_it_happened():
+    def work(first, last):
+        for number in range(first, last):
+            yield {"case": f"case {number}"}
+            if number == 3:
+                signal.pause()
+            yield {"case": f"case {number}", "faults": []}
+
+    assert try_in_children(work, 0, 5, 2.0) == [("hang", "case 3")]

@@ -33,7 +33,8 @@ def _run_child(work: Work, first: int, last: int, limit: float) -> tuple[list[di
     child, reading = _start_child(work, first, last)
     lines: list[dict[str, Any]] = []
     hung = False
-    with selectors.DefaultSelector() as selector, os.fdopen(reading) as pipe:
+    # Without a buffer: lines that wait in one would not wake the selector, and a hang would be laid to an earlier case.
+    with selectors.DefaultSelector() as selector, os.fdopen(reading, "rb", buffering=0) as pipe:
         selector.register(pipe, selectors.EVENT_READ)
         while line := (pipe.readline() if selector.select(limit) else None):
             lines.append(json.loads(line))
