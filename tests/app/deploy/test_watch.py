@@ -56,6 +56,14 @@ def test_the_command_measures_the_score_where_the_target_is_known(tmp_path, caps
     assert main(["watch", str(folder), str(same), "--level", "0.001", "--json"]) == 0
     drift = json.loads(capsys.readouterr().out)
     assert drift["sentences"][-1].endswith("The score holds.")
+    # The study said a little more than the new rows give: 150 rows do not tell this from chance.
+    found = float(drift["sentences"][-1].split(" is ")[1].split(";")[0])
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    record["sureness"] |= {"low": found + 0.01, "score": found + 0.02, "high": found + 0.03}
+    (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    assert main(["watch", str(folder), str(same), "--level", "0.001", "--json"]) == 0
+    worse = json.loads(capsys.readouterr().out)["sentences"][-1]
+    assert worse.endswith("That is worse, but 150 rows are too few to tell it from chance.")
     rows.assign(failure=np.where(rows["failure"] == "yes", "no", "yes")).to_csv(other, index=False)
     assert main(["watch", str(folder), str(other), "--level", "0.001"]) == 3
     assert "That is worse than chance explains." in capsys.readouterr().out
