@@ -241,7 +241,7 @@ if __name__ == "__main__":
         _main(sys.argv[1])
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever reads the predictions has seen enough. Python would complain again when it closes the pipe.
+        # The program that reads the predictions has ended. Python would raise once more when it closes the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 '''
 _KERNEL = '''
