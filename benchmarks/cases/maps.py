@@ -3,7 +3,7 @@
 MiniSom shows each row once, in random order, to units that begin in the plane of the principal components. The
 schedule of the batch map was not chosen on these rows alone: with 12 x 12 units on 8000 rows of seven kinds (blobs, a
 Gaussian, a uniform square, a Swiss roll, noisy digits, heavy tails, three factors in 40 columns) its mean distance was
-0.90 to 1.00 times MiniSom's, and its share of torn rows at most 0.02 larger, 0.06 on the roll. The defaults (a longer
+0.90 to 1.00 times MiniSom's, and its share of torn rows at most 0.03 larger, 0.06 on the roll. The defaults (a longer
 schedule that ends narrower, over all rows) have 0.70 to 0.94 times the distance and tear more rows, up to 0.18 of all
 more on a Gaussian; one epoch online has 0.88 to 0.99 times the distance and tears at most 0.02 more.
 """

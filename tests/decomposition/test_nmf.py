@@ -194,8 +194,6 @@ def test_columns_in_several_parts_are_the_same_on_any_number_of_threads():
     models = [NMF(4, random_state=0, max_iter=5, tol=0.0, n_jobs=n_jobs).fit(rows) for n_jobs in (1, 2, 3)]
     for other in models[1:]:
         np.testing.assert_array_equal(other.components_, models[0].components_)
-        np.testing.assert_array_equal(
-            other.history_["projected_gradient"], models[0].history_["projected_gradient"]
-        )
+        np.testing.assert_array_equal(other.history_["projected_gradient"], models[0].history_["projected_gradient"])
     dense = NMF(4, random_state=0, max_iter=5, tol=0.0).fit(rows.toarray())
     np.testing.assert_allclose(dense.components_, models[0].components_, rtol=1e-6, atol=1e-9)

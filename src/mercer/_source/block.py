@@ -16,7 +16,7 @@ from mercer._types import Array, Rows
 
 __all__ = ["Block", "DenseBlock", "SparseBlock", "rows_per_block", "rows_per_sparse_block"]
 
-# Columns of a dense factor from which on the compiled products of sparse rows are faster than SciPy's: 1.1 to 2.5 times.
+# Columns of a dense factor from which on compiled products of sparse rows are faster than SciPy's: 1.1 to 2.5 times.
 _COLUMNS = 4
 # With fewer blocks than this, they get equal shares of the rows: a short last block would leave a thread idle.
 _FEW_BLOCKS = 8
@@ -131,6 +131,11 @@ class Block(ABC):
         `targets` (n,) are in the wide type.
         """
         raise NotImplementedError
+
+    @property
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """Return places of rows, columns of entries and entries of sparse rows, as compiled functions take them."""
+        raise NotImplementedError  # dense rows have none
 
     def matmul(self, right: Array) -> Array:
         """Return ``X @ right``, dense."""
@@ -258,7 +263,6 @@ class SparseBlock(Block):
 
     @property
     def arrays(self) -> tuple[Array, Array, Array]:
-        """Return places of rows, columns of entries and entries, as compiled functions take them."""
         places, columns, values = self.X.indptr, self.X.indices, self.X.data
         # SciPy gives both the same type, but arrays that a user has set need not have it.
         places = places.astype(columns.dtype, copy=False)

@@ -250,7 +250,8 @@ def _sparse_scatter(block: Block, weight: float, mean: Array, diagonal: bool) ->
     if diagonal:
         # Stored values are centred one by one; each of the others is a zero, mean^2 away from the mean.
         squares, counted = np.zeros_like(mean), np.zeros_like(mean)
-        stored_products.add_deviations(*block.arrays, weights, mean, squares, counted)
+        places, columns_of, values = block.arrays
+        stored_products.add_deviations(places, columns_of, values, weights, mean, squares, counted)
         return squares + np.maximum(weight - counted, 0.0) * mean**2
     stored = block.X.astype(np.float64, copy=False)
     heavy = stored if block.weight is None else stored * weights[:, None]

@@ -138,7 +138,7 @@ def _factorise(basis: Array) -> tuple[Array, Array]:
     Q, R = basis / lengths, np.diag(lengths)
     for _ in range(2):
         factor, failed = dpotrf(Q.T @ Q)
-        if failed or _LEAST_PIVOT > np.diagonal(factor).min():
+        if failed or np.diagonal(factor).min() < _LEAST_PIVOT:
             return np.linalg.qr(basis)
         # Q <- Q F^-1 with F^T F = Q^T Q; the second round takes off the rounding of the inverse too.
         Q, R = Q @ dtrtri(factor)[0], factor @ R

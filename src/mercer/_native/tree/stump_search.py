@@ -13,14 +13,12 @@ if cython.compiled:
 else:
     from math import fabs, log
 
-__all__ = ["cast_votes", "search", "search_two"]
+__all__ = ["cast_votes", "search", "search_two", "sign_weights", "split_rows"]
 
 real = cython.fused_type(cython.float, cython.double)
 # A cut must beat the best one by more than the sums are off by rounding: among equals the first wins, whatever the
 # order of the rows.
 MARGIN = cython.declare(cython.double, 1e-10)
-
-
 # Entries of a block; its weights are summed eight at a time. Wider blocks are left out less often.
 BLOCK = cython.declare(cython.Py_ssize_t, 64)
 
@@ -346,3 +344,57 @@ def cast_votes(
                     side = 1 - missing_left[t]
                 for k in range(out.shape[1]):
                     out[i, k] += votes[t, side, k]
+
+
+def sign_weights(
+    labels: cython.const[cython.int][::1],
+    weight: cython.const[cython.double][::1],
+    signed: cython.double[::1],
+    totals: cython.double[::1],
+):
+    """Write the weights to `signed`, negative in the first of two classes, and their sums by class to `totals` (2,)."""
+    i: cython.Py_ssize_t
+    first: cython.double = 0.0
+    second: cython.double = 0.0
+    with cython.nogil:
+        for i in range(weight.shape[0]):
+            signed[i] = weight[i] if labels[i] == 1 else -weight[i]
+            first += 0.0 if labels[i] == 1 else weight[i]
+            second += weight[i] if labels[i] == 1 else 0.0
+        totals[0], totals[1] = first, second
+
+
+def split_rows(
+    X: cython.const[real][:, :],
+    feature: cython.Py_ssize_t,
+    threshold: cython.double,
+    missing_left: cython.int,
+    labels: cython.const[cython.int][::1],
+    weight: cython.const[cython.double][::1],
+    sides: cython.Py_ssize_t[::1],
+    sums: cython.double[:, ::1],
+    counts: cython.longlong[::1],
+):
+    """Write the side of each row to `sides`, 0 for left and 1 for right, and add up what is on either.
+
+    A row is left where its value is at most the threshold, or missing and `missing_left`; all are where `feature` is
+    negative. Class weights are added to `sums` (2, K), rows whose weight is not zero to `counts` (2,).
+    """
+    i: cython.Py_ssize_t
+    side: cython.Py_ssize_t
+    value: cython.double = 0.0
+    left: cython.Py_ssize_t = 0
+    right: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for i in range(weight.shape[0]):
+            side = 0
+            if feature >= 0:
+                value = X[i, feature]
+                # Missing values are neither below nor equal. Sides come in no order: bits, not branches, decide them.
+                side = (value > threshold) | ((value != value) & (1 - missing_left))
+            sides[i] = side
+            sums[side, labels[i]] += weight[i]
+            right += side if weight[i] != 0.0 else 0
+            left += 1 - side if weight[i] != 0.0 else 0
+        counts[0] += left
+        counts[1] += right

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import issparse
 
-from mercer._native.tree import stump_rows, stump_search
+from mercer._native.tree import stump_search
 from mercer._plain import plain
 from mercer._source.memory import require_memory
 from mercer._source.threads import run_numbered
@@ -108,19 +108,19 @@ class SortedColumns:
         d = self.starts.shape[0] - 1
         scores, places, missing = np.zeros(d), np.empty(d, dtype=np.int64), np.zeros(d, dtype=np.int32)
         if n_classes == 2 and self.complete and criterion == "gini":
-            signed, totals = np.empty(len(weight)), np.empty(2)
-            stump_rows.sign_weights(labels, weight, signed, totals)
+            signed, totals = np.empty(len(weight)), np.zeros(2)
+            stump_search.sign_weights(labels, weight, signed, totals)
             fixed = (signed, totals.sum(), totals[1])
 
             def work(first: int, last: int) -> None:
                 sums = np.empty((len(labels) // 64 + 2, 2))
                 stump_search.search_two(self.order, self.starts, first, last, *fixed, sums, scores, places)
         else:
-            kind, totals = CRITERIA[criterion], np.bincount(labels, weight, n_classes)
+            kind, by_class = CRITERIA[criterion], np.bincount(labels, weight, n_classes)
 
             def work(first: int, last: int) -> None:
                 sums = np.empty((5, n_classes))
-                given = (labels, weight, totals, kind, sums, scores, places, missing)
+                given = (labels, weight, by_class, kind, sums, scores, places, missing)
                 stump_search.search(self.order, self.starts, first, last, *given)
 
         bounds = self._chunks()
@@ -149,7 +149,7 @@ class SortedColumns:
         sums, counts = np.zeros((2, n_classes)), np.zeros(2, dtype=np.int64)
         if not issparse(self.X):
             sides = np.empty(len(weight), dtype=np.intp)
-            stump_rows.split_rows(self.X, feature, threshold, left, labels, weight, sides, sums, counts)
+            stump_search.split_rows(self.X, feature, threshold, left, labels, weight, sides, sums, counts)
             return Stump(feature, threshold, left, sums, counts), sides
         sides = Stump(feature, threshold, left, None, None).sides(self.X)
         np.add.at(sums, (sides, labels), weight)
