@@ -1,4 +1,4 @@
-"""Decision trees: searches for splits, growth of nodes, walks from the root to a leaf, stumps."""
+"""Decision trees: searches for splits, growth of nodes, walks from the root to a leaf."""
 
 from mercer._native.loading import load_module
 
