@@ -31,6 +31,24 @@ def test_a_common_factor_of_all_weights_changes_no_decision(machine):
     np.testing.assert_allclose(heavy / np.abs(heavy).max(), plain / np.abs(plain).max(), atol=1e-3)
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e30, 1e300])
+def test_nu_machines_scale_weights_before_solving(size):
+    plain = NuSVC(tol=1e-6).fit(X, LABELS)
+    scaled = NuSVC(tol=1e-6).fit(X, LABELS, sample_weight=np.full(60, size))
+    assert scaled.converged_
+    np.testing.assert_allclose(scaled.decision_function(X), plain.decision_function(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_a_one_class_machine_scales_weights_before_solving(size):
+    plain = OneClassSVM(tol=1e-6).fit(X).decision_function(X)
+    scaled = OneClassSVM(tol=1e-6).fit(X, sample_weight=np.full(60, size))
+    assert scaled.converged_
+    scores = scaled.decision_function(X)
+    # A common factor of all weights is one of all scores.
+    np.testing.assert_allclose(scores / scores.max(), plain / plain.max(), atol=1e-5)
+
+
 def test_a_machine_whose_steps_do_not_help_is_stopped_and_says_so(monkeypatch):
     monkeypatch.setattr(machines, "_MOST_STEPS", 2000)
     monkeypatch.setattr(machines, "_MOST_PER_ROW", 1)

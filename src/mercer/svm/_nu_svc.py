@@ -14,7 +14,7 @@ from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import CURE
 from mercer.svm._opening import open_kernel_rows
 from mercer.svm._probability import calibrate
-from mercer.svm._starts import fill_bounds
+from mercer.svm._starts import fill_bounds, scale_bounds
 
 __all__ = ["NuSVC"]
 
@@ -115,9 +115,11 @@ class NuSVC(MachineClassifier):
     def _list_programs(self, problem: ClassProblem) -> list[DualProgram]:
         """Return the dual program of each machine: no linear term, and nu n / 2 as the sum of each class."""
         layout, programs = problem.layout, []
+        # The margin takes a common factor of all bounds out of the coefficients again.
+        bounds = scale_bounds(problem.bounds)
         for machine, (rows, sign) in enumerate(layout.list_sides()):
             i, j = layout.pairs[machine]
-            box, first = problem.bounds[rows], len(layout.members[i])
+            box, first = bounds[rows], len(layout.members[i])
             # Both classes have the same sum, since y' b = 0, and together at least nu n.
             half = 0.5 * self.nu * box.sum()
             # The factor allows for the rounding of the sums.

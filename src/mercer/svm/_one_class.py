@@ -15,7 +15,7 @@ from mercer.svm._dual.program import DualProgram
 from mercer.svm._kernel_machine import CURE
 from mercer.svm._opening import open_kernel_rows
 from mercer.svm._single_machine import SingleMachine, compute_offset
-from mercer.svm._starts import fill_bounds
+from mercer.svm._starts import fill_bounds, scale_bounds
 
 __all__ = ["OneClassSVM"]
 
@@ -95,14 +95,15 @@ class OneClassSVM(OutlierMixin, SingleMachine):
         X : array-like or sparse matrix of shape (n, d), or kernel values of shape (n, n)
         y : ignored
         sample_weight : array-like of shape (n,), default=None
-            A weight of two is the row twice.
+            A weight of two is the row twice. Scores grow with the weights; a largest weight above 2^20 or below 2^-20
+            is first brought near 1, by one factor for all.
 
         Returns
         -------
         self
         """
         opened = open_kernel_rows(self, X, None, sample_weight, None)
-        box, zero = opened.weight, np.zeros(len(opened.weight))
+        box, zero = scale_bounds(opened.weight), np.zeros(len(opened.weight))
         # Pair steps keep the sum of coefficients, so the start fixes it at nu n.
         program = DualProgram(opened.used, zero, zero, box, fill_bounds(box, self.nu * box.sum()))
         outcome = self._solve_program(opened, program, read=partial(_read_offset, opened.dtype))

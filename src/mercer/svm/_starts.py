@@ -1,5 +1,6 @@
-"""The coefficients that a solver starts from: feasible ones, or those of an earlier fit to the same rows."""
+"""Bounds and first coefficients of a solver: feasible ones, or those of an earlier fit to the same rows."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -7,13 +8,25 @@ import numpy as np
 from mercer._source.namespace import to_numpy
 from mercer._types import Array
 
-__all__ = ["fill_bounds", "read_earlier_coefficients", "scale_into_bounds"]
+__all__ = ["fill_bounds", "read_earlier_coefficients", "scale_bounds", "scale_into_bounds"]
+
+# Bounds whose largest is between 2^-20 and 2^20 are used as they are: fits with ordinary weights keep their bits.
+_ORDINARY = 20
 
 
 def fill_bounds(upper: Array, total: float) -> Array:
     """Return coefficients in [0, upper] that sum to `total`: the first ones at their bound, the rest zero."""
     before = np.cumsum(upper) - upper
     return np.clip(total - before, 0.0, upper)
+
+
+def scale_bounds(bounds: Array) -> Array:
+    """Return bounds whose largest is far from 1 divided by a power of two, which changes no digit; others as they are.
+
+    Slopes grow with the bounds, and `tol` does not: bounds of 1e300 would never meet it, and those of 1e-300 at once.
+    """
+    exponent = math.frexp(bounds.max())[1]
+    return bounds if abs(exponent) <= _ORDINARY else np.ldexp(bounds, 1 - exponent)
 
 
 def scale_into_bounds(b: Array, lower: Array, upper: Array) -> Array:
