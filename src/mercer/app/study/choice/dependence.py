@@ -34,6 +34,8 @@ _FEW_ROWS = 800
 # Trees of the forest: enough to recognise a row's neighbours.
 _TREES = 40
 _FOLDS = 5
+# Repeats of the splits by a key: five folds of 72 pigs left a loss of R2 from 0.953 to 0.940 within chance.
+_REPEATS = 3
 # Columns of each kind that are tried.
 _MOST_COLUMNS = 2
 # The error under honest splits must be larger than under random ones by this factor, and beyond chance.
@@ -133,7 +135,7 @@ def _probe(table: Table, material: Material, kind: str, name: str, options: Opti
     folds = _FOLDS if sample.groups is None else min(_FOLDS, len(np.unique(sample.groups)))
     if folds < 3:
         return None
-    honest = split_rows(len(sample), Splitting(labels, sample.groups, sample.time), folds, 1, options.seed)
+    honest = split_rows(len(sample), Splitting(labels, sample.groups, sample.time), folds, _REPEATS, options.seed)
     shuffle = np.random.default_rng(options.seed)
     random = []
     for train, test in honest:
