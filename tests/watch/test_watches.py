@@ -157,4 +157,4 @@ class Changed(Walk):
     """Breaks the rule that a constructor only assigns."""
 
     def __init__(self, max_iter=10, peak=99, max_time=None):
-        super().__init__(max_iter + 1, peak, max_time)
+        super().__init__(max_iter=max_iter + 1, peak=peak, max_time=max_time)
