@@ -16,6 +16,9 @@ BENCH ?=
 FUZZ ?=
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export NINJA := $(CURDIR)/tools/ninja
+# Bytecode is kept, whatever the caller asks for: without it each of the processes that tests start compiles scikit-learn,
+# pandas and mercer anew, 0.8 s for each, and each test worker all the test files, 9 s.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The build recipe proper; .py files are seen as they are, native ones are rebuilt on import.
 RECIPE := pyproject.toml meson.build meson.options $(wildcard src/mercer/_native/meson.build src/mercer/_native/*/meson.build)
@@ -29,17 +32,89 @@ SANITIZED = LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-nam
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=0 \
 	UBSAN_OPTIONS=print_stacktrace=1 OPENBLAS_NUM_THREADS=1 MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=$(STAGE)
 
-.PHONY: run test sklearn-suite test-all lint format build bench docs coverage sanitize sanitize-build sanitize-fuzz sanitize-threads soak fuzz matrix dist-check clean
+.PHONY: run test sklearn-suite test-all lint rules types format build bench docs coverage sanitize sanitize-build sanitize-fuzz sanitize-threads soak fuzz matrix dist-check clean
 
 # Two levels show whether results depend on the instructions; a level of another architecture is passed over.
-test test-all lint build sklearn-suite coverage docs bench soak fuzz: LEVELS := $(LEVELS)$(COMMA)v2
+test test-all lint rules types build sklearn-suite coverage docs bench soak fuzz: LEVELS := $(LEVELS)$(COMMA)v2
 
 run: $(VENV)/ready-app
 	$(PYTHON) -m mercer
 
-test: lint build
-	$(PYTEST) -n $(WORKERS) --dist worksteal
-	$(MAKE) --no-print-directory sklearn-suite
+# scikit-learn's own tests with mercer's classes in their place; tests/sklearn_suite lists the deliberate differences.
+SKLEARN_SUITE = $(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o xfail_strict=false \
+	-p tests.sklearn_suite.plugin --pyargs \
+	sklearn.preprocessing.tests.test_data \
+	sklearn.cluster.tests.test_k_means \
+	sklearn.cluster.tests.test_dbscan \
+	sklearn.cluster.tests.test_hdbscan \
+	sklearn.cluster.tests.test_hierarchical \
+	sklearn.cross_decomposition.tests.test_pls \
+	sklearn.manifold.tests.test_mds \
+	sklearn.manifold.tests.test_classical_mds \
+	sklearn.manifold.tests.test_isomap \
+	sklearn.manifold.tests.test_locally_linear \
+	sklearn.manifold.tests.test_spectral_embedding \
+	sklearn.decomposition.tests.test_pca \
+	sklearn.decomposition.tests.test_fastica \
+	sklearn.decomposition.tests.test_incremental_pca \
+	sklearn.decomposition.tests.test_kernel_pca \
+	sklearn.decomposition.tests.test_truncated_svd \
+	sklearn.decomposition.tests.test_factor_analysis \
+	sklearn.decomposition.tests.test_nmf \
+	sklearn.tests.test_random_projection \
+	sklearn.manifold.tests.test_t_sne \
+	sklearn.tests.test_kernel_ridge \
+	sklearn.tests.test_kernel_approximation \
+	sklearn.ensemble.tests.test_gradient_boosting \
+	sklearn.ensemble.tests.test_iforest \
+	sklearn.covariance.tests.test_robust_covariance \
+	sklearn.covariance.tests.test_elliptic_envelope \
+	sklearn.neighbors.tests.test_lof \
+	sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting \
+	sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints \
+	sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start \
+	sklearn.metrics.cluster.tests.test_unsupervised \
+	sklearn.neural_network.tests.test_mlp \
+	sklearn.neural_network.tests.test_rbm \
+	sklearn.gaussian_process.tests.test_gpr \
+	sklearn.gaussian_process.tests.test_gpc \
+	sklearn.linear_model.tests.test_base \
+	sklearn.linear_model.tests.test_ridge \
+	sklearn.linear_model.tests.test_logistic \
+	sklearn.linear_model.tests.test_bayes \
+	sklearn.linear_model.tests.test_coordinate_descent \
+	sklearn.linear_model.tests.test_huber \
+	sklearn.linear_model.tests.test_quantile \
+	sklearn.linear_model.tests.test_sgd \
+	sklearn.linear_model.tests.test_perceptron \
+	sklearn.ensemble.tests.test_weight_boosting \
+	sklearn.ensemble.tests.test_bagging \
+	sklearn.ensemble.tests.test_voting \
+	sklearn.ensemble.tests.test_stacking \
+	sklearn.mixture.tests.test_gaussian_mixture \
+	sklearn.neighbors.tests.test_kde \
+	sklearn.neighbors.tests.test_nca \
+	sklearn.neighbors.tests.test_nearest_centroid \
+	sklearn.neighbors.tests.test_neighbors \
+	sklearn.neighbors.tests.test_neighbors_pipeline \
+	sklearn.neighbors.tests.test_graph \
+	sklearn.covariance.tests.test_covariance \
+	sklearn.svm.tests.test_svm \
+	sklearn.svm.tests.test_sparse \
+	sklearn.tests.test_discriminant_analysis \
+	sklearn.tree.tests.test_tree \
+	sklearn.tree.tests.test_export \
+	sklearn.tree.tests.test_monotonic_tree \
+	sklearn.ensemble.tests.test_forest \
+	sklearn.tests.test_naive_bayes
+
+# Types are checked beside the tests, because mypy takes a minute on one core where it has no cache; what it says is
+# printed at the end. A failure of one part does not hide those of the others.
+test: rules build
+	@mypy > build/types.txt 2>&1 & types=$$!; failed=0; \
+	$(PYTEST) -n $(WORKERS) --dist worksteal || failed=1; \
+	$(SKLEARN_SUITE) || failed=1; \
+	wait $$types || failed=1; cat build/types.txt; exit $$failed
 
 # The tests of the report's page need Chromium: find it, install Debian's package where that is allowed, or say loudly that
 # they are skipped. This never fails.
@@ -48,76 +123,12 @@ browser: | $(PYTHON)
 	@$(PYTHON) tools/find_browser.py
 test test-all: browser
 
-# scikit-learn's own tests with mercer's classes in their place; tests/sklearn_suite lists the deliberate differences.
 sklearn-suite: build
-	$(PYTEST) -n $(WORKERS) --dist worksteal -q -r fE -W ignore -o xfail_strict=false -p tests.sklearn_suite.plugin --pyargs \
-		sklearn.preprocessing.tests.test_data \
-		sklearn.cluster.tests.test_k_means \
-		sklearn.cluster.tests.test_dbscan \
-		sklearn.cluster.tests.test_hdbscan \
-		sklearn.cluster.tests.test_hierarchical \
-		sklearn.cross_decomposition.tests.test_pls \
-		sklearn.manifold.tests.test_mds \
-		sklearn.manifold.tests.test_classical_mds \
-		sklearn.manifold.tests.test_isomap \
-		sklearn.manifold.tests.test_locally_linear \
-		sklearn.manifold.tests.test_spectral_embedding \
-		sklearn.decomposition.tests.test_pca \
-		sklearn.decomposition.tests.test_fastica \
-		sklearn.decomposition.tests.test_incremental_pca \
-		sklearn.decomposition.tests.test_kernel_pca \
-		sklearn.decomposition.tests.test_truncated_svd \
-		sklearn.decomposition.tests.test_factor_analysis \
-		sklearn.decomposition.tests.test_nmf \
-		sklearn.tests.test_random_projection \
-		sklearn.manifold.tests.test_t_sne \
-		sklearn.tests.test_kernel_ridge \
-		sklearn.tests.test_kernel_approximation \
-		sklearn.ensemble.tests.test_gradient_boosting \
-		sklearn.ensemble.tests.test_iforest \
-		sklearn.covariance.tests.test_robust_covariance \
-		sklearn.covariance.tests.test_elliptic_envelope \
-		sklearn.neighbors.tests.test_lof \
-		sklearn.ensemble._hist_gradient_boosting.tests.test_gradient_boosting \
-		sklearn.ensemble._hist_gradient_boosting.tests.test_monotonic_constraints \
-		sklearn.ensemble._hist_gradient_boosting.tests.test_warm_start \
-		sklearn.metrics.cluster.tests.test_unsupervised \
-		sklearn.neural_network.tests.test_mlp \
-		sklearn.neural_network.tests.test_rbm \
-		sklearn.gaussian_process.tests.test_gpr \
-		sklearn.gaussian_process.tests.test_gpc \
-		sklearn.linear_model.tests.test_base \
-		sklearn.linear_model.tests.test_ridge \
-		sklearn.linear_model.tests.test_logistic \
-		sklearn.linear_model.tests.test_bayes \
-		sklearn.linear_model.tests.test_coordinate_descent \
-		sklearn.linear_model.tests.test_huber \
-		sklearn.linear_model.tests.test_quantile \
-		sklearn.linear_model.tests.test_sgd \
-		sklearn.linear_model.tests.test_perceptron \
-		sklearn.ensemble.tests.test_weight_boosting \
-		sklearn.ensemble.tests.test_bagging \
-		sklearn.ensemble.tests.test_voting \
-		sklearn.ensemble.tests.test_stacking \
-		sklearn.mixture.tests.test_gaussian_mixture \
-		sklearn.neighbors.tests.test_kde \
-		sklearn.neighbors.tests.test_nca \
-		sklearn.neighbors.tests.test_nearest_centroid \
-		sklearn.neighbors.tests.test_neighbors \
-		sklearn.neighbors.tests.test_neighbors_pipeline \
-		sklearn.neighbors.tests.test_graph \
-		sklearn.covariance.tests.test_covariance \
-		sklearn.svm.tests.test_svm \
-		sklearn.svm.tests.test_sparse \
-		sklearn.tests.test_discriminant_analysis \
-		sklearn.tree.tests.test_tree \
-		sklearn.tree.tests.test_export \
-		sklearn.tree.tests.test_monotonic_tree \
-		sklearn.ensemble.tests.test_forest \
-		sklearn.tests.test_naive_bayes
+	$(SKLEARN_SUITE)
 
 test-all: lint build
 	$(PYTEST) -n $(WORKERS) --dist worksteal -m "not soak"
+	$(SKLEARN_SUITE) -m "not soak"
 
 soak: $(VENV)/ready-test build
 	$(PYTEST) -m soak --hypothesis-profile=default
@@ -129,13 +140,17 @@ fuzz: $(VENV)/ready-test build
 	$(PYTHON) -m tools.fuzzing tables
 	$(PYTHON) -m tools.fuzzing interrupts --first-setting --quiet
 
-lint: $(VENV)/ready-test,lint
+lint: rules types
+
+rules: $(VENV)/ready-test,lint
 	ruff check .
 	ruff format --check .
 	$(PYTHON) tools/house_rules.py
 	$(PYTHON) tools/prose_rules.py
 	$(PYTHON) -m tools.room_map --check
 	MESONPY_EDITABLE_SKIP=$(EDITABLE) PYTHONPATH=src:. lint-imports
+
+types: $(VENV)/ready-test,lint
 	mypy
 
 format: $(VENV)/ready-test,lint

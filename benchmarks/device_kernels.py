@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measure kernel methods at real sizes: exact Gaussian processes and Falkon on a GPU, threads on the CPU. By hand:
+"""Measure kernel methods at real sizes: Gaussian processes and Falkon on a GPU, threads on the CPU. By hand:
 
-    python benchmarks/device_kernels.py                    everything (about three minutes)
-    python benchmarks/device_kernels.py --only threads     one part: process, falkon, threads
+    python benchmarks/device_kernels.py                    everything
+    python benchmarks/device_kernels.py --only threads     one part: process, classes, falkon, threads
     python benchmarks/device_kernels.py --device cpu --scale 0.01 --only process    a rehearsal without a GPU
 
 Prints a table; writes device.json into the folder that the variable OUT names, if it is set.
@@ -73,6 +73,38 @@ def measure_process(table, device, scale):
         del model, X, y
 
 
+def measure_classes(table, device, scale):
+    """Laplace's approximation of a process of two classes and of three, and probabilities of new rows."""
+    from mercer.gaussian_process import GaussianProcessClassifier
+    from mercer.kernels import RBF
+
+    torch.manual_seed(0)
+    kernel = 1.0 * RBF(2.0 * np.ones(8))
+    for rows, evaluations, classes in ((2_000, 2, 2), (int(30_000 * scale), 3, 2), (int(10_000 * scale), 60, 3)):
+        X, f = process_rows(rows, 8, device)
+        # Classes of about equal size.
+        cuts = torch.linspace(0, 1, classes + 1, dtype=f.dtype, device=device)[1:-1]
+        y = torch.bucketize(f, torch.quantile(f[:10_000], cuts))
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+        model, seconds = fitted(GaussianProcessClassifier(kernel, max_iter=evaluations), X, y, device=device)
+        peak = torch.cuda.max_memory_allocated(device) / 2**30 if device.type == "cuda" else float("nan")
+        name = f"process of {classes} classes, {rows} x 8"
+        table.add(
+            f"{name}, {model.n_iter_} evaluations",
+            seconds,
+            each=float(np.median(steps_of(model))),
+            evidence=float(model.log_marginal_likelihood_value_),
+            converged=model.converged_,
+            peak_gib=peak,
+        )
+        start = time.perf_counter()
+        model.predict_proba(X[:10_000])
+        wait(device)
+        table.add(f"{name}: probabilities of {min(rows, 10_000)} rows", time.perf_counter() - start)
+        del model, X, y
+
+
 def measure_falkon(table, device, scale):
     """Falkon-style ridge of rows that are made on the device; the test rows are new ones."""
     from mercer.kernel_ridge import KernelRidge
@@ -128,7 +160,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--scale", type=float, default=1.0)
-    parser.add_argument("--only", choices=("process", "falkon", "threads"))
+    parser.add_argument("--only", choices=("process", "classes", "falkon", "threads"))
     options = parser.parse_args()
     device = torch.device(options.device)
     table = Table()
@@ -139,6 +171,8 @@ def main():
     print(facts)
     if options.only in (None, "process"):
         measure_process(table, device, options.scale)
+    if options.only in (None, "classes"):
+        measure_classes(table, device, options.scale)
     if options.only in (None, "falkon"):
         measure_falkon(table, device, options.scale)
     if options.only in (None, "threads"):

@@ -1,4 +1,4 @@
-"""Import times: mercer and each family beside the scikit-learn module of the same name, in fresh processes.
+"""Import times: mercer and each module beside the scikit-learn module of the same name, in fresh processes.
 
 ``python -m benchmarks.import_times`` measures all of them and stores ``benchmarks/results/import_times.json``;
 ``python -m benchmarks.import_times --only svm,tree`` prints some. ``python -m benchmarks --report`` renders the table.
@@ -8,6 +8,7 @@ import argparse
 import importlib.util
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 import time
@@ -22,6 +23,8 @@ __all__ = ["find_pairs", "import_table", "main", "measure_import", "measure_roun
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = Path(__file__).parent / "results" / "import_times.json"
 LIBRARIES = ("mercer", "sklearn")
+# Modules without estimators that both libraries have.
+TOOLS = ("datasets", "inspection", "metrics", "model_selection")
 # Rounds, each with one process for every module: the best of five is steady to some 2 % on an idle machine.
 REPEATS = 5
 # Seconds that all rounds may take; one round takes about 45 on two idle cores. The first round is always made.
@@ -31,10 +34,14 @@ _SCRIPT = "import time; begun = time.process_time(); import {module}; print(time
 
 
 def find_pairs() -> list[str]:
-    """Return the families that scikit-learn has too; the empty name stands for the two packages themselves."""
+    """Return the modules that scikit-learn has too; the empty name stands for the two packages themselves."""
     from mercer._families import FAMILIES
 
-    return ["", *(family for family in FAMILIES if importlib.util.find_spec(f"sklearn.{family}") is not None)]
+    # To look for a module within a package would import the package: scikit-learn is only looked at.
+    spec = importlib.util.find_spec("sklearn")
+    places = [] if spec is None else list(spec.submodule_search_locations or [])
+    theirs = {module.name for module in pkgutil.iter_modules(places)}
+    return ["", *(name for name in (*FAMILIES, *TOOLS) if name in theirs)]
 
 
 def measure_import(family: str, known: dict[str, Any] | None = None) -> dict[str, Any]:

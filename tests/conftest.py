@@ -9,6 +9,9 @@ import hypothesis
 # Threads of OpenMP (in scikit-learn, torch and peers) wait asleep. By default they spin for milliseconds after each
 # loop, which takes the cores from the other processes that run tests. OpenMP reads this when it is first loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# Those of OpenBLAS too: by default they spin for 0.05 s after each product, which took half of the CPU time of whole
+# families of tests. 2**4 cycles are the fewest that it takes.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 # A shell script that runs the tests in the background makes them ignore Ctrl-C, which tests of interruption would then
 # wait for in vain. Python's own handler is what users at a terminal have; processes that tests start inherit it.

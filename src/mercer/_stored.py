@@ -175,8 +175,10 @@ class _Part(Stored):
             return
         if not any(base.__name__ in self.names for base in type(value).__mro__[:-1]):
             raise _refusal(place, self.describe(), type(value).__name__)
-        if hasattr(type(value), "_stored") and not hasattr(value, "fit"):
-            # Columns and classes are the same in a model and its parts; other sizes are their own.
+        cls: type = type(value)
+        if hasattr(cls, "_stored") and not hasattr(value, "fit") and _has_shared_sizes(cls):
+            # Columns and classes are the same in a model and its parts; other sizes are their own, and were checked
+            # when the part was made.
             known = {word: sizes[word] for word in _SHARED if word in sizes}
             check_stored(f"{place}", vars(value), type(value)._stored, known)
 
@@ -328,6 +330,13 @@ def collect_stored(cls: type) -> dict[str, Stored]:
     for base in reversed(cls.__mro__):
         declared |= vars(base).get("_stored", {})
     return declared
+
+
+@cache
+def _has_shared_sizes(cls: type) -> bool:
+    """Return whether a part declares sizes that it has in common with its model, or parts of its own."""
+    rules: Any = collect_stored(cls).values()
+    return any(isinstance(rule, _Part) or any(word in rule.describe() for word in (*_SHARED, "`")) for rule in rules)
 
 
 def check_stored(

@@ -14,10 +14,13 @@ import pytest
 import mercer
 from mercer.app.command import main
 from mercer.app.commands import COMMANDS
+from mercer.app.commands.candidate_names import CLASSIFIERS, REGRESSORS
 from mercer.app.job import make_cost_matrix
 from mercer.app.option_kinds import COSTS, DURATION
+from mercer.app.study.choice.stacking import NAME as STACKED
 from mercer.datasets import load_failures
 from mercer.errors import DataError
+from mercer.model_selection import candidates
 
 
 @pytest.fixture(scope="module")
@@ -126,11 +129,24 @@ def test_completion_scripts_know_every_command_and_option(shell, capsys):
 
 
 def test_help_comes_at_once_for_nothing_heavy_is_imported():
-    program = "import sys, mercer.app.command as c; c.build_parser().format_help(); print(' '.join(sys.modules))"
+    # The help of `run` lists the candidates too, without asking the families for them.
+    program = (
+        "import sys, mercer.app.command as c; parser = c.build_parser(); parser.format_help()\n"
+        "try: c.main(['run', '--help'])\n"
+        "except SystemExit: pass\n"
+        "print(' '.join(sys.modules))"
+    )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    loaded = set(ran.stdout.split())
+    assert "  for numbers: the constant guess; lasso;" in ran.stdout
+    loaded = set(ran.stdout.splitlines()[-1].split())
     assert not {"numpy", "pandas", "sklearn", "pyarrow", "rich"} & loaded
     assert not [name for name in loaded if name.startswith("mercer._native.")]
+
+
+def test_the_help_lists_the_candidates_that_families_offer():
+    for task, names in (("classification", CLASSIFIERS), ("regression", REGRESSORS)):
+        # A stack is made of the other candidates, so that no family offers it.
+        assert names == (*(offer.name for offer in candidates(task)), STACKED)
 
 
 def test_versions_are_printed(capsys):

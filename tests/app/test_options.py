@@ -71,4 +71,10 @@ def test_an_unknown_option_or_value_is_refused_with_the_nearest_name():
 def test_names_and_spellings_are_unique():
     spellings = [spelling for option in (*OPTIONS, OUTPUT) for spelling in option.spellings]
     assert len(set(spellings)) == len(spellings)
-    assert [one.name for one in fields(Options) if not one.metadata] == ["actions", "command", "shown", "debug"]
+    assert [one.name for one in fields(Options) if not one.metadata] == [
+        "actions",
+        "command",
+        "shown",
+        "spent",
+        "debug",
+    ]

@@ -87,3 +87,14 @@ def test_a_study_without_a_budget_tells_how_long_it_will_take():
     first = next(place for place, event in enumerate(events) if event.forecast == told[1])
     assert all(event.seconds_left is None for event in events[:first])
     assert events[first + 1].seconds_left > 0
+
+
+def test_before_models_are_tried_the_time_left_is_what_is_left_of_the_budget(monkeypatch):
+    seconds = iter([100.0, 103.0, 130.0])
+    monkeypatch.setattr("mercer.app.study.clock.time.monotonic", lambda: next(seconds))
+    events = []
+    clock = Clock(60.0, events.append, debug=True)
+    clock.tell("the constant guess", 0.05)
+    clock.tell("the learning curve", 0.8)
+    # After 30 s with a fifth of the work left, 7.5 s are left, not the other 30 s of the budget.
+    assert [round(event.seconds_left, 6) for event in events] == [57.0, 7.5]

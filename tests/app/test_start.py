@@ -25,6 +25,7 @@ SPARED = (
     "sklearn.metrics",
     "matplotlib",
     "mercer.kernels",
+    "pandas",
 )
 
 

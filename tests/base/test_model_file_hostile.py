@@ -12,7 +12,7 @@ import scipy.sparse
 from sklearn.preprocessing import StandardScaler
 
 import mercer
-from mercer._base.model_file import load_plain, save_plain
+from mercer._base.model_file import container, load_plain, save_plain
 from mercer.errors import ModelFileError
 from tests.base.model_file_workshop import forge, rewrite_header
 
@@ -252,3 +252,10 @@ def test_a_file_that_lies_about_its_class_is_refused(path):
     mercer.save(StandardScaler(), path)
     rewrite_header(path, lambda header: header.update({"class": "mercer.cluster.KMeans"}))
     refused(path, "it holds another class")
+
+
+@pytest.mark.parametrize("text", [b'{"a[": [1, "]"], "b": {}}', b'["', b'"[', b"", b'[["\\"[", 1]]', b'"["["]"]'])
+def test_both_ways_of_leaving_out_texts_agree(text, monkeypatch):
+    short = container._leave_out_texts(text)
+    monkeypatch.setattr(container, "_SHORT", -1)
+    assert container._leave_out_texts(text) == short

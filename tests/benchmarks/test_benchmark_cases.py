@@ -194,7 +194,7 @@ def test_ridge_by_hand_satisfies_the_normal_equations(rows, columns):
 
 
 # Fits of five to fifteen seconds at the smallest sizes of their cases; other cases of the same modules take less.
-SLOW = ("gmm_full", "gmm_tied", "gp_regression", "mlp_shapes", "nested_cv", "rbm")
+SLOW = ("gmm_full", "gmm_tied", "gp_regression", "mlp_shapes", "mlp_shifted_digits", "nested_cv", "rbm")
 
 
 @pytest.mark.parametrize(

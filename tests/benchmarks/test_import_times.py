@@ -7,6 +7,7 @@ def test_the_packages_and_the_families_of_both_are_compared():
     pairs = find_pairs()
     assert pairs[0] == ""
     assert "svm" in pairs
+    assert "metrics" in pairs
     assert "bayesnet" not in pairs
 
 

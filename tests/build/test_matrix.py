@@ -1,6 +1,6 @@
 """The environments of `make matrix`."""
 
-from tools.matrix.environments import list_environments, read_lower_bounds
+from tools.matrix.environments import find_compilers, list_environments, read_lower_bounds
 from tools.matrix.running import Outcome
 from tools.matrix.table import BEGIN, END, record_outcome
 
@@ -17,6 +17,19 @@ def test_every_interpreter_and_every_condition_has_one_environment():
     assert {"python3.99", "oldest dependencies", "sigint ignored", "read-only checkout"} <= set(names)
     (oldest,) = (environment for environment in environments if environment.name == "oldest dependencies")
     assert any(pin.startswith("numpy==") for pin in oldest.pins)
+
+
+def test_each_compiler_has_an_environment_and_no_program_has_two(tmp_path, monkeypatch):
+    for name in ("gcc-12", "clang-19"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    # `cc` is gcc-12, which all environments use anyway, and `clang` is clang-19 under another name.
+    (tmp_path / "cc").symlink_to(tmp_path / "gcc-12")
+    (tmp_path / "clang").symlink_to(tmp_path / "clang-19")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_compilers() == {"clang-19": str(tmp_path / "clang-19")}
+    (listed,) = (environment for environment in list_environments(["/opt/python3.99"]) if environment.compiler)
+    assert (listed.name, listed.compiler) == ("clang-19", str(tmp_path / "clang-19"))
 
 
 def test_outcomes_replace_older_ones_and_new_environments_get_a_row(tmp_path):

@@ -9,7 +9,7 @@ from sklearn.gaussian_process import kernels as scikit
 
 from mercer.errors import DataError, UnsupportedError
 from mercer.gaussian_process import GaussianProcessClassifier
-from mercer.gaussian_process._laplace import LaplaceEvidence, average_sigmoids
+from mercer.gaussian_process._laplace import LaplaceEvidence, average_sigmoids, compute_mode_slope
 from mercer.kernels import RBF, White
 
 
@@ -53,6 +53,19 @@ def test_the_mode_is_found_to_rounding_so_that_values_do_not_scatter():
         assert evidence.evaluate(kernel.with_theta(kernel.theta + move), False)[0] == pytest.approx(
             value + slope @ move, abs=1e-11
         )
+
+
+def test_the_slope_by_the_mode_is_that_by_posterior_variances():
+    X, _ = rows()
+    f, weight = 4.0 * np.sin(3 * X[:, 0]), 0.5 + X[:, 1] ** 2
+    K = 100.0 * RBF(0.9)(X)
+    pi = expit(f)
+    W = weight * pi * (1.0 - pi)
+    B = np.eye(90) + np.sqrt(W)[:, None] * K * np.sqrt(W)
+    half = np.linalg.solve(B, np.sqrt(W)[:, None] * K)
+    variance = np.diag(K) - np.einsum("ij,ij->j", np.sqrt(W)[:, None] * K, half)
+    found = compute_mode_slope(np.diag(np.linalg.inv(B)), pi, expit(-f))
+    np.testing.assert_allclose(found, -0.5 * variance * W * (1.0 - 2.0 * pi), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("multi_class", ["one_vs_rest", "one_vs_one"])

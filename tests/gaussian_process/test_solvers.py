@@ -18,9 +18,10 @@ from mercer._solver.tiled_cholesky import (
 )
 from mercer.errors import UnsupportedError
 from mercer.gaussian_process import GaussianProcessRegressor
+from mercer.gaussian_process._evidence import compute_own_noise, sum_own_noise
 from mercer.gaussian_process._inducing import InducingEvidence
 from mercer.gaussian_process._iterative import compute_control_share
-from mercer.kernels import RBF, White
+from mercer.kernels import RBF, Laplacian, Matern, White
 
 PRIOR = 1.0 * RBF(np.array([1.0, 1.5])) + White(0.05)
 
@@ -192,3 +193,13 @@ def test_gradients_by_inputs_follow_every_solver():
 def test_left_out_rows_need_the_factor():
     with pytest.raises(UnsupportedError, match="Fit with solver='exact'"):
         fitted("inducing", n_inducing=20).leave_one_out()
+
+
+@pytest.mark.parametrize("cusp", [Matern(1.0, nu=0.5), Laplacian(gamma=0.5)])
+def test_the_white_noise_of_rows_is_exact_beside_a_kernel_with_a_cusp(cusp):
+    # By products, the distance of a row to an equal row would be 1e-8 of its length, and the kernel as far off.
+    rows = np.random.default_rng(0).normal(size=(70, 3)) + 1000.0
+    kernel = cusp + White(0.1)
+    np.testing.assert_allclose(compute_own_noise(kernel, kernel.prepare(rows), rows), 0.1, rtol=1e-14)
+    slopes = sum_own_noise(kernel, kernel.prepare(rows), rows, np.ones(70))
+    np.testing.assert_allclose(slopes, [0.0] * (len(slopes) - 1) + [7.0], rtol=1e-13)

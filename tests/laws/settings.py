@@ -38,6 +38,8 @@ STANDARDISED = {
     "RadiusNeighborsClassifier": {"radius": 1.0},
     "RadiusNeighborsRegressor": {"radius": 1.0},
 }
+# Where laws fit to several blocks of rows: 200 centres add them up as 2000 do, in a tenth of the time.
+OF_MANY_ROWS = {"KernelRidge": {"n_centres": 200}}
 SETTINGS = {
     "KNeighborsClassifier": [{}, {"weights": "distance", "metric": "l1"}],
     "KNeighborsRegressor": [{}, {"weights": "distance", "algorithm": "kd_tree"}],

@@ -91,8 +91,12 @@ def test_a_fit_on_a_device_gives_the_answers_of_memory(subject, library, dtype):
     X, y = data(subject, dtype)
     weight = {"sample_weight": np.random.default_rng(0).random(len(X))} if subject.fit_takes("sample_weight") else {}
     rows, targets, heavy = there(LIBRARIES[library], X, y, weight.get("sample_weight"))
-    model = fit(subject.make(), X, y, **weight)
-    found = fit(subject.make(), rows, targets, **({"sample_weight": heavy} if weight else {}))
+    # A kernel machine ends within tol of the optimum, where depends on the last bits of the products of each library: a
+    # small tol leaves one place.
+    machine = type(subject.make()).__module__.startswith("mercer.svm") and "kernel" in subject.make().get_params()
+    options = {"tol": 1e-9} if machine and dtype == np.float64 else {}
+    model = fit(subject.make(**options), X, y, **weight)
+    found = fit(subject.make(**options), rows, targets, **({"sample_weight": heavy} if weight else {}))
     rtol = 2e-4 if dtype == np.float32 else 1e-6
     assert_agree(model, found, X, rows, rtol)
     if y is None:

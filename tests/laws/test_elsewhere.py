@@ -15,6 +15,7 @@ import scipy.sparse
 
 from mercer.errors import InterruptWarning
 from mercer.watch import Checkpoint
+from tests.laws.settings import OF_MANY_ROWS
 from tests.laws.subjects import digest, fitted, outputs, subjects
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -27,9 +28,11 @@ SEVERAL_BLOCKS = 34_000
 # Rows of one block.
 FEW = 300
 # Iterations of a fit: equal bits do not need a converged answer.
-FEW_STEPS = 20
+FEW_STEPS = 6
 # Iterations over sequences, of which each takes two passes over all of them.
-FEW_PASSES = 5
+FEW_PASSES = 3
+# Epochs of networks: the second goes on from where the first left the weights and the order of the rows.
+FEW_EPOCHS = 2
 
 
 def size(subject, place):
@@ -106,8 +109,8 @@ ONCE = {
     "record-batch reader": lambda X, y: (table(X, y).to_reader(max_chunksize=3000), named(y)),
 }
 # Estimators that visit rows in random order: where rows are read front to back, only within their blocks.
-SHUFFLED = ("MLPClassifier", "MLPRegressor", "Perceptron", "SGDClassifier", "SGDRegressor")
-SHUFFLED += ("Autoencoder", "ConvClassifier", "RecurrentClassifier", "RecurrentRegressor")
+NETWORKS = ("Autoencoder", "ConvClassifier", "RecurrentClassifier", "RecurrentRegressor")
+SHUFFLED = ("MLPClassifier", "MLPRegressor", "Perceptron", "SGDClassifier", "SGDRegressor", *NETWORKS)
 # Which solver is content with one pass over five columns; others iterate, or look again at what rounding left.
 SOLVERS_OF_ONE_PASS = {
     "BoltzmannMachine": ("auto",),
@@ -147,9 +150,11 @@ def expected(subject, place, kept):
 
 def make(subject):
     """An estimator of few iterations."""
+    steps = FEW_EPOCHS if subject.name in NETWORKS else FEW_STEPS
     return subject.make(
-        max_iter=min(FEW_STEPS, subject.settings.get("max_iter", FEW_STEPS)),
+        max_iter=min(steps, subject.settings.get("max_iter", steps)),
         n_iter=min(FEW_PASSES, subject.settings.get("n_iter", FEW_PASSES)),
+        **OF_MANY_ROWS.get(subject.name, {}),
     )
 
 

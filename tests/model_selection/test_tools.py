@@ -392,6 +392,20 @@ def test_paired_differences_see_a_lead_that_scores_hide():
         choose_simplest(scores, [1, 2], test_share=1 / 3)
 
 
+def test_no_candidate_is_chosen_that_is_more_complex_and_worse_than_another():
+    signs = np.array([1, -1, 1, -1])
+    best = np.full(4, 0.76)
+    # Lags behind the best: 0.015 with certainty, and 0.03 within its standard error of sqrt(7/12) * 0.058 = 0.044.
+    scores = np.stack([best - 0.015 + 0.001 * signs, best - 0.03 + 0.05 * signs, best])
+    assert choose_simplest(scores[1:], [2, 3], test_share=1 / 3) == 0
+    assert choose_simplest(scores, [1, 2, 3], test_share=1 / 3) == 0
+    # It must be simpler, and its rows must not be worse.
+    assert choose_simplest(scores, [4, 2, 3], test_share=1 / 3) == 1
+    losses = np.array([[0.3, 0.3, 0.5], [0.3, 0.2, 0.4], [0.3, 0.3, 0.3]])
+    assert choose_simplest(scores, [1, 2, 3], test_share=1 / 3, losses=losses) == 1
+    assert choose_simplest(scores, [1, 2, 3], test_share=1 / 3, losses=losses[[1, 0, 2]]) == 0
+
+
 def test_losses_of_rows_overrule_a_lag_whose_standard_error_is_large():
     # One fold of five makes the lag of the simple candidate uncertain: 0.15 on average, with a standard error of 0.2.
     scores = np.array([[0.90, 0.90, 0.90, 0.20, 0.90], [0.91, 0.90, 0.91, 0.90, 0.91]])

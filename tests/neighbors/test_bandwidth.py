@@ -196,3 +196,8 @@ def test_cross_validation_of_one_row_is_refused(X):
         DataError, match=r"needs two different rows; got (n_samples=1|one row, repeated)\. Give a number"
     ):
         KernelDensity(bandwidth="cross_validation").fit(X)
+
+
+def test_cross_validation_refuses_equal_rows_whose_spread_is_rounding():
+    with pytest.raises(DataError, match="needs two different rows"):
+        KernelDensity(bandwidth="cross_validation").fit(np.full((40, 5), 0.1) * np.arange(1.0, 6.0))

@@ -103,3 +103,9 @@ def test_weights_count_rows_by_their_parts():
     message = "LocalOutlierFactor: sample_weight counts rows, and neighbours need at least 2 rows; got weights with the"
     with pytest.raises(ValueError, match=message):
         LocalOutlierFactor(2).fit(X, sample_weight=[0.25] * 4)
+
+
+@pytest.mark.parametrize("metric", ["minkowski", "manhattan"])
+def test_one_row_of_weight_five_is_the_row_five_times(metric):
+    once = LocalOutlierFactor(n_neighbors=2, metric=metric).fit(np.ones((1, 3)), sample_weight=[5.0])
+    np.testing.assert_allclose(once.negative_outlier_factor_, [-1.0])

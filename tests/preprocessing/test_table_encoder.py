@@ -10,6 +10,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 import mercer
+from mercer.errors import DataError
 from mercer.linear_model import LogisticRegression
 from mercer.preprocessing import TableEncoder
 
@@ -207,3 +208,19 @@ def test_what_cannot_be_coded_is_refused_with_the_column(kinds, frame, words):
     with pytest.raises(ValueError) as caught:
         TableEncoder(kinds).fit(pandas.DataFrame(frame))
     assert str(caught.value) == f"TableEncoder: {words}"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_frame_of_floats_is_encoded_as_with_a_column_of_another_type(dtype):
+    random = np.random.default_rng(5)
+    frame = pandas.DataFrame(random.normal(size=(30, 4)).astype(dtype), columns=list("abcd"))
+    frame.iloc[3, 1] = np.nan
+    kinds = {"c": "category"}
+    alone = TableEncoder(kinds, min_frequency=1).fit(frame)
+    mixed = TableEncoder({**kinds, "e": "ignored"}, min_frequency=1).fit(frame.assign(e="x"))
+    found, expected = alone.transform(frame), mixed.transform(frame.assign(e="x"))
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype
+    assert alone.get_feature_names_out().tolist() == mixed.get_feature_names_out().tolist()
+    with pytest.raises(DataError, match="column 'a' contains infinity"):
+        alone.transform(frame.replace(frame.iloc[0, 0], np.inf))

@@ -4,18 +4,25 @@
 
 Public names are replaced before the test module is imported, so its ``from sklearn.cluster import KMeans`` gets ours.
 Tests that differ on purpose are listed in :mod:`tests.sklearn_suite.differences`, each with its reason; they are
-expected to fail, and one that passes is reported. Tests that name none of the replaced classes and functions would test
-scikit-learn with scikit-learn: they are left out (:mod:`tests.sklearn_suite.reach`).
+expected to fail, and one that passes is reported. Those of :mod:`tests.sklearn_suite.slow` are marked slow. Tests that
+name none of the replaced classes and functions would test scikit-learn with scikit-learn: they are left out
+(:mod:`tests.sklearn_suite.reach`).
 """
 
 import fnmatch
 import gc
 import importlib
+import os
 
 import pytest
 
 from tests.sklearn_suite.differences import DIFFERENCES, REPLACED
 from tests.sklearn_suite.reach import reaches_mercer
+from tests.sklearn_suite.slow import SLOW
+
+# As in tests/conftest.py: threads of OpenMP and OpenBLAS wait asleep. Both read this when they are first loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
 for family, names in REPLACED.items():
     theirs = importlib.import_module(f"sklearn.{family}")
@@ -38,6 +45,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "no_check_spmatrix: scikit-learn's own mark, for a check that is not run here")
 
 
+# First, so that tests marked slow are left out where the command line asks for that.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     replaced = {name for names in REPLACED.values() for name in names}
     kept = [item for item in items if reaches_mercer(item, replaced)]
@@ -46,6 +55,8 @@ def pytest_collection_modifyitems(config, items):
     items[:] = kept
     for item in items:
         identity = f"{item.module.__name__.rpartition('.')[2]}::{item.name}"
+        if any(fnmatch.fnmatchcase(identity, pattern) for pattern in SLOW):
+            item.add_marker(pytest.mark.slow)
         for pattern, reason in DIFFERENCES.items():
             if fnmatch.fnmatchcase(identity, pattern):
                 # Ahead of scikit-learn's own marks, one of which may expect a failure that mercer does not have.

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer._source import ArraySource, SparseSource, open_source
-from mercer._source.block import rows_per_block, rows_per_sparse_block
+from mercer._source.block import SparseBlock, rows_per_block, rows_per_sparse_block
 from mercer._source.source import SumTree
 from mercer._statistic import Moments
 
@@ -121,3 +121,9 @@ def test_open_source_chooses_by_storage(store):
     X = store(np.eye(3))
     expected = ArraySource if store is np.asarray else SparseSource
     assert type(open_source(X)) is expected
+
+
+def test_squares_of_places_that_are_stored_twice_are_those_of_their_sum():
+    twice = scipy.sparse.csr_array((np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    block = SparseBlock(twice, 0)
+    np.testing.assert_array_equal(block.sum_squares(), [9.0, 9.0])

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from mercer.svm import SVDD, NuSVC, NuSVR, OneClassSVM, _gamma
+from mercer.svm import SVC, SVDD, NuSVC, NuSVR, OneClassSVM, _gamma
 from mercer.svm._dual import machines
 
 RNG = np.random.default_rng(0)
@@ -47,6 +47,21 @@ def test_a_one_class_machine_scales_weights_before_solving(size):
     scores = scaled.decision_function(X)
     # A common factor of all weights is one of all scores.
     np.testing.assert_allclose(scores / scores.max(), plain / plain.max(), atol=1e-5)
+
+
+def test_a_joint_machine_with_heavy_rows_is_stopped_and_says_so(monkeypatch):
+    monkeypatch.setattr(machines, "_MOST_STEPS", 20_000)
+    with pytest.warns(Warning, match="SVC: stopped by max_iter"):
+        model = SVC(multi_class="joint").fit(X, np.arange(60) % 3, sample_weight=np.full(60, 1e15))
+    assert model.history_["pair_steps"][-1] <= 20_000
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_a_joint_machine_of_parted_classes_ends_where_rounding_allows_no_step():
+    apart = X + 9.0 * np.arange(60)[:, None] % 27
+    model = SVC(multi_class="joint").fit(apart, np.arange(60) % 3, sample_weight=np.full(60, 1e18))
+    assert model.converged_
+    assert model.score(apart, np.arange(60) % 3) == 1.0
 
 
 def test_a_machine_whose_steps_do_not_help_is_stopped_and_says_so(monkeypatch):

@@ -20,6 +20,7 @@ _FAULTS = ("crash", "hang", "raw", "infinite", "flood")
 # What each attack tried, in words.
 _CASES = {
     "files": "forged model files",
+    "files_again": "other forged model files",
     "estimators": "hostile inputs of estimators",
     "interrupts": "interrupted fits and killed writers",
 }

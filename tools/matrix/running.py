@@ -37,7 +37,9 @@ def run_environment(environment: Environment, folder: Path, store: Path) -> Outc
     if reason := _find_obstacle(environment):
         return Outcome(environment.name, None, reason)
     try:
-        python = _install(environment, folder, store / Path(environment.python).name)
+        # A wheel serves all environments of one interpreter and one compiler.
+        built_by = f"{Path(environment.python).name} {Path(environment.compiler).name}"
+        python = _install(environment, folder, store / built_by.strip())
     except subprocess.CalledProcessError as error:
         return Outcome(environment.name, False, f"could not be built: {error.stderr.strip().splitlines()[-1][:200]}")
     checkout = _copy_checkout(environment, folder)
@@ -76,14 +78,16 @@ def _install(environment: Environment, folder: Path, wheels: Path) -> Path:
     python = venv / "bin" / "python"
     if not wheels.exists():
         options = ["--no-deps", "--config-settings=setup-args=-Dlevels=host", "--wheel-dir", str(wheels)]
-        _call(str(python), "-m", "pip", "wheel", "--quiet", *options, str(ROOT))
+        compiler = {"CC": environment.compiler} if environment.compiler else {}
+        _call(str(python), "-m", "pip", "wheel", "--quiet", *options, str(ROOT), variables=compiler)
     (wheel,) = wheels.glob("mercer-*.whl")
     _call(str(python), "-m", "pip", "install", "--quiet", str(wheel), *environment.pins, *PACKAGES)
     return python
 
 
-def _call(*command: str) -> None:
-    subprocess.run(command, check=True, capture_output=True, text=True)
+def _call(*command: str, variables: dict[str, str] | None = None) -> None:
+    """Run a command with further environment variables; raise if it fails."""
+    subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | (variables or {}))
 
 
 def _copy_checkout(environment: Environment, folder: Path) -> Path:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 from sklearn.callback import with_callbacks
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from mercer._base.guard import FitGuard, clean_arguments, guard_answers
+from mercer._base.guard import FitGuard, Noted, clean_arguments, guard_answers, note_state
 from mercer._base.interface import CallbackSupportMixin
 from mercer._base.model_placement import follow_rows, place_attributes
 from mercer._base.opening import open_rows
@@ -69,6 +69,7 @@ def fitting(fit: Fit) -> Fit:
                 clean, options = clean_arguments(type(self).__name__, args, kwargs)
                 result = fit(self, *clean, **options)
             follow_rows(self, args[0] if args else kwargs.get("X"))
+            note_state(self)
             return result
         except BaseException as error:
             # Ctrl-C at the first instruction of an exit leaves the guard open, or the BLAS held to one thread.
@@ -78,6 +79,7 @@ def fitting(fit: Fit) -> Fit:
             # An interrupted fit may keep what it has reached; its error then names this very estimator.
             if getattr(error, "mercer_state_kept", None) is self:
                 follow_rows(self, args[0] if args else kwargs.get("X"))
+                note_state(self)
             else:
                 # scikit-learn tears its callbacks down after this frame,
                 # from these two attributes: they survive the restoration.
@@ -101,7 +103,7 @@ class _Watching(Generic[State]):
     recorder: Recorder = field(default_factory=Recorder)
 
 
-class Estimator(CallbackSupportMixin, DeclaredEstimator):
+class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
     """Base of all mercer estimators.
 
     Attributes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._source.placement import HOST, Placement, is_on_device
+from mercer._source.placement import HOST, Placement, change_arrays, is_on_device
 from mercer.errors import DataError
 
 __all__ = ["check_placement", "follow_rows", "place_attributes", "to_device"]
@@ -55,7 +55,10 @@ def to_device(model: Any, device: Any) -> Any:
 
 
 def _move(thing: Any, placement: Placement) -> Any:
-    """Return an estimator, or a container of estimators, with fitted arrays at `placement`; anything else unchanged."""
+    """Return an estimator, or a container of estimators, with fitted arrays at `placement`; anything else unchanged.
+
+    Records of arrays stay on the host, from where a prediction sends them; those with ``_moves_with_model`` are moved.
+    """
     if isinstance(thing, BaseEstimator):
         other = copy.copy(thing)
         state = {name: _move_attribute(name, value, placement) for name, value in vars(thing).items()}
@@ -71,6 +74,8 @@ def _move(thing: Any, placement: Placement) -> Any:
         if "_placement" not in state:
             vars(other).pop("_placement", None)
         return other
+    if getattr(type(thing), "_moves_with_model", False):
+        return change_arrays(thing, placement.put)
     if type(thing) in (list, tuple):
         return type(thing)(_move(part, placement) for part in thing)
     return {name: _move(part, placement) for name, part in thing.items()} if type(thing) is dict else thing

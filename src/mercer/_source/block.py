@@ -232,7 +232,13 @@ class SparseBlock(Block):
     is_sparse = True
 
     def sum_squares(self) -> Array:
-        return np.asarray(self.X.multiply(self.X).sum(axis=1), dtype=np.float64).ravel()
+        rows = self.X
+        if rows.format == "csr" and rows.has_canonical_format:
+            # Each place is stored once: its square is that of the stored value, and no columns are compared.
+            squares = type(rows)((rows.data * rows.data, rows.indices, rows.indptr), shape=rows.shape)
+        else:
+            squares = rows.multiply(rows)
+        return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
 
     def column_sums(self) -> Array:
         weight = np.ones(self.n) if self.weight is None else self.weight

@@ -152,7 +152,7 @@ def _study_rows(given: dict[str, str], spent: float, rows: Any, options: Options
     settled = _settle_costs(options, rows, roles)
     if budget is not None:
         # Reading the table counts as part of the study.
-        settled = replace(settled, budget=max(_LEAST_SECONDS, budget - spent))
+        settled = replace(settled, budget=max(_LEAST_SECONDS, budget - spent), spent=spent)
     if watch is not None:
         watch(ProgressEvent("reading the table", 0.01, budget, forecast=forecast_study(rows.frame, roles, options)))
     done = study(rows, roles, settled, watch=watch, notices=notices)

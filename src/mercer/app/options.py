@@ -296,6 +296,7 @@ class Options:
     actions: Sequence[str] | None = None  # names of the rows of `costs`, where it is a matrix; None means the classes
     command: str = ""  # what was typed, for the record
     shown: dict[str, Any] = field(default_factory=dict)  # the options that were given, for the record
+    spent: float = 0.0  # seconds of the given budget that reading the table has taken; `budget` is what was left
     debug: bool = False  # let an error in one part of the study end it, instead of a notice in the report
 
 

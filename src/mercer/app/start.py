@@ -10,9 +10,14 @@ from typing import Any
 __all__ = ["spare_modules"]
 
 # Modules that others import for functions which predictions do not call, and the names that are imported from each.
-# scikit-learn imports scipy.stats in many places, and BSpline for splines; SciPy takes every name of NumPy, and so its
-# compiler for Fortran. Loading them takes about 40 % of the time in which scikit-learn loads.
-_SPARED: dict[str, tuple[str, ...]] = {"scipy.stats": (), "scipy.interpolate": ("BSpline",), "numpy.f2py": ()}
+# scikit-learn imports scipy.stats in many places, BSpline for splines, and pandas for one of its versions; SciPy takes
+# every name of NumPy, and so its compiler for Fortran. Loading them takes most of the time in which scikit-learn loads.
+_SPARED: dict[str, tuple[str, ...]] = {
+    "scipy.stats": (),
+    "scipy.interpolate": ("BSpline",),
+    "numpy.f2py": (),
+    "pandas": (),
+}
 # Modules that others do without if they are not installed: scikit-learn shows progress bars with rich, and joblib
 # counts the memory of its processes with psutil. Predictions have neither.
 _HIDDEN = ("rich.progress", "psutil")

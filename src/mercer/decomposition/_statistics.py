@@ -5,6 +5,7 @@ from typing import Any
 
 from mercer._source import Block
 from mercer._statistic import Statistic
+from mercer._statistic.row_products import multiply_rows
 from mercer._types import Array
 
 __all__ = ["Lift", "ScatterProduct", "make_centred_gram"]
@@ -50,4 +51,8 @@ def make_centred_gram(mean: Array, scale: Array) -> Any:
         rows = block.centre(mean) if scale is None else block.centre(mean) / scale
         return rows if block.weight is None else rows * block.xp.sqrt(block.weight)[:, None]
 
-    return lambda left, right: rows_of(left) @ rows_of(right).T
+    def multiply(left: Block, right: Block) -> Array:
+        rows = rows_of(left)
+        return multiply_rows(rows, rows if left.start == right.start else rows_of(right))
+
+    return multiply

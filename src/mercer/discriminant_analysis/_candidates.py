@@ -15,6 +15,9 @@ __all__ = ["CANDIDATES"]
 
 # Columns up to which a covariance per class, or a density, is worth its parameters.
 _MOST_COLUMNS = 60
+# Columns up to which one common covariance is solved in a second or two: with 5000 a single fit takes half a minute,
+# longer than the budget of many studies, and cannot be stopped.
+_MOST_COMMON_COLUMNS = 2000
 _MOST_DENSITY_COLUMNS = 12
 _MOST_DENSITY_ROWS = 20_000
 
@@ -35,6 +38,15 @@ def _mixtures(shape: Shape) -> Any:
 
 def _kernels(shape: Shape) -> Any:
     return ClassConditionalClassifier(KernelDensity(bandwidth=0.5))
+
+
+def _common_covariance(shape: Shape) -> str:
+    if shape.n_columns > _MOST_COMMON_COLUMNS:
+        return (
+            f"needs a covariance of all pairs of columns: takes at most {_MOST_COMMON_COLUMNS} columns; this table has "
+            f"{shape.n_columns}"
+        )
+    return ""
 
 
 def _few_columns(shape: Shape) -> str:
@@ -77,6 +89,7 @@ CANDIDATES = (
         {"shrinkage": [0.5, 0.1, 0.001]},
         ("scaled", "dense"),
         complexity=count_coefficients,
+        unfit=_common_covariance,
         text="Bell curves of one shape for all classes: the boundary is a plane.",
     ),
     Candidate(

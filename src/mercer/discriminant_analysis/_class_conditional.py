@@ -17,7 +17,7 @@ from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._source import Block, Source
 from mercer._source.namespace import to_numpy
 from mercer._statistic.labels import Labels
-from mercer._stored import Stored, floats, members, part
+from mercer._stored import Stored, anything, floats, members, part
 from mercer._types import Array
 from mercer.covariance import OAS
 from mercer.discriminant_analysis._class_rows import ClassRows
@@ -124,7 +124,7 @@ class ClassConditionalClassifier(JointScores, Estimator):
     _stored: ClassVar[dict[str, Stored]] = {
         "priors_": floats("classes"),
         "class_count_": floats("classes"),
-        "densities_": members(part("BaseEstimator"), "classes"),
+        "densities_": members(anything("densities; a file holds those of mercer only"), "classes"),
         "_state": part("ConditionalState"),
     }
 

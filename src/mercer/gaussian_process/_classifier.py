@@ -1,7 +1,6 @@
 """Gaussian process classification by Laplace's approximation."""
 
 from functools import partial
-from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,18 +11,23 @@ from mercer._base import Estimator, fitting
 from mercer._base.parameter import Boolean, Choice, Integer, parameter
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import check_labels
-from mercer._source import Source
+from mercer._source import Source, place_of
 from mercer._source.memory import require_memory
+from mercer._source.namespace import to_numpy
+from mercer._source.placement import HOST, Placement, is_on_device
 from mercer._source.threads import one_blas_thread
 from mercer._stored import Stored, members, part, size
 from mercer._types import Array
-from mercer.errors import DataError, ModelFileError, ParameterError, UnsupportedError
+from mercer.errors import ModelFileError, ParameterError, UnsupportedError
 from mercer.gaussian_process._class_prediction import ClassPrediction
 from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
-from mercer.gaussian_process._covariance import make_covariance, replace_theta, takes_vectors
+from mercer.gaussian_process._covariance import has_array_form, make_covariance, replace_theta, takes_vectors
+from mercer.gaussian_process._device_blocks import check_device_room, compute_device_noise
+from mercer.gaussian_process._device_laplace import DeviceLaplaceEvidence
 from mercer.gaussian_process._evidence import compute_own_noise
 from mercer.gaussian_process._laplace import LaplaceEvidence
+from mercer.gaussian_process._targets import check_classes, list_problems
 from mercer.kernels import Kernel
 
 __all__ = ["GaussianProcessClassifier"]
@@ -78,7 +82,7 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
     models_ : tuple of records
         One for each problem: ``pi_``, ``W_sr_``, ``L_``, ``y_train_``, the mode.
     X_train_ : ndarray of shape (n, n_features)
-        The rows of the fit, without those of weight zero.
+        The rows of the fit, without those of weight zero. This and the arrays of ``models_`` are where the rows were.
     log_marginal_likelihood_value_ : float
         The evidence, the mean over problems.
     history_, converged_, n_iter_, certificate_
@@ -90,7 +94,10 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
     -----
     A problem costs some ten factorisations of n^3 / 3 an evaluation and 32 n^2 bytes. Problems climb side by side. The
     probabilities integrate over the Gaussian of f exactly. A weight of two is the row twice; kernels with white noise,
-    which would tell the two apart, take no weights. Rows: NumPy, frames.
+    which would tell the two apart, take no weights. Rows: NumPy, frames; with scikit-learn's kernels anything these
+    take; torch and CuPy arrays on a device, of kernels whose derivatives have a closed form, as in
+    :class:`GaussianProcessRegressor`. There problems climb one after the other, and there are 16 n^2 bytes beside the
+    factors of B, 8 n^2 bytes for each problem, which the model keeps there.
 
     References
     ----------
@@ -122,6 +129,11 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
         "kernels_": members(part("Kernel"), "models"),
         "models_": members(part("LaplaceModel"), "models"),
     }
+
+    @property
+    def _places(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Where rows may be: on a device too if the kernel computes in array-API operations."""
+        return ("memory", "device") if has_array_form(self.kernel) else ("memory",)
 
     def _check_structure(self) -> None:
         for model in vars(self).get("models_", ()):
@@ -168,6 +180,8 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
 
     def _prepare(self, source: Source, X: Any) -> tuple[list[Any], dict[str, Any]]:
         """Return the evidence and the row indices of each problem, and the attributes known before the climb."""
+        if source.place == "device":
+            return self._prepare_on_device(source, X)
         y, weight = source.y, source.weight
         check_labels(y)
         X = X.copy() if self.copy_X_train else X
@@ -177,12 +191,7 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
             kept = weight > 0
             X, y, weight = X[kept], y[kept], weight[kept]
         classes = np.unique(y)
-        if len(classes) == 1:
-            message = (
-                f"GaussianProcessClassifier requires 2 or more distinct classes; got 1 class (only class {classes[0]} "
-                f"is present)"
-            )
-            raise DataError(message)
+        check_classes(classes)
         # Four n x n matrices of float64 are in use at a time.
         require_memory(
             type(self).__name__, 32.0 * len(y) ** 2, f"the {len(y)} x {len(y)} covariance", "fit to fewer rows"
@@ -192,30 +201,64 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
         problems = [
             (
                 LaplaceEvidence(
-                    points[rows], t, weight[rows], self.max_iter_predict, self._choose_latent_start(number, len(t))
+                    points[rows],
+                    second.astype(np.float64),
+                    weight[rows],
+                    self.max_iter_predict,
+                    self._choose_latent_start(number, len(rows)),
                 ),
                 rows,
             )
-            for number, (rows, t) in enumerate(_list_problems(y, classes, self.multi_class))
+            for number, (rows, second) in enumerate(list_problems(np, y, list(classes), self.multi_class))
         ]
         known = {"X_train_": X, "classes_": classes, "n_classes_": len(classes)}
         return problems, known
 
-    def _choose_latent_start(self, number: int, n: int) -> Array:
+    def _prepare_on_device(self, source: Source, X: Any) -> tuple[list[Any], dict[str, Any]]:
+        """Return the same for rows on a device, where all arrays stay; only the classes come to the host."""
+        name, xp, wide = type(self).__name__, source.xp, source.placement.wide
+        y, weight = source.y, source.weight
+        X = xp.asarray(X, copy=True) if self.copy_X_train else X
+        if weight is not None:
+            if bool(xp.any(compute_device_noise(make_covariance(self._prior(), name), xp, X[:1, :]) > 0)):
+                self._refuse_weights()
+            kept = xp.nonzero(weight > 0)[0]
+            X, y, weight = (xp.take(array, kept, axis=0) for array in (X, y, weight))
+        classes = np.sort(to_numpy(xp.unique_values(y)))
+        check_classes(classes)
+        listed = list_problems(xp, y, classes.tolist(), self.multi_class)
+        sizes = [rows.shape[0] for rows, _ in listed]
+        # Beside the factors of all problems, which the model keeps, a kernel matrix and the matrix that is factorised.
+        n_values = 2.0 * max(sizes) ** 2 + sum(size**2 for size in sizes)
+        what = f"the {max(sizes)} x {max(sizes)} covariance of the rows and factors of {len(sizes)} problem(s)"
+        check_device_room(name, X, n_values, what, "Take fewer rows, or move them to memory.")
+        points = xp.astype(X, wide)
+        weight = xp.ones_like(points[:, 0]) if weight is None else weight
+        problems = []
+        for number, (rows, second) in enumerate(listed):
+            t, start = xp.astype(second, wide), self._choose_latent_start(number, rows.shape[0], source.placement)
+            own, heavy = xp.take(points, rows, axis=0), xp.take(weight, rows, axis=0)
+            problems.append((DeviceLaplaceEvidence(own, t, heavy, self.max_iter_predict, start, xp), rows))
+        return problems, {"X_train_": X, "classes_": classes, "n_classes_": len(classes)}
+
+    def _choose_latent_start(self, number: int, n: int, placement: Placement = HOST) -> Array:
         """Return latent values to start from: those of the last fit, if `warm_start` and of `n` rows; else zeros."""
         models = getattr(self, "models_", ()) if self.warm_start else ()
-        if number < len(models) and len(models[number].latent) == n:
-            return models[number].latent
-        return np.zeros(n)
+        known = number < len(models) and models[number].latent.shape[0] == n
+        # The last fit may have been elsewhere.
+        return placement.put(to_numpy(models[number].latent).astype(np.float64) if known else np.zeros(n))
 
     def _check_weights(self, X: Any) -> None:
         kernel = make_covariance(self._prior(), type(self).__name__)
         if compute_own_noise(kernel, kernel.prepare(X[:1]), X[:1]).any():
-            message = (
-                f"{type(self).__name__}: sample_weight cannot be used with white noise in the kernel, which tells a "
-                f"row from its repetition; got {self.kernel}. Drop the noise, or repeat the rows."
-            )
-            raise UnsupportedError(message)
+            self._refuse_weights()
+
+    def _refuse_weights(self) -> None:
+        message = (
+            f"{type(self).__name__}: sample_weight cannot be used with white noise in the kernel, which tells a "
+            f"row from its repetition; got {self.kernel}. Drop the noise, or repeat the rows."
+        )
+        raise UnsupportedError(message)
 
     def _list_attributes(self, problems: list[Any], state: ClimbState) -> dict[str, Any]:
         """Return the fitted attributes of a `state` of the climb."""
@@ -240,6 +283,26 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
     def base_estimator_(self) -> Any:
         """The record of the problem, or of all problems."""
         return self.models_[0] if len(self.models_) == 1 else self.models_
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy: the share of rows whose predicted class is their own.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if place_of(X, y) == "memory":
+            return super().score(X, y, sample_weight)
+        source = self._open(X, y, sample_weight, targets="labels", reset=False)
+        right = source.xp.astype(self.predict(X) == source.y, source.placement.wide)
+        weight = source.xp.ones_like(right) if source.weight is None else source.weight
+        return float(weight @ right) / float(source.xp.sum(weight))
 
     def log_marginal_likelihood(self, theta: Any = None, eval_gradient: bool = False, clone_kernel: bool = True) -> Any:
         """Return the approximate log marginal likelihood of the labels, the mean over problems.
@@ -287,21 +350,21 @@ class GaussianProcessClassifier(ClassifierMixin, ClassPrediction, Climbing, Esti
 
     def _evaluate_problem(self, number: int, theta: Array, slope: bool) -> tuple[float, Array]:
         """Return the evidence of problem `number` at `theta` and, with `slope`, its gradient."""
-        model = self.models_[number]
         kernel = make_covariance(self.kernels_[number], type(self).__name__).with_theta(theta)
-        points = self._points()[model.rows]
-        start = model.latent if self.warm_start else np.zeros(len(points))
-        evidence = LaplaceEvidence(points, model.y_train_, model.weight, self.max_iter_predict, start)
         with one_blas_thread():
-            return evidence.evaluate(kernel, slope, self._threads())
+            return self._restore_evidence(number).evaluate(kernel, slope, self._threads())
 
-
-def _list_problems(y: Array, classes: Array, multi_class: str) -> list[tuple[Array, Array]]:
-    """Return for each problem of two classes its rows, and their targets 0 and 1."""
-    every_row = np.arange(len(y))
-    if len(classes) == 2:
-        return [(every_row, (y == classes[1]).astype(np.float64))]
-    if multi_class == "one_vs_rest":
-        return [(every_row, (y == label).astype(np.float64)) for label in classes]
-    pairs = [(np.flatnonzero((y == first) | (y == second)), second) for first, second in combinations(classes, 2)]
-    return [(rows, (y[rows] == second).astype(np.float64)) for rows, second in pairs]
+    def _restore_evidence(self, number: int) -> LaplaceEvidence:
+        """Return the evidence of problem `number` of a fitted model, from its record."""
+        model, points = self.models_[number], self._points(number)
+        arrays = model.y_train_, model.weight, model.latent
+        if is_on_device(points):
+            xp = Placement.of(points).xp
+            t, weight, latent = arrays
+            start = latent if self.warm_start else xp.zeros_like(latent)
+            return DeviceLaplaceEvidence(points, t, weight, self.max_iter_predict, start, xp)
+        # A model that comes from a device without float64 has float32.
+        t, weight, latent = (array.astype(np.float64, copy=False) for array in arrays)
+        return LaplaceEvidence(
+            points, t, weight, self.max_iter_predict, latent if self.warm_start else np.zeros(len(t))
+        )

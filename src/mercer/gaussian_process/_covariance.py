@@ -30,7 +30,15 @@ from mercer.kernels import (
     White,
 )
 
-__all__ = ["IsKernel", "make_covariance", "make_default_kernel", "replace_theta", "takes_vectors", "warn_of_bounds"]
+__all__ = [
+    "IsKernel",
+    "has_array_form",
+    "make_covariance",
+    "make_default_kernel",
+    "replace_theta",
+    "takes_vectors",
+    "warn_of_bounds",
+]
 
 # Distance from a bound, as a share of the range in logarithms, that counts as being at the bound.
 _NEAR = 1e-2
@@ -72,6 +80,13 @@ def replace_theta(kernel: Any, theta: Array) -> Any:
 def takes_vectors(kernel: Any) -> bool:
     """Return whether the rows of `kernel` are vectors; scikit-learn has kernels of texts and other objects."""
     return isinstance(kernel, Kernel) or kernel is None or bool(kernel.requires_vector_input)
+
+
+def has_array_form(kernel: Any) -> bool:
+    """Return whether `kernel` is one of mercer's or is translated to one: others compute with NumPy's arrays only."""
+    if kernel is None or isinstance(kernel, Kernel):
+        return True
+    return isinstance(kernel, scikit.Kernel) and _translate(kernel) is not None
 
 
 def _translate(kernel: Any) -> Kernel | None:

@@ -9,10 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer._source.memory import readable
-from mercer._source.namespace import library_of, to_numpy
+from mercer._source.namespace import to_numpy
 from mercer._types import Array
-from mercer.errors import MemoryForecastError
+from mercer.gaussian_process._device_blocks import (
+    centre_rows,
+    compute_device_noise,
+    fill_kernel_blocks,
+    mark_diagonal,
+    sum_block_slopes,
+)
 from mercer.gaussian_process._device_cholesky import (
     factorise_on_device,
     invert_lower,
@@ -22,9 +27,9 @@ from mercer.gaussian_process._device_cholesky import (
 )
 from mercer.gaussian_process._evidence import JITTERS, Evidence, Measurement, describe_indefinite, estimate_rounding
 from mercer.kernels import Kernel
-from mercer.kernels.array_form import compute_diagonal, sum_diagonal_slopes, sum_slopes
+from mercer.kernels.array_form import compute_diagonal, sum_diagonal_slopes
 
-__all__ = ["DeviceEvidence", "check_device_room", "compute_device_noise", "predict_on_device"]
+__all__ = ["DeviceEvidence", "predict_on_device"]
 
 # Step in the logarithms for central differences of kernel values: their error is about 1e-8 of the derivative.
 _STEP = 1e-4
@@ -87,10 +92,6 @@ class DeviceEvidence(Evidence):
         L, alpha, value, jitter = factored
         return {"L_": L, "alpha_": alpha, "jitter_": jitter, "log_marginal_likelihood_value_": value}
 
-    def _centre_rows(self, kernel: Kernel) -> Array:
-        """Return the rows minus their mean if the kernel is stationary: squared lengths then cancel least."""
-        return self.X - self.xp.mean(self.X, axis=0) if kernel.stationary else self.X
-
     def _compute_shared_noise(self, kernel: Kernel) -> Array:
         """Return the noise variance of each row that its weight divides."""
         return self.noise + compute_device_noise(kernel, self.xp, self.X)
@@ -120,15 +121,7 @@ class DeviceEvidence(Evidence):
 
     def _fill_covariance(self, kernel: Kernel, diagonal: Array) -> Array:
         """Fill the blocks on and below the diagonal of the covariance of the targets."""
-        xp, X = self.xp, self._centre_rows(kernel)
-        n = X.shape[0]
-        C = xp.zeros((n, n), dtype=X.dtype, device=X.device)
-        for here, there in list_lower_blocks(n):
-            values = kernel.of(xp, X[here, :], X[there, :])
-            C[here, there] = (
-                xp.where(_mark_diagonal(xp, values), diagonal[here][:, None], values) if here == there else values
-            )
-        return C
+        return fill_kernel_blocks(kernel, self.xp, centre_rows(kernel, self.xp, self.X), diagonal)
 
     def _compute_value(self, kernel: Kernel, L: Array, alpha: Array) -> float:
         xp, (n, k) = self.xp, self.Y.shape
@@ -158,7 +151,7 @@ class DeviceEvidence(Evidence):
 
     def _multiply_covariance(self, kernel: Kernel, alpha: Array) -> Array:
         """Multiply the covariance of the function by `alpha`, block by block; each serves for its mirror image too."""
-        xp, X, rows = self.xp, self._centre_rows(kernel), list_row_blocks(self.X.shape[0])
+        xp, X, rows = self.xp, centre_rows(kernel, self.xp, self.X), list_row_blocks(self.X.shape[0])
         own = compute_device_noise(kernel, xp, X)[:, None] * alpha
         own = own if self.weight is None else own / self.weight[:, None]
         sums = {here.start: own[here, :] for here in rows}
@@ -171,55 +164,21 @@ class DeviceEvidence(Evidence):
 
     def _compute_slope(self, kernel: Kernel, L: Array, alpha: Array) -> tuple[Array, Array]:
         """Return 1/2 sum_ij W_ij dC_ij and the diagonal of W = a a^T - C^-1; `L` is the inverse of the factor."""
-        xp, X, k = self.xp, self._centre_rows(kernel), self.Y.shape[1]
-        n, own = X.shape[0], []
-        total: Array = 0.0
-        for here, there in list_lower_blocks(n):
-            W = alpha[here, :] @ alpha[there, :].T - k * (L[here.start :, here].T @ L[here.start :, there])
-            if here != there:
-                total = total + sum_slopes(kernel, xp, X[here, :], X[there, :], W)
-                continue
-            own.append(xp.linalg.diagonal(W))
-            # The diagonal has derivatives of its own, since white noise is on it alone.
-            W = xp.where(_mark_diagonal(xp, W), xp.zeros_like(W), W)
-            within = sum_slopes(kernel, xp, X[here, :], X[here, :], W)
-            total = total + 0.5 * (within + sum_diagonal_slopes(kernel, xp, X[here, :], own[-1]))
+        xp, X, k = self.xp, centre_rows(kernel, self.xp, self.X), self.Y.shape[1]
+
+        def weigh(here: slice, there: slice) -> Array:
+            return alpha[here, :] @ alpha[there, :].T - k * (L[here.start :, here].T @ L[here.start :, there])
+
+        total, own = sum_block_slopes(kernel, xp, X, weigh)
         if self.weight is not None:
             # dC_ii = dk_ii + (1/w - 1) dd_i, and the likelihood of the repetitions falls by
             # k (w - 1) / (2 d_i) dd_i.
-            factors = 0.5 * xp.concat(own) * (1.0 / self.weight - 1.0)
+            factors = 0.5 * own * (1.0 / self.weight - 1.0)
             factors = factors - 0.5 * k * (self.weight - 1.0) / self._compute_shared_noise(kernel)
-            total = total + sum_diagonal_slopes(kernel, xp, X, factors)
-            total = total - sum_diagonal_slopes(kernel, xp, X, factors, itself=False)
-        return to_numpy(total).astype(np.float64), xp.concat(own)
-
-
-def _mark_diagonal(xp: Any, block: Array) -> Array:
-    """Return a mask of the diagonal of a square block."""
-    indices = xp.arange(block.shape[0], device=block.device)
-    return indices[:, None] == indices[None, :]
-
-
-def compute_device_noise(kernel: Kernel, xp: Any, X: Array) -> Array:
-    """Return the white noise of each row: k(x, x) minus the kernel of x with an equal but other row."""
-    return compute_diagonal(kernel, xp, X) - compute_diagonal(kernel, xp, X, itself=False)
-
-
-def check_device_room(subject: str, X: Any) -> None:
-    """Raise if the free memory of a GPU, where torch reports it, does not hold the matrix and its factor."""
-    if library_of(X) != "torch" or X.device.type != "cuda":
-        return
-    import torch
-
-    n, cached = X.shape[0], torch.cuda.memory_reserved(X.device) - torch.cuda.memory_allocated(X.device)
-    # The matrix and its factor in float64, and some room for blocks.
-    free, needed = torch.cuda.mem_get_info(X.device)[0] + cached, 17.0 * n * n
-    if needed > free:
-        message = (
-            f"{subject}: the {n} x {n} covariance of the rows and its factor need {readable(needed)} on {X.device}; "
-            f"{readable(free)} is free. Take fewer rows, or move them to memory and use solver='inducing'."
-        )
-        raise MemoryForecastError(message)
+            further = sum_diagonal_slopes(kernel, xp, X, factors)
+            further = further - sum_diagonal_slopes(kernel, xp, X, factors, itself=False)
+            total = total + to_numpy(further).astype(np.float64)
+        return total, own
 
 
 def predict_on_device(
@@ -242,5 +201,5 @@ def predict_on_device(
     if cov:
         half = solve_lower(xp, L, kernel.of(xp, points, X))
         values = kernel.of(xp, X, X)
-        joint = xp.where(_mark_diagonal(xp, values), compute_diagonal(kernel, xp, X)[:, None], values) - half.T @ half
+        joint = xp.where(mark_diagonal(xp, values), compute_diagonal(kernel, xp, X)[:, None], values) - half.T @ half
     return xp.concat(means), xp.concat(variances) if std else None, joint

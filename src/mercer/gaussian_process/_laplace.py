@@ -6,6 +6,7 @@ second derivatives of the negative log-likelihood, B = 1 + W^(1/2) K W^(1/2) and
     log q(y) = -1/2 a^T f + sum_i w_i log sigmoid(s_i f_i) - 1/2 log |B|,    s_i = -1 or 1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -21,12 +22,18 @@ from mercer._types import Array
 from mercer.gaussian_process._evidence import Evidence, list_row_tiles
 from mercer.kernels import Kernel
 
-__all__ = ["LaplaceEvidence", "LaplaceModel", "average_sigmoids", "predict_latent"]
+__all__ = [
+    "NO_GAIN",
+    "LaplaceEvidence",
+    "LaplaceModel",
+    "Mode",
+    "average_sigmoids",
+    "compute_mode_slope",
+    "predict_latent",
+]
 
-# Newton steps end where the log posterior gains less than this share of itself.
-_NO_GAIN = 1e-13
-# Columns of a tile.
-_COLUMNS = 256
+# Newton steps end where the log posterior, in float64, gains less than this share of itself.
+NO_GAIN = 1e-13
 
 
 @plain
@@ -61,6 +68,8 @@ class LaplaceModel:
     latent: Array
     log_marginal_likelihood_value_: float
 
+    # The factor is as large as the kernel matrix: it stays where the rows are.
+    _moves_with_model: ClassVar[bool] = True
     _stored: ClassVar[dict[str, Stored]] = {
         "rows": integers("own", low=0),
         **alike(floats("own"), "y_train_", "weight", "pi_", "W_sr_", "slope", "latent"),
@@ -69,8 +78,8 @@ class LaplaceModel:
 
 
 @dataclass(frozen=True)
-class _Mode:
-    """The mode of the latent values, and what belongs to it."""
+class Mode:
+    """The mode of the latent values f, with a = K^-1 f, probabilities, roots of W, the factor of B and the evidence."""
 
     f: Array
     a: Array
@@ -83,23 +92,27 @@ class _Mode:
 
 @dataclass(frozen=True)
 class LaplaceEvidence(Evidence):
-    """The approximate evidence of targets 0 and 1; `start` are latent values to begin Newton's steps with."""
+    """The approximate evidence of targets 0 and 1; `start` are latent values to begin Newton's steps with.
+
+    The evidence of rows on a device has another namespace `xp` and its own products, factors and sums.
+    """
 
     X: Array
     t: Array
     weight: Array
     max_steps: int
     start: Array
+    xp: Any = np
 
     def count_bytes(self) -> float:
         return 32.0 * len(self.t) ** 2
 
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
         nothing = np.zeros(kernel.n_dims)
-        rows = kernel.prepare(self.X)
+        rows = self._prepare_rows(kernel)
         K = self._fill_kernel_matrix(kernel, rows, threads)
         # Hyper-parameters so large that the kernel overflows are as bad as can be.
-        if not np.isfinite(np.einsum("ii->i", K)).all():
+        if not self.xp.all(self.xp.isfinite(self.xp.linalg.diagonal(K))):
             return -np.inf, nothing
         mode = self._find_mode(K, threads)
         if mode is None or not np.isfinite(mode.value):
@@ -108,11 +121,14 @@ class LaplaceEvidence(Evidence):
 
     def fitted(self, kernel: Kernel, rows: Array, threads: int) -> LaplaceModel:
         """Return the record that predictions need; `rows` are the indices of its rows among those of the fit."""
-        mode = self._find_mode(self._fill_kernel_matrix(kernel, kernel.prepare(self.X), threads), threads)
+        mode = self._find_mode(self._fill_kernel_matrix(kernel, self._prepare_rows(kernel), threads), threads)
         assert mode is not None, "a climb ends only where there is a mode"
         return LaplaceModel(
-            rows, self.t, self.weight, mode.pi, mode.root, np.tril(mode.L), mode.slope, mode.f, mode.value
+            rows, self.t, self.weight, mode.pi, mode.root, self._clear_upper(mode.L), mode.slope, mode.f, mode.value
         )
+
+    def _prepare_rows(self, kernel: Kernel) -> Any:
+        return kernel.prepare(self.X)
 
     def _fill_kernel_matrix(self, kernel: Kernel, rows: Any, threads: int) -> Array:
         n = len(rows)
@@ -130,24 +146,27 @@ class LaplaceEvidence(Evidence):
     def _compute_likelihood(self, f: Array) -> float:
         return float(self.weight @ log_expit(np.where(self.t > 0, f, -f)))
 
-    def _find_mode(self, K: Array, threads: int) -> _Mode | None:
+    def _solve(self, L: Array, vector: Array) -> Array:
+        return solve(L, vector[:, None])[:, 0]
+
+    def _clear_upper(self, L: Array) -> Array:
+        return np.tril(L)
+
+    def _find_mode(self, K: Array, threads: int) -> Mode | None:
         """Find the mode by Newton steps, halved until the posterior rises; each needs a Cholesky factor."""
         f = self.start
-        a = np.zeros_like(f)
+        a = self.xp.zeros_like(f)
+        no_gain = self._no_gain
         # The coefficients a of a given start are not known, so its first step is accepted whatever it gains.
-        best = -np.inf if f.any() else self._compute_likelihood(f)
+        best = -np.inf if self.xp.any(f != 0.0) else self._compute_likelihood(f)
         for _ in range(self.max_steps):
-            factors = self._factorise_at(K, f, threads)
-            if factors is None:
+            new = self._make_newton_step(K, f, threads)
+            if new is None:
                 return None
-            pi, root, L, slope = factors
-            # Newton's step in the form that never inverts K: a = b - W^(1/2) B^-1 W^(1/2) K b (Rasmussen, 3.4.3).
-            b = root**2 * f + slope
-            new = b - root * solve(L, (root * (K @ b))[:, None])[:, 0]
             new_f, share = K @ new, 1.0
             value = self._compute_likelihood(new_f) - 0.5 * float(new @ new_f)
             # A fall within rounding is accepted: without the last step the mode would have half its digits only.
-            least = best - _NO_GAIN * max(1.0, abs(best))
+            least = best - no_gain * max(1.0, abs(best))
             while value < least and share > 1e-4:
                 share *= 0.5
                 trial, trial_f = a + share * (new - a), f + share * (new_f - f)
@@ -157,14 +176,29 @@ class LaplaceEvidence(Evidence):
             if value < least:
                 break
             gain, a, f, best = value - best, new, new_f, value
-            if gain <= _NO_GAIN * max(1.0, abs(value)):
+            if gain <= no_gain * max(1.0, abs(value)):
                 break
         factors = self._factorise_at(K, f, threads)
         if factors is None:
             return None
         pi, root, L, slope = factors
         # 1/2 log |B| is the sum of the logarithms of the diagonal of its Cholesky factor.
-        return _Mode(f, a, pi, root, L, slope, best - float(np.log(np.einsum("ii->i", L)).sum()))
+        half = float(self.xp.sum(self.xp.log(self.xp.linalg.diagonal(L))))
+        return Mode(f, a, pi, root, L, slope, best - half)
+
+    @property
+    def _no_gain(self) -> float:
+        return NO_GAIN
+
+    def _make_newton_step(self, K: Array, f: Array, threads: int) -> Array | None:
+        """Return the coefficients a = K^-1 f after a whole Newton step from `f`; None where B has no factor."""
+        factors = self._factorise_at(K, f, threads)
+        if factors is None:
+            return None
+        _, root, L, slope = factors
+        # Newton's step in the form that never inverts K: a = b - W^(1/2) B^-1 W^(1/2) K b (Rasmussen, 3.4.3).
+        b = root**2 * f + slope
+        return b - root * self._solve(L, root * (K @ b))
 
     def _factorise_at(self, K: Array, f: Array, threads: int) -> tuple[Array, Array, Array, Array] | None:
         """Return probabilities, roots of W, the factor of B and the slope of the log-likelihood at `f`."""
@@ -178,24 +212,11 @@ class LaplaceEvidence(Evidence):
         np.einsum("ii->i", B)[...] += 1.0
         return None if factorise(B, threads) else (pi, root, B, self.weight * (self.t - pi))
 
-    def _compute_slope(self, kernel: Kernel, rows: Any, K: Array, mode: _Mode, threads: int) -> Array:
+    def _compute_slope(self, kernel: Kernel, rows: Any, K: Array, mode: Mode, threads: int) -> Array:
         """Compute 1/2 sum_ij G_ij dK_ij: the explicit part, and that by the change of the mode (Rasmussen, 5.5.1)."""
         V, root = inverse_factor(mode.L, threads), mode.root
         n = len(root)
-        explained = np.empty(n)
-
-        def columns(number: int) -> None:
-            part = slice(number * _COLUMNS, min((number + 1) * _COLUMNS, n))
-            half = V @ (root[:, None] * K[:, part])
-            # Column j has the squared length k_j^T W^(1/2) B^-1 W^(1/2) k_j: how far the labels reduce the variance of
-            # f_j.
-            explained[part] = np.einsum("ij,ij->j", half, half)
-
-        run_numbered(columns, -(-n // _COLUMNS), threads)
-        # Third derivatives of the log-likelihood: log |B| depends on the mode through W.
-        third = self.weight * mode.pi * (1.0 - mode.pi) * (1.0 - 2.0 * mode.pi)
-        # s_i = d log q / d f_i: minus half the posterior variance of f_i times dW_ii / df_i.
-        s = -0.5 * (np.einsum("ii->i", K) - explained) * third
+        s = compute_mode_slope(np.einsum("ij,ij->j", V, V), mode.pi, expit(-mode.f))
         # df/dtheta = (1 + K W)^-1 dK slope (the mode solves f = K slope); q is s (1 + K W)^-1, so that its part is q^T
         # dK slope.
         q = s - root * (V.T @ (V @ (root * (K @ s))))
@@ -213,30 +234,48 @@ class LaplaceEvidence(Evidence):
         return np.asarray(total.total(), dtype=np.float64)
 
 
+def compute_mode_slope(inverse: Array, pi: Array, rest: Array) -> Array:
+    """Compute d log q / d f_i: minus half the posterior variance of f_i times dW_ii / df_i, since |B| depends on W.
+
+    The variance is (1 - B^-1_ii) / W_ii and the derivative W_ii (1 - 2 pi_i). W_ii cancels, so that the diagonal
+    `inverse` of B^-1 is all that is needed; `rest` is 1 - pi, with all its digits.
+    """
+    return -0.5 * (1.0 - inverse) * (rest - pi)
+
+
 def predict_latent(model: LaplaceModel, kernel: Kernel, points: Any, X: Array, variance: bool) -> tuple[Array, Array]:
     """Return the mean of the latent values at rows X and, if `variance`, their variance."""
     K = kernel.between(kernel.prepare(X, like=points), points)
     mean = K @ model.slope
     if not variance:
         return mean, np.empty(0)
-    half = forward(model.L_, model.W_sr_[:, None] * K.T)
+    # A model that comes from a device without float64 has float32.
+    half = forward(model.L_.astype(np.float64, copy=False), model.W_sr_[:, None] * K.T)
     return mean, np.maximum(kernel.diagonal(X) - np.einsum("ij,ij->j", half, half), 0.0)
 
 
-def average_sigmoids(mean: Array, variance: Array) -> Array:
+def average_sigmoids(
+    mean: Array,
+    variance: Array,
+    xp: Any = np,
+    sigmoid: Callable[[Array], Array] = expit,
+    normal: Callable[[Array], Array] = ndtr,
+) -> Array:
     """Compute the mean of sigmoid(f) for Gaussian f, by sums that are exact to rounding.
 
     It is the mean of sigmoid(mean + sd z) over normal z, and that of Phi((mean - t) / sd) over logistic t. Sums with
-    equal steps are exact for the first where sd is small, for the second where it is large.
+    equal steps are exact for the first where sd is small, for the second where it is large. Arrays of a namespace `xp`
+    come with its logistic and normal distribution functions.
     """
-    sd = np.sqrt(variance)
+    sd = xp.sqrt(variance)
+    one = xp.ones_like(sd)
     # |z| <= 9: the normal density beyond is below 1e-17. The trapezoidal rule with step 0.25 is exact to rounding for
     # sd <= 1.
     z = np.arange(-36, 37) * 0.25
-    narrow = expit(mean[:, None] + np.minimum(sd, 1.0)[:, None] * z) @ (
-        0.25 * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi)
-    )
     # |t| <= 40: the logistic density beyond is below 1e-17.
     t = np.arange(-80, 81) * 0.5
-    wide = ndtr((mean[:, None] - t) / np.maximum(sd, 1.0)[:, None]) @ (0.5 * expit(t) * expit(-t))
-    return np.where(sd < 1.0, narrow, wide)
+    densities = 0.25 * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi), 0.5 * expit(t) * expit(-t)
+    z, t, at_z, at_t = (xp.asarray(nodes, dtype=mean.dtype, device=mean.device) for nodes in (z, t, *densities))
+    narrow = sigmoid(mean[:, None] + xp.minimum(sd, one)[:, None] * z) @ at_z
+    wide = normal((mean[:, None] - t) / xp.maximum(sd, one)[:, None]) @ at_t
+    return xp.where(sd < 1.0, narrow, wide)

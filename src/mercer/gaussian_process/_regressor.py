@@ -18,13 +18,21 @@ from mercer._source.threads import one_blas_thread
 from mercer.errors import ParameterError
 from mercer.gaussian_process._climb import ClimbState
 from mercer.gaussian_process._climbing import Climbing
-from mercer.gaussian_process._covariance import make_covariance, make_default_kernel, replace_theta, takes_vectors
-from mercer.gaussian_process._device_evidence import DeviceEvidence, check_device_room, compute_device_noise
-from mercer.gaussian_process._evidence import Evidence, ExactEvidence, check_noise, check_room, compute_own_noise
+from mercer.gaussian_process._covariance import (
+    has_array_form,
+    make_covariance,
+    make_default_kernel,
+    replace_theta,
+    takes_vectors,
+)
+from mercer.gaussian_process._device_blocks import check_device_room, compute_device_noise
+from mercer.gaussian_process._device_evidence import DeviceEvidence
+from mercer.gaussian_process._evidence import Evidence, check_noise, check_room, compute_own_noise
 from mercer.gaussian_process._inducing import InducingEvidence, choose_points
 from mercer.gaussian_process._iterative import IterativeEvidence
 from mercer.gaussian_process._prediction import ProcessPrediction
 from mercer.gaussian_process._targets import check_targets, compute_scales, read_noise
+from mercer.gaussian_process._tile import make_exact_evidence
 
 __all__ = ["GaussianProcessRegressor"]
 
@@ -183,8 +191,8 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, ProcessPredicti
 
     @property
     def _places(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Where rows may be: a device has the exact evidence only, of kernels of vectors."""
-        return ("memory", "device") if self.solver in ("auto", "exact") and takes_vectors(self.kernel) else ("memory",)
+        """Where rows may be: a device has the exact evidence only, of kernels in array-API operations."""
+        return ("memory", "device") if self.solver in ("auto", "exact") and has_array_form(self.kernel) else ("memory",)
 
     def _prepare(self, source: Source, X: Any, kernel: Any) -> tuple[Any, dict[str, Any]]:
         """Return the evidence to climb, and the fitted attributes that are known before the climb."""
@@ -225,7 +233,10 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, ProcessPredicti
         # Scales are computed on the host: they are two values for each target.
         mean, std = compute_scales(to_numpy(y), None if weight is None else to_numpy(weight), self.normalize_y)
         y = (y - put(mean if y.ndim > 1 else mean[0])) / put(std if y.ndim > 1 else std[0])
-        check_device_room(name, X)
+        n = X.shape[0]
+        what = f"the {n} x {n} covariance of the rows and its factor"
+        cure = "Take fewer rows, or move them to memory and use solver='inducing'."
+        check_device_room(name, X, 2.0 * n * n, what, cure)
         known = {
             "X_train_": X, "y_train_": y, "kernel_": kernel, "noise_variance_": noise, "weight_": weight,
             "_y_train_mean": put(mean), "_y_train_std": put(std), "solver_used_": "exact",
@@ -243,7 +254,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, ProcessPredicti
         chosen: dict[str, Any] = {"solver_used_": used}
         if used == "exact":
             check_room(name, n, 2.0, _CURE)
-            return ExactEvidence(X, Y, noise, weight), chosen
+            return make_exact_evidence(X, Y, noise, weight), chosen
         # The first child of the seed draws the restarts.
         seed = seed_sequence(self.random_state).spawn(2)[1]
         count = min(self.n_inducing, n)
@@ -264,7 +275,7 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, ProcessPredicti
             return InducingEvidence(*given, self.inducing_points_)
         if self.solver_used_ == "iterative":
             return IterativeEvidence(*given, min(self.n_inducing, len(Y)), self.probe_seed_)
-        return ExactEvidence(*given)
+        return make_exact_evidence(*given)
 
     def _choose_solver(self, n: int, vectors: bool) -> str:
         """Return the solver that the parameter names; for "auto" one that suits `n` rows."""

@@ -1,5 +1,6 @@
-"""Checks and scales of the targets of a process: their number, their noise, their units."""
+"""Targets of a process: checks, noise, units, and the problems of two classes that labels make."""
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from mercer._source.namespace import to_numpy
 from mercer._types import Array
 from mercer.errors import DataError, ParameterError
 
-__all__ = ["check_targets", "compute_scales", "read_noise"]
+__all__ = ["check_classes", "check_targets", "compute_scales", "list_problems", "read_noise"]
 
 
 def check_targets(y: Array, wanted: int | None) -> None:
@@ -43,3 +44,24 @@ def compute_scales(y: np.ndarray, weight: Any, normalised: bool) -> tuple[np.nda
     # Targets that differ only by rounding are constant.
     std = np.where(std > 10 * np.finfo(float).eps * np.abs(mean), std, 1.0)
     return np.reshape(mean, shape), np.reshape(std, shape)
+
+
+def check_classes(classes: Array) -> None:
+    """Raise unless there are two classes or more."""
+    if len(classes) == 1:
+        message = (
+            f"GaussianProcessClassifier requires 2 or more distinct classes; got 1 class (only class {classes[0]} is "
+            f"present)"
+        )
+        raise DataError(message)
+
+
+def list_problems(xp: Any, y: Array, labels: list[Any], multi_class: str) -> list[tuple[Array, Array]]:
+    """Return for each problem of two classes the indices of its rows, and which of them are of the second class."""
+    every_row = xp.arange(y.shape[0], device=y.device)
+    if len(labels) == 2:
+        return [(every_row, y == labels[1])]
+    if multi_class == "one_vs_rest":
+        return [(every_row, y == label) for label in labels]
+    pairs = [(xp.nonzero((y == first) | (y == second))[0], second) for first, second in combinations(labels, 2)]
+    return [(rows, xp.take(y, rows, axis=0) == second) for rows, second in pairs]

@@ -58,6 +58,8 @@ def _return_same(values: Array) -> Array:
 class HiddenMarkovModel(StepwiseFitting):
     """A hidden Markov model with emissions of some kind."""
 
+    # Users set probabilities and emissions by hand; each pass checks them.
+    _checks_assigned: ClassVar[bool] = True
     _law_exceptions: ClassVar[dict[str, str]] = {
         "row order": ROWS_ARE_ORDERED,
         "rows alone": "a state is decoded from the whole sequence, not from its step alone",

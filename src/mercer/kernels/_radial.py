@@ -97,6 +97,9 @@ class Radial(Kernel):
         rows, others = self._align(rows, others)
         tile = products(rows, others, make_tile(rows, others, None))
         self.make_profile(rows.rows.shape[1]).fill_slopes(tile, *_cast_squares(tile, rows, others))
+        # Rounding leaves a small distance of a row to itself, where the slope of a kernel with a cusp is large.
+        if rows.token is others.token:
+            tile[find_same_rows(rows, others)] = 0.0
         return tile
 
     def _align(self, rows: Prepared, others: Prepared) -> tuple[Prepared, Prepared]:

@@ -67,6 +67,10 @@ def choose_simplest(
     A few folds give a rough standard error: one fold with an extreme row makes it so large that a candidate which lags
     far behind counts as near. With the losses of single rows, a candidate must be near by them too.
 
+    A lag may be small and certain, or large and uncertain: only the second is within one standard error. If a candidate
+    is at least as simple as the one found so, has at least its score and, with losses, no larger mean loss, then the
+    simplest such candidate is chosen instead: nobody wants a model that is more complex and worse.
+
     Parameters
     ----------
     scores : array-like of shape (n_candidates, n_folds)
@@ -114,7 +118,19 @@ def choose_simplest(
     near = lags.mean(axis=1) <= errors + 1e-12
     if losses is not None:
         near &= ~find_outdone(losses, int(means.argmax()), n_folds, test_share)
-    return int(min(np.flatnonzero(near), key=lambda place: (ranks[place], -means[place])))
+    first = int(min(np.flatnonzero(near), key=lambda place: (ranks[place], -means[place])))
+    at_least = (ranks <= ranks[first]) & (means >= means[first])
+    if losses is not None:
+        at_least &= ~_find_larger_losses(losses, first)
+    at_least[first] = True
+    return int(min(np.flatnonzero(at_least), key=lambda place: (ranks[place], -means[place])))
+
+
+def _find_larger_losses(losses: Any, reference: int) -> np.ndarray:
+    """Return which candidates have a larger mean loss than the `reference`, over the rows where both are known."""
+    excess = np.asarray(losses, dtype=float)
+    excess = excess - excess[reference]
+    return np.where(np.isfinite(excess), excess, 0.0).sum(axis=1) > 0
 
 
 def find_outdone(losses: Any, best: int, n_folds: int, test_share: float) -> np.ndarray:

@@ -332,7 +332,8 @@ class KernelDensity(LimitedEstimator):
             factor = rule_factor(self.bandwidth, tree.total, tree.data.shape[1])
             return lambda state: read_bandwidth(factor)
         start = reference_bandwidth(tree)
-        if start == 0:
+        # The spread of equal rows is zero but for rounding, so the rows themselves are compared too.
+        if start == 0 or (tree.data == tree.data[0]).all():
             got = "n_samples=1" if len(tree.data) == 1 else "one row, repeated"
             message = f"KernelDensity: bandwidth='cross_validation' needs two different rows; got {got}. Give a number."
             raise DataError(message)

@@ -147,7 +147,7 @@ class KNeighborsOutlier(OutlierDetector):
             distances, _ = search.kneighbors(n_neighbors=k)
             return attributes, self._score(distances, X.dtype)
         shares = share_neighbours(
-            lambda count: put_own_first(*search.kneighbors(n_neighbors=count - 1)),
+            lambda count: put_own_first(lambda others: search.kneighbors(n_neighbors=others), len(X), count),
             weight,
             k,
             len(X),

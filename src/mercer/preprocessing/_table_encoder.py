@@ -114,7 +114,7 @@ class TableEncoder(Basis):
         "words_": members(texts("* | none"), "columns"),
         "feature_columns_": integers("*", low=0, below="columns"),
         "sparse_output_": flags(),
-        "_codings": members(part("NumberCoding", "CategoryCoding", "DateCoding", "TextCoding"), "columns"),
+        "_codings": members(part("NumberCoding", "CategoryCoding", "DateCoding", "TextCoding", "none"), "columns"),
     }
     kinds: str | dict[str, str] = parameter(Choice("auto") | Instance(dict), default="auto", kw_only=False)
     categories: str = parameter(Choice("indicator", "code"), default="indicator")

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
 from mercer._base import LimitedEstimator
 from mercer._base.linear.named_objectives import PENALTIES
@@ -57,10 +57,10 @@ class LinearMachine(LimitedEstimator):
         require_memory(
             type(self).__name__, n_bytes, "the rows beside a column for the intercept", "use fit_intercept=False"
         )
-        column = np.full((rows.shape[0], 1), self.intercept_scaling, dtype=rows.dtype)
         if is_sparse_matrix(rows):
-            wide = run_large(lambda: hstack([rows, csr_array(column)], format="csr"), rows.nnz)
+            wide = run_large(lambda: _append_stored(rows, self.intercept_scaling), rows.nnz)
         else:
+            column = np.full((rows.shape[0], 1), self.intercept_scaling, dtype=rows.dtype)
             wide = run_large(lambda: np.hstack([rows, column]), rows.size)
         wider = open_source(wide, source.y, source.weight, source.threads)
         return wider if source.labelling is None else wider.relabel(source.labelling)
@@ -94,3 +94,20 @@ class LinearMachine(LimitedEstimator):
             return {"coef_": parameters[:, :-1].copy(), "intercept_": np.zeros(len(parameters), dtype=dtype)}
         intercept = parameters[:, -2] * parameters.dtype.type(self.intercept_scaling)
         return {"coef_": parameters[:, :-2].copy(), "intercept_": intercept}
+
+
+def _append_stored(rows: Any, value: float) -> Any:
+    """Return CSR rows with one more column of `value`: the last stored value of each row, so that order is kept.
+
+    SciPy's ``hstack`` takes twice as long, and leaves it open whether the columns of a row are in order.
+    """
+    n, d = rows.shape
+    pointers = rows.indptr + np.arange(n + 1, dtype=rows.indptr.dtype)
+    added = np.zeros(rows.nnz + n, dtype=bool)
+    added[pointers[1:] - 1] = True
+    data, columns = np.empty(len(added), rows.dtype), np.empty(len(added), rows.indices.dtype)
+    data[added], columns[added] = value, d
+    data[~added], columns[~added] = rows.data, rows.indices
+    wide = csr_array((data, columns, pointers), shape=(n, d + 1))
+    wide.has_sorted_indices, wide.has_canonical_format = rows.has_sorted_indices, rows.has_canonical_format
+    return wide

@@ -7,7 +7,7 @@ import pandas
 import pytest
 
 import mercer
-from mercer._base.candidate import Candidate
+from mercer._base.candidate import Candidate, Shape
 from mercer.app.options import Options
 from mercer.app.study.choice import selection, trying, turns, verdict
 from mercer.app.study.choice.racing import find_lagging, list_rounds, race
@@ -223,6 +223,8 @@ def test_a_candidate_without_a_turn_is_listed_with_the_time_that_it_would_take(f
     notice = list_lacking(selected.lacking, 30.0)[0]
     assert notice.text == "There was no time to try slow."
     assert notice.advice == "To try it too, give --budget 2.5m, or more."
+    # Reading the table is paid from the budget, too.
+    assert list_lacking({"a": 1.0}, 2.0, spent=8.0)[0].advice == "To try it too, give --budget 15s, or more."
 
 
 def test_the_quickest_candidate_is_tried_if_there_was_time_for_none(fake_time, monkeypatch):
@@ -233,3 +235,9 @@ def test_the_quickest_candidate_is_tried_if_there_was_time_for_none(fake_time, m
     assert not selected.contenders["line"].space, "with one setting"
     assert list(selected.skipped) == list(selected.lacking) == ["slow"]
     assert selected.result.winner in ("guess", "line")
+
+
+def test_a_linear_discriminant_is_not_tried_on_thousands_of_columns():
+    offer = next(offer for offer in candidates("classification") if offer.name == "linear discriminant")
+    assert offer.unfit(Shape(80, 2000, 2, 0)) == ""
+    assert "takes at most 2000 columns; this table has 5000" in offer.unfit(Shape(80, 5000, 2, 0))

@@ -53,6 +53,14 @@ def test_rows_of_one_pig_stay_together():
     assert "Score by kind of split" in render_report(record)
 
 
+def test_rows_of_one_pig_stay_together_where_a_skewed_target_is_also_tried_as_a_logarithm():
+    frame = _weigh_pigs()
+    frame["Weight"] = np.exp(frame["Weight"] / 12)
+    record = _run(frame, "Weight", quick=True)
+    assert not [notice.text for notice in record.data.notices if "failed" in notice.text]
+    assert record.question.splits == "3 folds that keep groups of `Pig` together"
+
+
 def test_days_are_tested_on_later_days_unless_random_splits_are_given():
     record = _run(_watch_weather(), "rain")
     assert record.question.splits == "3 folds, forward in time by `day`"

@@ -100,6 +100,12 @@ def test_a_table_of_which_no_groups_can_be_made_has_a_report(monkeypatch):
     assert all("lost" in candidate.text for candidate in study.record.candidates)
 
 
+def test_a_table_without_a_target_gets_groups_even_if_the_time_is_over():
+    study = mercer.run(_draw()[["x", "z"]], budget=1e-6)
+    assert study.model is not None
+    assert "no time" not in study.record.candidates[0].text
+
+
 def test_a_part_of_the_report_that_fails_does_not_hide_the_others(monkeypatch):
     from mercer.app.report import render_report
 

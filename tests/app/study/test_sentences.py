@@ -40,6 +40,9 @@ def test_the_answer_names_model_score_interval_and_guess():
     assert write_answer("failure", CHOSEN, weak, metric, [], 3).startswith(
         "No model is shown to predict `failure` better than guessing: the best one has 74 % balanced accuracy"
     )
+    assert write_answer("failure", CHOSEN, weak, metric, [], 3, late=True).startswith(
+        "No model for which there was time is shown to predict `failure` better than guessing: the best one"
+    )
 
 
 def test_scores_that_are_no_shares_are_read_as_people_say_them():
@@ -85,6 +88,16 @@ def test_the_findings_come_in_the_order_of_their_use():
         "Before you use the model, read the warning about `day` in the report.",
         "More rows would help.",
     ]
+
+
+def test_a_difference_above_its_standard_error_is_not_called_chance():
+    record = _make_record()
+    chosen = replace(record.candidates[0], lag=0.012, lag_error=0.01)
+    assert chosen.status == "chosen"
+    assert (
+        "A simpler model was chosen: its score is only 0.012 worse than that of random forest, the best one. The "
+        "standard error of this difference over the folds is 0.01."
+    ) in write_findings(replace(record, candidates=[chosen, *record.candidates[1:]]))
 
 
 def test_one_column_has_its_values_and_none_is_said_to_be_none():

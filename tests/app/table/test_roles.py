@@ -244,3 +244,20 @@ def test_ten_rows_are_too_few():
         with pytest.raises(DataError) as caught:
             guess_roles(table_of(y=["a", "b"] * 5, x=range(10)), **options)
         assert str(caught.value) == "frame: a study needs at least 20 rows; got 10. Add rows."
+
+
+def test_a_leak_among_thousands_of_columns_is_found_without_measuring_all_of_them_three_times(monkeypatch):
+    from sklearn.tree import DecisionTreeClassifier
+
+    from mercer.app.table import association
+
+    fits = []
+    fit = DecisionTreeClassifier.fit
+    monkeypatch.setattr(DecisionTreeClassifier, "fit", lambda *given: fits.append(1) or fit(*given))
+    monkeypatch.setattr(association, "_MANY_COLUMNS", 20)
+    kind = np.where(np.arange(90) % 3 == 0, "yes", "no")
+    noise = {f"x{place}": RNG.normal(size=90) for place in range(40)}
+    found, _ = roles_of(table_of(**noise, copy=(kind == "yes") + 0.1 * RNG.random(90), kind=kind), target="kind")
+    assert [name for name, role in found.items() if role == "leak"] == ["copy"]
+    # One fit for each column of noise, and four for the leak: its first fold is measured twice.
+    assert len(fits) == 44

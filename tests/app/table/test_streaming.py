@@ -1,12 +1,14 @@
 """Going through a table block by block gives what reading it whole gives, in pieces of bounded size."""
 
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pandas
+import pyarrow
 import pytest
 
-from mercer.app.table import read_blocks, read_table
+from mercer.app.table import Stream, read_blocks, read_table
 from mercer.app.table.writing import Writer
 from mercer.errors import DataError
 from tests.app.table.test_reading import FRAME, KINDS, write
@@ -104,3 +106,42 @@ def test_a_file_that_was_not_completed_leaves_the_earlier_one(tmp_path):
         fail()
     assert path.read_text(encoding="utf-8") == "old"
     assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
+
+
+HARD = """n,k,t,c,w,d,i
+1.5,3,true, red ,some words here,2024-02-29,2020-01-02
+inf,4,false,NA,,1999-12-31,
+,-999,true,"a,b",?, ,2021-03-04
+-999,3,false,-999,x - y,2024-01-01,2022-05-06
+"""
+
+
+def test_arrow_tables_hold_what_frames_hold(tmp_path):
+    (tmp_path / "t.csv").write_text(HARD, encoding="utf-8")
+    kinds = {"n": "number", "k": "numeral", "t": "truth", "c": "category", "w": "text"}
+    kinds |= {"d": "date %Y-%m-%d", "i": "date"}
+    stream = Stream.open(tmp_path / "t.csv", missing=["-999"]).select(kinds, [])
+    (frame,), (table,) = list(stream), list(replace(stream, arrow=True))
+    assert isinstance(table, pyarrow.Table)
+    found = {name: table.column(name).to_pylist() for name in table.column_names}
+    known = {name: [None if pandas.isna(value) else value for value in frame[name]] for name in frame.columns}
+    nan = {name: [None if value != value else value for value in values] for name, values in found.items()}
+    assert nan == known
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (["1", "many"], "number"),  # a value that counts as missing, with a notice
+        (["$1,200", "$3"], "number 1,234.5"),
+        (["2024-02-31", "2024-02-01"], "date %Y-%m-%d"),
+        (["0024-02-01", "2024-02-01"], "date %Y-%m-%d"),  # a year that is taken for a mistake
+        (["3/4/2024", "5/6/2024"], "date %d/%m/%Y"),
+        (["true", ""], "truth"),
+    ],
+)
+def test_a_column_that_needs_more_than_its_kind_comes_as_a_frame(column, kind, tmp_path):
+    pandas.DataFrame({"a": column, "b": "x"}).to_csv(tmp_path / "t.csv", index=False)
+    stream = replace(Stream.open(tmp_path / "t.csv").select({"a": kind, "b": "category"}, []), arrow=True)
+    (found,) = list(stream)
+    assert isinstance(found, pandas.DataFrame)

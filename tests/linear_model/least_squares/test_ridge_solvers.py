@@ -6,6 +6,7 @@ import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge as Reference
 
+from mercer.errors import DataError
 from mercer.linear_model import Ridge
 
 RNG = np.random.default_rng(0)
@@ -127,3 +128,10 @@ def test_a_closed_form_is_complete_however_short_the_time(shape):
     limited = Ridge(max_time=0.0).fit(X, y)
     assert limited.converged_
     assert np.array_equal(limited.coef_, Ridge().fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("size", [1e155, 1e300])
+def test_conjugate_gradients_refuse_rows_whose_squares_overflow(size):
+    rows = scipy.sparse.csr_array(np.random.default_rng(0).normal(size=(40, 5)) * size)
+    with pytest.raises(DataError, match=r"Ridge: .*overflows.*Scale the columns"):
+        Ridge(solver="sparse_cg").fit(rows, np.arange(40.0))

@@ -39,7 +39,7 @@ def test_the_minor_that_fails_is_told(triangles, real):
 @pytest.mark.parametrize("real", REALS)
 def test_steps_over_tiles_give_the_factor_and_keep_what_is_above(triangles, real):
     A = positive(11, real)
-    found = A.copy()
+    found, scratch = A.copy(), numpy.empty(triangles.count_scratch())
     for start, stop in ((0, 4), (4, 8), (8, 11)):
         assert triangles.factor_corner(found, start, stop) == 0
         cuts = [(at, min(at + 3, 11)) for at in range(stop, 11, 3)]
@@ -47,7 +47,7 @@ def test_steps_over_tiles_give_the_factor_and_keep_what_is_above(triangles, real
             triangles.divide_rows(found, start, stop, *cut)
         for i, here in enumerate(cuts):
             for there in cuts[: i + 1]:
-                triangles.subtract_products(found, start, stop, *here, *there)
+                triangles.subtract_products(found, start, stop, *here, *there, scratch)
     numpy.testing.assert_allclose(numpy.tril(found), numpy.linalg.cholesky(A.astype(float)), **close(real))
     numpy.testing.assert_array_equal(numpy.triu(found, 1), numpy.triu(A, 1))
 

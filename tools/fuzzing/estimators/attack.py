@@ -32,9 +32,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=float, default=_LIMIT, help="seconds that one case may take")
 
 
-def _attack(first: int, limit: float, job: tuple[int, int]) -> Tally:
-    """Try the cases of one subject, given by its number."""
-    number, count = job
+def _number_cases(jobs: list[tuple[int, int]], first: int, per_class: bool) -> list[tuple[int, int, int]]:
+    """Return (number of the subject, first case, cases) of each job; shared cases differ from setting to setting."""
+    found, numbered = subjects(), []
+    begin: Counter[str] = Counter()
+    for number, count in jobs:
+        name = found[number].name
+        numbered.append((number, first + begin[name], count))
+        # Without this, the later cases, which are targets and weights, would reach no class of several settings.
+        begin[name] += count if per_class else 0
+    return numbered
+
+
+def _attack(limit: float, job: tuple[int, int, int]) -> Tally:
+    """Try the cases of one subject, given by its number, the first case and how many there are."""
+    number, first, count = job
     subject = subjects()[number]
     start = time.perf_counter()
     faults = try_in_children(partial(try_all, subject), first, count, limit)
@@ -55,7 +67,7 @@ def _attack(first: int, limit: float, job: tuple[int, int]) -> Tally:
 def run(options: argparse.Namespace) -> int:
     """Attack, print, and return 1 if an estimator had any fault."""
     report = Report("estimators", options)
-    jobs = choose_subjects(options, options.cases)
-    for tally in run_jobs(partial(_attack, options.seed, options.limit), jobs, options.jobs, options.seconds):
+    jobs = _number_cases(choose_subjects(options, options.cases), options.seed, options.per_class)
+    for tally in run_jobs(partial(_attack, options.limit), jobs, options.jobs, options.seconds):
         report.add(tally)
     return report.end()

@@ -54,6 +54,8 @@ class InterruptedSubject:
         # A process whose parent ignores Ctrl-C ignores it too, unless it says otherwise.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGALRM, signal.default_int_handler)
+        # For all cases at once: Ctrl-C at the end of a context around one fit would leave the filter behind.
+        warnings.simplefilter("ignore")
         self.undisturbed  # noqa: B018 - the first fit imports modules and starts threads; it is not disturbed
         for number in range(first, last):
             surroundings = note_surroundings()
@@ -127,6 +129,4 @@ class InterruptedSubject:
 
     def _fit(self, model: Any) -> Any:
         X, y = self.rows
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return model.fit(X, y)
+        return model.fit(X, y)

@@ -5,5 +5,16 @@ from mercer._base.guard.arguments import clean_arguments
 from mercer._base.guard.extremes import NOTED, are_ordinary, note_extreme
 from mercer._base.guard.fits import FitGuard
 from mercer._base.guard.loaded import note_loaded
+from mercer._base.guard.state import Noted, note_state
 
-__all__ = ["NOTED", "FitGuard", "are_ordinary", "clean_arguments", "guard_answers", "note_extreme", "note_loaded"]
+__all__ = [
+    "NOTED",
+    "FitGuard",
+    "Noted",
+    "are_ordinary",
+    "clean_arguments",
+    "guard_answers",
+    "note_extreme",
+    "note_loaded",
+    "note_state",
+]

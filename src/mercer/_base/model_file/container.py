@@ -35,6 +35,8 @@ _CHUNK = 2**22  # bytes hashed and written at a time, small enough to stay in th
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # always matches at a quote: linear on any input
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SIGNS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # +1 and -1 as signed bytes
+# Bytes of a header that may be cut into pieces, an object each: 2 MB of memory where all are quotes.
+_SHORT = 2**16
 _ARRAY_FIELDS = {"dtype", "shape", "order", "bytes", "sha256"}
 
 Array = np.ndarray[Any, Any]
@@ -163,10 +165,18 @@ def read_signature(file: BinaryIO, members: dict[str, Member]) -> bytes | None:
     return file.read(min(member.size, MAX_SIGNATURE + 1))
 
 
+def _leave_out_texts(text: bytes) -> bytes:
+    """Return JSON without its texts."""
+    if len(text) > _SHORT or b"\\" in text:
+        return _STRING.sub(b"", text)
+    # Without escapes every second piece between quotes is a text; cutting takes a fifth of the expression's time.
+    return b"".join(text.split(b'"')[::2])
+
+
 def _parse(text: bytes) -> Any:
     """Parse JSON of ASCII text, integers of up to 53 bits, and unique keys; nothing else."""
     # Brackets count +1 and -1 outside of texts; the running sum is the depth, found without recursion.
-    brackets = np.frombuffer(_STRING.sub(b"", text).translate(_SIGNS, _NO_BRACKETS), np.int8)
+    brackets = np.frombuffer(_leave_out_texts(text).translate(_SIGNS, _NO_BRACKETS), np.int8)
     if np.max(np.cumsum(brackets, dtype=np.int32), initial=0) > MAX_NESTING:
         message = f"the header may nest {MAX_NESTING} brackets; this one nests more."
         raise ModelFileError(message)

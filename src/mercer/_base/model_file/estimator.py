@@ -13,11 +13,11 @@ from typing import Any
 import sklearn
 from sklearn.base import BaseEstimator
 
-from mercer._base.guard import note_loaded
+from mercer._base.guard import note_loaded, note_state
+from mercer._base.guard.soundness import check_estimator, check_record, drop_old_names
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
 from mercer._base.model_file.registry import class_of, key_of_class
-from mercer._base.model_file.soundness import check_estimator, check_record, drop_old_names
 from mercer._plain import PLAIN
 from mercer._stored import collect_stored
 from mercer.errors import ModelFileError
@@ -150,6 +150,7 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
     if hasattr(cls, "_stored"):
         check_estimator(instance)
         note_loaded(instance)
+        note_state(instance)
     read_requests(instance, requests, decoder)
     return instance
 

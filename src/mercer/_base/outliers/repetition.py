@@ -71,9 +71,13 @@ def share_neighbours(
     return NeighbourShares(distances, indices, np.diff(ends, axis=1, prepend=0.0))
 
 
-def put_own_first(distances: Array, indices: Array) -> tuple[Array, Array]:
-    """Return the nearest rows of all rows, each row itself added before them at no distance."""
-    own = np.arange(len(distances))[:, None]
+def put_own_first(find_others: Callable[[int], tuple[Array, Array]], n_rows: int, count: int) -> tuple[Array, Array]:
+    """Return the `count` nearest rows of all rows: each row itself at no distance, then what `find_others` returns."""
+    own = np.arange(n_rows)[:, None]
+    if count == 1:
+        # A table of one row, whose weight is that of several.
+        return np.zeros((n_rows, 1)), own
+    distances, indices = find_others(count - 1)
     return np.concatenate([np.zeros_like(distances[:, :1]), distances], axis=1), np.concatenate([own, indices], axis=1)
 
 

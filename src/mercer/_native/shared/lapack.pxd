@@ -5,7 +5,7 @@
 # it. The caller limits the BLAS to one thread, as for every product in native code. lapack.py is the uncompiled twin.
 
 from scipy.linalg.cython_blas cimport dgemm, dsyrk, dtrsm, sgemm, ssyrk, strsm
-from scipy.linalg.cython_lapack cimport dpotrf, dsyevd, dsyevr, spotrf, ssyevd, ssyevr
+from scipy.linalg.cython_lapack cimport dpotrf, dpotri, dpotrs, dsyevd, dsyevr, spotrf, ssyevd, ssyevr
 
 ctypedef fused real:
     float
@@ -21,6 +21,28 @@ cdef inline Py_ssize_t factor_corner(real[:, ::1] A, Py_ssize_t start, Py_ssize_
         else:
             dpotrf(b"U", &n, &A[start, start], &leading, &failed)
     return failed
+
+
+cdef inline void solve_factored(double[:, ::1] L, double[:, ::1] B) noexcept nogil:
+    """Overwrite each row b of B by (L L^T)^-1 b, with L in a lower triangle."""
+    cdef int n = <int> L.shape[0], k = <int> B.shape[0], failed = 0
+    if n > 0 and k > 0:
+        dpotrs(b"U", &n, &k, &L[0, 0], &n, &B[0, 0], &n, &failed)
+
+
+cdef inline void solve_lower(double[:, ::1] L, double[:, ::1] B) noexcept nogil:
+    """Overwrite each row b of B by L^-1 b, with L in a lower triangle."""
+    cdef int n = <int> L.shape[0], k = <int> B.shape[0]
+    cdef double one = 1
+    if n > 0 and k > 0:
+        dtrsm(b"L", b"U", b"T", b"N", &n, &k, &one, &L[0, 0], &n, &B[0, 0], &n)
+
+
+cdef inline void invert_factored(double[:, ::1] L) noexcept nogil:
+    """Overwrite the lower triangle L by that of (L L^T)^-1."""
+    cdef int n = <int> L.shape[0], failed = 0
+    if n > 0:
+        dpotri(b"U", &n, &L[0, 0], &n, &failed)
 
 
 cdef inline void divide_rows(

@@ -3,7 +3,10 @@
 import numpy
 from scipy.linalg import eigh, lapack, solve_triangular
 
-__all__ = ["decompose_some", "decompose_whole", "divide_rows", "eliminate", "factor_corner", "subtract_products"]
+__all__ = [
+    "decompose_some", "decompose_whole", "divide_rows", "eliminate", "factor_corner", "invert_factored",
+    "solve_factored", "solve_lower", "subtract_products",
+]  # fmt: skip
 
 
 def factor_corner(A, start, stop):
@@ -12,6 +15,24 @@ def factor_corner(A, start, stop):
     lower, failed = lapack.dpotrf(A[start:stop, start:stop].astype(numpy.float64), lower=1)
     numpy.copyto(A[start:stop, start:stop], lower.astype(A.dtype), where=numpy.tri(stop - start, dtype=bool))
     return int(failed)
+
+
+def solve_factored(L, B):
+    """Overwrite each row b of B by (L L^T)^-1 b, with L in a lower triangle."""
+    solve_lower(L, B)
+    B[:] = solve_triangular(numpy.asarray(L), numpy.asarray(B).T, lower=True, trans=1).T
+
+
+def solve_lower(L, B):
+    """Overwrite each row b of B by L^-1 b, with L in a lower triangle."""
+    B[:] = solve_triangular(numpy.asarray(L), numpy.asarray(B).T, lower=True).T
+
+
+def invert_factored(L):
+    """Overwrite the lower triangle L by that of (L L^T)^-1."""
+    whole = numpy.eye(len(L))
+    solve_factored(L, whole)
+    numpy.copyto(L, whole, where=numpy.tri(len(L), dtype=bool))
 
 
 def divide_rows(A, start, stop, row, row_stop):

@@ -7,13 +7,18 @@ result belongs, so that a tile is read and written once. What is above the diago
 import cython
 
 if cython.compiled:
-    from cython.cimports.mercer._native.shared import lapack
+    from cython.cimports.mercer._native.shared import lapack, row_panels
 else:
-    from mercer._native.shared import lapack
+    from mercer._native.shared import lapack, row_panels
 
-__all__ = ["divide_rows", "factor_corner", "invert_columns", "subtract_products"]
+__all__ = ["count_scratch", "divide_rows", "factor_corner", "invert_columns", "subtract_products"]
 
 real = cython.fused_type(cython.float, cython.double)
+
+
+def count_scratch() -> int:
+    """Return the length of the scratch array that `subtract_products` needs."""
+    return row_panels.count_scratch()
 
 
 def factor_corner(A: real[:, ::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> int:
@@ -47,13 +52,25 @@ def subtract_products(
     row_stop: cython.Py_ssize_t,
     column: cython.Py_ssize_t,
     column_stop: cython.Py_ssize_t,
+    scratch: cython.double[::1],
 ):
     """Take P Q^T from the block of some rows and columns: P and Q are these rows within the panel start:stop.
 
-    A block on the diagonal (row == column, of equal size) changes in its lower triangle alone.
+    A block on the diagonal (row == column, of equal size) changes in its lower triangle alone. `scratch` has
+    `count_scratch` places.
     """
     with cython.nogil:
-        lapack.subtract_products(A, start, stop, row, row_stop, column, column_stop)
+        if real is cython.double and row_panels.gains():
+            row_panels.add_products(
+                A[row:row_stop, start:stop],
+                A[column:column_stop, start:stop],
+                -1.0,
+                row == column,
+                A[row:row_stop, column:column_stop],
+                scratch,
+            )
+        else:
+            lapack.subtract_products(A, start, stop, row, row_stop, column, column_stop)
 
 
 def invert_columns(

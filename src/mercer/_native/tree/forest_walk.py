@@ -116,74 +116,63 @@ def add_values(
 @cython.exceptval(check=False)
 def send_packed(
     X: cython.const[real][:, ::1],
-    first: cython.Py_ssize_t,
     next_row: cython.Py_ssize_t,
-    roots: cython.const[cython.int][::1],
-    tree: cython.Py_ssize_t,
-    next_tree: cython.Py_ssize_t,
-    thresholds: cython.const[cython.double][:, ::1],
-    links: cython.const[cython.int][:, ::1],
-    at: cython.int[::1],
-    active: cython.int[::1],
-    count: cython.Py_ssize_t,
+    records: cython.const[cython.double][::1],
+    links: cython.const[cython.int][::1],
+    walks: cython.longlong[::1],
+    moving: cython.Py_ssize_t,
+    leaves: cython.int[::1],
 ) -> cython.void:
-    """Send rows down as :func:`send_down` does, by numeric splits; rows at a leaf are removed from the list `active`.
+    """Send `moving` walks down by numeric splits, and write the leaf of walk i to place i of `leaves`.
 
-    What goes down together is several rows in one tree (`next_row` is 1, `next_tree` 0), or one row in several trees
-    (`next_row` is 0, `next_tree` 1).
+    A walk is its number i times 2^32 plus its node. It is that of row i (`next_row` is 1), all in one tree, or of row 0
+    (`next_row` is 0), each in a tree of its own. Walks that have ended are taken off the list.
     """
-    i: cython.Py_ssize_t
     k: cython.Py_ssize_t
-    node: cython.int
-    right: cython.int
-    mark: cython.int
-    moving: cython.Py_ssize_t = count
+    i: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    mark: cython.Py_ssize_t
+    right: cython.Py_ssize_t
     staying: cython.Py_ssize_t
     value: cython.double
-    threshold: cython.double
-    is_left: cython.int
-    is_inner: cython.int
-    for i in range(count):
-        at[i] = roots[tree + i * next_tree]
-        active[i] = cython.cast(cython.int, i)
-    # ``active[:moving]`` lists what is not known to be at a leaf; the pass compacts it to ``active[:staying]``.
+    is_left: cython.Py_ssize_t
+    is_split: cython.Py_ssize_t
     while moving > 0:
         staying = 0
         for k in range(moving):
-            i = active[k]
-            node = at[i]
-            mark = links[node, 2]
-            right = links[node, 3]
-            threshold = thresholds[node, 0]
-            value = X[first + i * next_row, mark >> 1]
-            # Products instead of conditions: a compiler would make branches of these, which cannot be predicted. At a
-            # leaf `is_inner` is 0 and the node stays; otherwise it becomes node + 1 or right.
-            is_left = (value <= threshold) | ((value != value) & (mark & 1))
-            is_inner = right >= 0
-            node += is_inner * (right - node + is_left * (node + 1 - right))
-            at[i] = node
-            inline.prefetch(thresholds[node], 0, 1)
-            active[staying] = cython.cast(cython.int, i)
-            staying += is_inner
+            i = walks[k] >> 32
+            node = walks[k] & 0x7FFFFFFF
+            mark = links[4 * node + 2]
+            right = links[4 * node + 3]
+            value = X[i * next_row, mark >> 2]
+            is_split = (mark >> 1) & 1
+            # Products instead of conditions: a compiler would make branches of these, which cannot be predicted.
+            is_left = (value <= records[2 * node]) | ((value != value) & (mark & 1))
+            node = right + is_left * (node + is_split - right)
+            # The next pass reads this record: it is fetched while the other walks move.
+            inline.prefetch(records, 2 * node, 2 * node + 1)
+            leaves[i] = cython.cast(cython.int, node)
+            walks[staying] = (cython.cast(cython.longlong, i) << 32) | cython.cast(cython.longlong, node)
+            staying += is_split
         moving = staying
 
 
 def add_packed_values(
     X: cython.const[real][:, ::1],
     roots: cython.const[cython.int][::1],
-    thresholds: cython.const[cython.double][:, ::1],
-    links: cython.const[cython.int][:, ::1],
+    records: cython.const[cython.double][::1],
+    links: cython.const[cython.int][::1],
     values: cython.const[cython.double][:, ::1],
-    at: cython.int[::1],
-    active: cython.int[::1],
+    walks: cython.longlong[::1],
+    leaves: cython.int[::1],
     sums: cython.double[:, ::1],
 ):
     """Add values as :func:`add_values` does for all rows of X, where no split is by categories.
 
-    `thresholds` (nodes, 2) and `links` (nodes, 4) are two views of one record of 16 bytes, in one line of the cache:
-    a threshold; then twice the feature plus one if a missing value goes left, and the index of the right child among
-    the nodes of all trees, -1 at a leaf. `at` and `active` are scratch, as long as the number of rows (or, with fewer
-    than FEW rows, of trees) that go down together.
+    `records` (2 nodes,) and `links` (4 nodes,) are two views of records of 16 bytes, each in one line of the cache: a
+    threshold; then four times the feature plus two if the node is split plus one if a missing value goes left, and the
+    index of the right child among the nodes of all trees. A leaf is its own right child. `walks` and `leaves` are
+    scratch, as long as the number of rows (or, with fewer than FEW rows, of trees) that go down together.
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -191,7 +180,7 @@ def add_packed_values(
     first: cython.Py_ssize_t
     count: cython.Py_ssize_t
     n: cython.Py_ssize_t = sums.shape[0]
-    step: cython.Py_ssize_t = at.shape[0]
+    step: cython.Py_ssize_t = walks.shape[0]
     with cython.nogil:
         # For few rows the trees go side by side instead: one row walks many trees at once, so that fetches overlap.
         if n < FEW:
@@ -199,21 +188,26 @@ def add_packed_values(
                 t = 0
                 while t < roots.shape[0]:
                     count = step if t + step <= roots.shape[0] else roots.shape[0] - t
-                    send_packed(X, first, 0, roots, t, 1, thresholds, links, at, active, count)
+                    for i in range(count):
+                        walks[i] = (cython.cast(cython.longlong, i) << 32) | cython.cast(cython.longlong, roots[t + i])
+                    send_packed(X[first:], 0, records, links, walks, count, leaves)
                     for i in range(count):
                         for v in range(values.shape[1]):
-                            sums[first, v] += values[at[i], v]
+                            sums[first, v] += values[leaves[i], v]
                     t += step
-        # The second loop is left out where the first has done all rows.
-        first = 0 if n >= FEW else n
-        while first < n:
-            count = step if first + step <= n else n - first
+        else:
+            # A tree stays in the second-level cache while groups of rows, whose values fit there too, go down.
             for t in range(roots.shape[0]):
-                send_packed(X, first, 1, roots, t, 0, thresholds, links, at, active, count)
-                for i in range(count):
-                    for v in range(values.shape[1]):
-                        sums[first + i, v] += values[at[i], v]
-            first += step
+                first = 0
+                while first < n:
+                    count = step if first + step <= n else n - first
+                    for i in range(count):
+                        walks[i] = (cython.cast(cython.longlong, i) << 32) | cython.cast(cython.longlong, roots[t])
+                    send_packed(X[first:], 1, records, links, walks, count, leaves)
+                    for i in range(count):
+                        for v in range(values.shape[1]):
+                            sums[first + i, v] += values[leaves[i], v]
+                    first += step
 
 
 def find_many_leaves(

@@ -10,6 +10,7 @@ from mercer._native.linear import dual_coordinate as native
 from mercer._objective import LabelLoss, Logistic, Loss, PiecewiseLoss
 from mercer._solver.row_arrays import list_row_arrays
 from mercer._source import Block, Source
+from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
 
 __all__ = ["DualRows", "PrepareDual", "loss_shape", "sweep"]
@@ -29,7 +30,8 @@ def loss_shape(loss: Loss) -> Array | None:
 class DualRows:
     """The loss and the targets of the rows, their factors c, squares and lifts (n,), and the shape of the loss.
 
-    ``constant`` is the square of the intercept's column, ``mean`` the row that is taken off all others.
+    ``constant`` is the square of the intercept's column, ``mean`` the row that is taken off all others, and
+    ``n_visits`` the number of rows that one call of native code may visit.
     """
 
     loss: Loss
@@ -40,6 +42,7 @@ class DualRows:
     shape: Array
     constant: float
     mean: Array
+    n_visits: int
 
     @property
     def highest(self) -> float:
@@ -92,8 +95,11 @@ class PrepareDual:
         lift = constant + self.mean @ self.mean - across
         # w = -sum_i c_i u_i x_i, from the optimality condition l2 w = -(1 / S) sum_i s_i u_i x_i.
         factor = weight / (self.total_weight * self.strength)
-        shape = loss_shape(self.loss)
-        return DualRows(self.loss, source.y, factor, square + constant, lift, shape, constant, self.mean)
+        shape, rows = loss_shape(self.loss), source.whole()
+        # A visit of a sparse row reads and writes in places that no processor foresees.
+        width = 4 * rows.nnz // max(1, len(weight)) if is_sparse_matrix(rows) else rows.shape[1]
+        n_visits = max(1, _CHUNK // (width + 1))
+        return DualRows(self.loss, source.y, factor, square + constant, lift, shape, constant, self.mean, n_visits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,9 +137,8 @@ def sweep(
 ) -> Generator[Any, Any, tuple[float, Array]]:
     """Visit rows in `order`, a chunk at a time; the largest violation met, and the rows worth another visit."""
     kept = np.empty(len(order), dtype=np.uint8)
-    count = max(1, _CHUNK // w.shape[1])
     worst = 0.0
-    for first in range(0, len(order), count):
-        part = slice(first, first + count)
+    for first in range(0, len(order), rows.n_visits):
+        part = slice(first, first + rows.n_visits)
         worst = max(worst, (yield _Visit(rows, k, directions, order[part], settled, slopes, w, kept[part])))
     return worst, order[kept.view(bool)]

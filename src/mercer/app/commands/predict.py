@@ -38,6 +38,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 
 def execute(options: Any) -> int:
     """Predict block by block: one thread reads ahead, the others predict, and results are written in order."""
+    from dataclasses import replace
     from functools import partial
 
     from mercer.app.start import spare_modules
@@ -55,7 +56,8 @@ def execute(options: Any) -> int:
         model, schema = load_models(options.model)
     rule = find_rule(model, options.positive, options.threshold)
     record = find_record(options.model) if options.coverage is not None else None
-    stream = open_rows(options.table, schema, others, **parse_reading_options(options))
+    # Arrow tables where pandas, which takes as long to load as all the rest, is not needed to read the rows.
+    stream = replace(open_rows(options.table, schema, others, **parse_reading_options(options)), arrow=True)
     names, count = list(schema.kinds), 0
     inputs = [options.model, options.table]
     with Writer.open(options.output, inputs=inputs, keep_formulas=options.keep_formulas) as writer:
@@ -88,14 +90,20 @@ def _predict_frame(model: Any, names: list[str], others: list[str], rule: Any, w
     """
     import pyarrow
 
+    from mercer._source.arrow_values import make_arrow, make_arrow_table
     from mercer.app.deploy.conformal import widen
     from mercer.app.schema import predict_columns
 
     columns = {name: pyarrow.Array.from_pandas(frame[name]) for name in others}
-    predicted = predict_columns(model, frame[names], rule)
+    predicted = predict_columns(model, _take_columns(frame, names), rule)
     for name, values in (predicted if widening is None else widen(predicted, *widening)).items():
-        columns[name] = pyarrow.array(values.astype(str) if values.dtype == object else values)
-    return pyarrow.table(columns)
+        columns[name] = make_arrow(values.astype(str) if values.dtype == object else values)
+    return make_arrow_table(columns)
+
+
+def _take_columns(frame: Any, names: list[str]) -> Any:
+    """Return some columns of a frame of pandas or of an Arrow table."""
+    return frame.select(names) if hasattr(frame, "select") else frame[names]
 
 
 def _print_summary(options: Any, stream: Any, count: int, rule: Any) -> None:

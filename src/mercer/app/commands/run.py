@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.app.commands.arguments import add_options, add_silencers
+from mercer.app.commands.candidate_names import CLASSIFIERS, REGRESSORS
 from mercer.app.commands.config import read_config
 from mercer.app.commands.example import EXAMPLES, load_example
 from mercer.app.options import OPTIONS, OUTPUT, SECTIONS, list_options, parse_options
@@ -29,7 +30,6 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add_silencers(parser, "print the result as JSON")
     parser.add_argument("--no-open", dest="open", action="store_false", help="do not open the report in a browser")
     write_help = parser.format_help
-    # The candidates are asked for only where somebody reads the help: their modules take a second to load.
     parser.format_help = lambda: f"{write_help()}\n{_list_candidates()}"  # type: ignore[method-assign]
     for section, text in SECTIONS.items():
         add_options(parser.add_argument_group(section, text or None), list_options(section))
@@ -39,13 +39,9 @@ def _list_candidates() -> str:
     """Return the names of all candidates, for the help."""
     import textwrap
 
-    from mercer.model_selection import candidates
-
     lines = ["candidates:"]
-    for task, words in (("classification", "for classes"), ("regression", "for numbers")):
-        # A stack is made of the other candidates, so that no family offers it.
-        names = "; ".join([*(offer.name for offer in candidates(task)), "stacked models"])
-        lines += textwrap.wrap(f"{words}: {names}", 78, initial_indent="  ", subsequent_indent="    ")
+    for words, names in (("for classes", CLASSIFIERS), ("for numbers", REGRESSORS)):
+        lines += textwrap.wrap(f"{words}: {'; '.join(names)}", 78, initial_indent="  ", subsequent_indent="    ")
     return "\n".join(lines) + "\n"
 
 

@@ -91,8 +91,10 @@ def draw_curve(curve: Curve, metric: str) -> str:
         values += [m - s for m, s in zip(middle, spread, strict=False)]
     named, names, label = bool(curve.names), curve.names, curve.label
     if len(names) > _MOST_NAMES:
-        # Slanted names would overlap; the list of candidates has the same order.
-        names, label = [str(place + 1) for place in range(len(names))], f"{curve.label}, by number"
+        # Slanted names would overlap; the list of candidates has the same order, without those that have no score.
+        # Numbers of two digits would touch each other: every second one is left out.
+        names = [str(place + 1) if place % 2 == 0 else "" for place in range(len(names))]
+        label = f"scored {curve.label}, by number"
     wide = not named and len(curve.x) > 2 and min(curve.x) > 0 and max(curve.x) / min(curve.x) > 20
     chart = Chart(
         f"{metric} against {curve.label}: {curve.text}",

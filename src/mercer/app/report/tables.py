@@ -6,7 +6,7 @@ from typing import Any
 
 from mercer.app.report import figures
 from mercer.app.report.scale import format_number, format_percent
-from mercer.app.study.record import HardRow, Record, StrangeRow
+from mercer.app.study.record import Candidate, HardRow, Record, StrangeRow
 
 __all__ = [
     "Table",
@@ -61,6 +61,13 @@ def make_metric_table(record: Record) -> Table:
     )
 
 
+def _format_lag(candidate: Candidate) -> str:
+    """Return how far a candidate is behind the best score, with the standard error of that difference."""
+    if candidate.lag is None or candidate.lag_error is None:
+        return "–"
+    return "0" if candidate.status == "best" else f"{candidate.lag:.2g} ± {candidate.lag_error:.2g}"
+
+
 def _format_interval(low: float | None = None, high: float | None = None) -> str:
     """Return "low to high", or a dash without an interval."""
     return "–" if low is None or high is None else f"{format_number(low)} to {format_number(high)}"
@@ -104,14 +111,16 @@ def make_candidate_table(record: Record) -> Table:
                 candidate.status,
                 format_number(candidate.score),
                 _format_interval(candidate.low, candidate.high),
+                _format_lag(candidate),
                 format_number(candidate.train_score),
                 candidate.complexity_text or format_number(candidate.complexity),
                 format_number(candidate.seconds, 2),
                 candidate.text,
             ]
         )
-    names = ["candidate", "verdict", "score", "interval", "score on training rows", "complexity", "seconds", "remark"]
-    numeric = [False, False, True, False, True, False, True, False]
+    names = ["candidate", "verdict", "score", "interval", "behind the best", "score on training rows", "complexity"]
+    names += ["seconds", "remark"]
+    numeric = [False, False, True, False, False, True, False, True, False]
     if record.question.task == "structure":
         # Methods that group rows are not tested on unseen rows: they have one score and no interval.
         kept = [names.index(name) for name in ("candidate", "verdict", "score", "complexity", "remark")]

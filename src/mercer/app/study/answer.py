@@ -24,11 +24,18 @@ def spell_value(value: float, metric: Metric) -> str:
 
 
 def write_answer(
-    target: str, chosen: Candidate, sure: Sureness, metric: Metric, columns: list[Column], n_tried: int
+    target: str,
+    chosen: Candidate,
+    sure: Sureness,
+    metric: Metric,
+    columns: list[Column],
+    n_tried: int,
+    late: bool = False,
 ) -> str:
     """Return one sentence: which model predicts `target`, how well, and how certain that is.
 
-    `n_tried` is the number of candidates with a score, the constant guess among them.
+    `n_tried` is the number of candidates with a score, the constant guess among them; `late` says whether there was no
+    time for others.
     """
     low, high, guess = (spell_value(value, metric).removesuffix(" %") for value in (sure.low, sure.high, sure.baseline))
     score = _spell_score(sure.score, metric)
@@ -41,8 +48,10 @@ def write_answer(
             f"predicted. The guess has {score} on new rows"
         )
     elif chosen.family == "baseline" or not better:
+        # Models that were not tried may well be better than guessing.
+        subject = "No model for which there was time" if late else "No model"
         sentence = (
-            f"No model is shown to predict `{target}` better than guessing: the best one has {score} on new rows "
+            f"{subject} is shown to predict `{target}` better than guessing: the best one has {score} on new rows "
             f"({interval})"
         )
     else:
@@ -118,9 +127,12 @@ def _say_why_chosen(record: Record) -> list[str]:
             f"better than one model. {_capitalise(chosen.name)} was chosen: its score is {chosen.lag:.2g} worse."
         ]
     subject = "The constant guess" if chosen.family == "baseline" else "A simpler model"
+    # A difference above its standard error is chosen too, where a more complex candidate is within its own but worse.
+    doubt = "This difference may be chance: its" if chosen.lag <= chosen.lag_error else "The"
+    of_what = "" if chosen.lag <= chosen.lag_error else " of this difference"
     return [
         f"{subject} was chosen: its score is only {chosen.lag:.2g} worse than that of {best.name}, the best one. "
-        f"This difference may be chance: its standard error over the folds is {chosen.lag_error:.2g}."
+        f"{doubt} standard error{of_what} over the folds is {chosen.lag_error:.2g}."
     ]
 
 

@@ -63,8 +63,8 @@ class Clock:
             return
         spent = self.measure_spent()
         left = None
-        if share > _KNOWN or self.budget is not None:
-            left = spent * (1 - share) / max(share, 0.02)
+        if share > _KNOWN:
+            left = spent * (1 - share) / share
         elif self.expected is not None:
             left = max(self.expected - spent, 1.0)
         if self.budget is not None:

@@ -75,7 +75,6 @@ class Draft:
         chosen = next((candidate for candidate in self.listed if candidate.status == "chosen"), None)
         if self.selection is not None and chosen is not None and sureness is not None:
             tried = [candidate for candidate in self.listed if candidate.score is not None]
-            return write_answer(
-                self.roles.target, chosen, sureness, self.selection.metric, self.roles.columns, len(tried)
-            )
+            metric, late = self.selection.metric, bool(self.selection.lacking)
+            return write_answer(self.roles.target, chosen, sureness, metric, self.roles.columns, len(tried), late)
         return f"No model could be fitted to predict `{self.roles.target}`. The table of candidates says why."

@@ -202,7 +202,10 @@ def _study_target(draft: Draft) -> None:
     draft.model, draft.parts["fit"] = _fit_all_rows(selection, material, sample, options, clock, stakes)
     threshold = find_threshold(draft.model, material.positive)
     draft.parts["fit"] = replace(draft.parts["fit"], threshold=threshold)
-    draft.notices += [*list_notices(material, sample, clock), *list_lacking(selection.lacking, options.budget)]
+    draft.notices += [
+        *list_notices(material, sample, clock),
+        *list_lacking(selection.lacking, options.budget, options.spent),
+    ]
     _collect_parts(draft, selection, sample)
 
 

@@ -107,7 +107,9 @@ def _try_all(
     for place, offer in enumerate(offers):
         n_notices = len(clock.notices)
         share = 0.1 + 0.5 * place / len(offers)
-        result = clock.attempt(offer.name, partial(group_rows, offer, numbers, options.seed), share)
+        # Without any method there is no answer: the first and quickest one is tried even if the time is over.
+        needs = float("-inf") if place == 0 else 0.0
+        result = clock.attempt(offer.name, partial(group_rows, offer, numbers, options.seed), share, needs=needs)
         if result is None:
             reason = "interrupted" if clock.interrupted else "there was no time left"
             failed[offer.name] = clock.notices[-1].text if len(clock.notices) > n_notices else reason

@@ -20,9 +20,10 @@ def escape_formulas(table: Any) -> tuple[Any, int]:
             column = compute.cast(column, field.type.value_type)
         if not (types.is_string(column.type) or types.is_large_string(column.type)):
             continue
-        begins = compute.fill_null(compute.match_substring_regex(column, _FORMULA), False)
-        number = compute.fill_null(compute.match_substring_regex(column, _NUMBER), False)
-        formula = compute.and_not(begins, number)
+        # Null where the text is null, which then stays null.
+        formula = compute.and_not(
+            compute.match_substring_regex(column, _FORMULA), compute.match_substring_regex(column, _NUMBER)
+        )
         count = compute.sum(formula).as_py() or 0
         if count:
             # replace_substring_regex would meet line ends inside; a join by "" does not.

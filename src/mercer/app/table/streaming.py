@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.app.study.record import Notice
+from mercer.app.table.arrow_columns import convert_arrow
 from mercer.app.table.column_type import type_columns
 from mercer.app.table.delimited import Dialect, find_dialect, guess_old_encoding, open_batches
 from mercer.app.table.format import Place, find_format, find_place, report_damage
@@ -48,6 +49,7 @@ class Stream:
     frame: Any = None  # the rows, if they are in memory
     typing: dict[str, Any] = field(default_factory=dict)  # options of the conversion to plain types
     renamed: bool = False  # whether the file has other names than `names`
+    arrow: bool = False  # whether to yield Arrow tables instead of frames where a text needs no more than its kinds
     notices: list[Notice] = field(default_factory=list)  # at most one per column, about the rows read so far
 
     @classmethod
@@ -112,13 +114,18 @@ class Stream:
         return replace(self, kinds=kinds, columns=wanted, notices=[], typing=typing)
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield frames of plain columns."""
+        """Yield frames of plain columns; with `arrow`, Arrow tables of the same columns where that is possible."""
         frames = self._read_frames()
         while True:
             with report_damage(self.place):
                 frame = next(frames, None)
             if frame is None:
                 return
+            if self.arrow and self.dialect is not None and not self.typing["copied"]:
+                table = convert_arrow(frame, self.kinds, self.typing["missing"])
+                if table is not None:
+                    yield table
+                    continue
             plain, typing = type_columns(
                 make_frame(frame, self.place.name, self.columns)[0], self._typing, **self.typing
             )
@@ -183,7 +190,7 @@ class Stream:
             seen = 0
             try:
                 for batch in open_batches(self.place, dialect, types, self.columns):
-                    table = pyarrow.table(batch)
+                    table = pyarrow.Table.from_batches([batch])
                     # After a restart the first `given` rows are passed over, as they were handed on already.
                     fresh = table.slice(max(0, given - seen))
                     seen += len(table)

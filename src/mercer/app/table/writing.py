@@ -95,13 +95,16 @@ class Writer:
 
     def _open_sink(self, schema: Any) -> Any:
         import pyarrow
-        from pyarrow import csv, parquet
 
         self._schema = schema
         if self.kind == "parquet":
+            from pyarrow import parquet
+
             return parquet.ParquetWriter(self._file, schema, compression="zstd")
         if self.kind == "arrow":
             return pyarrow.ipc.new_file(self._file, schema)
+        from pyarrow import csv
+
         delimiter = "\t" if self.kind == "tsv" else ","
         options = csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
         return csv.CSVWriter(self._file, schema, write_options=options)

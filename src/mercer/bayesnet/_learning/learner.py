@@ -156,7 +156,7 @@ BayesianNetwork, default='hill_climb'
 
     _stored: ClassVar[dict[str, Stored]] = {
         "_network": part("BayesianNetwork"),
-        "edges_": flags("columns, columns"),
+        "edges_": flags("columns, columns | none"),
         "tables_": members(floats("..."), "columns"),
         "states_": members(part("ColumnStates"), "columns"),
         "_undirected": members(members(texts(), "2")),

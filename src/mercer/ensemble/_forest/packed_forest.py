@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._native.tree import forest_walk
-from mercer._solver.tree.binary_tree import LEAF, BinaryTree
+from mercer._solver.tree.binary_tree import BinaryTree
 from mercer._solver.tree.soundness import check_width
 from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
@@ -19,7 +19,7 @@ __all__ = ["PackedForest"]
 _RUN = 1024
 # Rows that pass through a tree together. More rows share the nodes of a tree once they are in the cache; fewer rows
 # keep their own values in the cache.
-_TOGETHER = 512
+_TOGETHER = 256
 # Most values of a sparse matrix that are made dense at a time.
 _DENSE_CELLS = 2**20
 
@@ -79,18 +79,19 @@ class PackedForest:
 
     @cached_property
     def _records(self) -> tuple[Array, Array]:
-        """Threshold, feature with the side of missing values, and right child of each node in 16 bytes.
+        """Threshold, feature with marks, and right child of each node in 16 bytes; see `add_packed_values`.
 
-        The same memory twice: as floats (nodes, 2) and as int32 (nodes, 4).
+        The same memory twice: as floats (2 nodes,) and as int32 (4 nodes,).
         """
         records = np.empty((len(self.features), 2))
         links = records.view(np.int32)
         sizes = np.diff([*self.roots.tolist(), len(self.features)])
         records[:, 0] = self.thresholds
         inner = self.rights >= 0
-        links[:, 2] = np.where(inner, 2 * self.features + self.sides, 0)
-        links[:, 3] = np.where(inner, self.rights + np.repeat(self.roots, sizes), LEAF)
-        return records, links
+        links[:, 2] = np.where(inner, 4 * self.features + 2 + self.sides, 0)
+        # A leaf is its own child.
+        links[:, 3] = np.where(inner, self.rights + np.repeat(self.roots, sizes), np.arange(len(inner)))
+        return records.reshape(-1), links.reshape(-1)
 
     def _list_arrays(self) -> Any:
         return self.roots, self.features, self.rights, self.thresholds, self.sides, self.words
@@ -104,7 +105,8 @@ class PackedForest:
         def work(X: Array, out: Array) -> None:
             at = np.empty(_TOGETHER, np.int32)
             if len(self.words) == 0:
-                forest_walk.add_packed_values(X, self.roots, *self._records, self.values, at, np.empty_like(at), out)
+                walks = np.empty(_TOGETHER, np.int64)
+                forest_walk.add_packed_values(X, self.roots, *self._records, self.values, walks, at, out)
                 return
             forest_walk.add_values(X, everything, *self._list_arrays(), self.values, at, out)  # type: ignore[call-arg]
 

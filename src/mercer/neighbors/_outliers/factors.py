@@ -56,7 +56,9 @@ def find_factors(search: Search, rows: Rows, k: int, weight: Array) -> Solver:
 def _share(search: Search, rows: Rows, k: int, weight: Array) -> NeighbourShares:
     """Return the neighbours of all rows, and how many of the k neighbours each stands for."""
     return share_neighbours(
-        lambda count: put_own_first(*search.nearest(rows, count - 1, leave_out_self=True)),
+        lambda count: put_own_first(
+            lambda others: search.nearest(rows, others, leave_out_self=True), rows.shape[0], count
+        ),
         weight,
         k,
         rows.shape[0],

@@ -14,7 +14,7 @@ from mercer._base.outliers import CONTAMINATION, Detector, find_offset, label_sc
 from mercer._base.outliers.repetition import NeighbourShares, count_others, share_neighbours
 from mercer._base.parameter import Boolean, Function, Integer, MetricName, attribute, parameter
 from mercer._base.validation import check_weight
-from mercer._stored import Stored, floats, size
+from mercer._stored import Stored, floats, integers
 from mercer._types import Array, Rows
 from mercer.errors import DataError
 from mercer.neighbors._nearest.queries import NearestQueries
@@ -136,7 +136,7 @@ class LocalOutlierFactor(Detector, NearestQueries):
     _law_exceptions: ClassVar[dict[str, str]] = {"memory": "the rows are the model: it keeps all of them"}
     _stored: ClassVar[dict[str, Stored]] = {
         "negative_outlier_factor_": floats("rows"),
-        "n_neighbors_": size("neighbours"),
+        "n_neighbors_": integers(low=1),
         "_densities": floats("rows"),
         "_last_distances": floats("rows"),
         "_smoothing": floats(""),

@@ -17,6 +17,7 @@ from mercer._solver.step import Certificate, Solution, Step
 from mercer._source.memory import require_memory
 from mercer._types import Array
 from mercer.svm._dual.gram_rows import KernelRows
+from mercer.svm._dual.machines import limit_steps, raise_tolerance
 
 __all__ = ["JointMachine", "JointState"]
 
@@ -56,15 +57,17 @@ class JointMachine:
         K = self.gram.make_square(self.rows, np.float64)
         if state is None:
             state = JointState(np.zeros((n, k)), np.zeros((n, k)), np.zeros(1, dtype=np.int64), False)
-        while not state.settled and (self.max_iter is None or state.steps[0] < self.max_iter):
+        # Weights of 1e15 leave violations that rounding keeps above `tol`: the bound does not depend on their scale.
+        limit, largest = limit_steps(self.max_iter, n * k), float(np.abs(K.diagonal()).max(initial=0.0))
+        while not state.settled and state.steps[0] < limit:
             A, scores, worst = state.coefficients.copy(), state.scores.copy(), np.empty(1)
             # The steps of one call, so that it lasts some 50 ms: a step touches n k scores.
-            most = int(_TOUCHED / (n * k)) + 1
-            most = most if self.max_iter is None else min(most, int(self.max_iter - state.steps[0]))
-            given = (K, self.box, self.own, self.tol, most)
+            most = min(int(_TOUCHED / (n * k)) + 1, int(limit - state.steps[0]))
+            tol = raise_tolerance(self.tol, A, largest)
+            given = (K, self.box, self.own, tol, most)
             taken = native.descend_rows(*given, A, scores, np.empty((2, k)), worst)
             # Watches keep earlier states, so every state has arrays of its own.
-            state = JointState(A, scores, state.steps + taken, bool(worst[0] <= self.tol))
+            state = JointState(A, scores, state.steps + taken, bool(worst[0] <= tol))
             certificate = self.certify(state)
             extra = {"violation": float(worst[0]), "gap": certificate.value, "pair_steps": float(state.steps[0])}
             yield Step(self.objective(state), state, certificate, extra)

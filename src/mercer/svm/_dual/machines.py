@@ -27,7 +27,7 @@ from mercer.svm._dual.nested_descent import NestedDescent
 from mercer.svm._dual.program import DualProgram
 from mercer.svm._dual.team_descent import TeamDescent
 
-__all__ = ["DualMachines", "MachineState", "copy_state"]
+__all__ = ["DualMachines", "MachineState", "copy_state", "limit_steps", "raise_tolerance"]
 
 Squares = dict[tuple[int, bool], Any]
 # Most coefficients of a program whose whole kernel matrix is in memory: 32 MB of float64.
@@ -53,6 +53,19 @@ _NOISE = 2.0**-50
 # Most pair steps of a program whose user sets no limit, and most per coefficient: far beyond what converges.
 _MOST_STEPS = 10_000_000
 _MOST_PER_ROW = 100
+
+
+def limit_steps(max_iter: int | None, size: int) -> int:
+    """Return the most steps of a program of `size` coefficients: the user's limit, or one far beyond convergence."""
+    return max(_MOST_STEPS, _MOST_PER_ROW * size) if max_iter is None else max_iter
+
+
+def raise_tolerance(tol: float, coefficients: Array, largest: float) -> float:
+    """Return the violation at which a program is solved: `tol`, or what rounding leaves where that is more.
+
+    `largest` is the largest kernel value of a row with itself.
+    """
+    return max(tol, _NOISE * float(np.abs(coefficients).sum()) * largest)
 
 
 @plain
@@ -149,12 +162,11 @@ class DualMachines:
 
     def _count_left(self, state: MachineState, k: int) -> float:
         """Return how many pair steps a program may still take."""
-        most = max(_MOST_STEPS, _MOST_PER_ROW * len(self.programs[k]))
-        return (most if self.settings.max_iter is None else self.settings.max_iter) - state.steps[k]
+        return limit_steps(self.settings.max_iter, len(self.programs[k])) - state.steps[k]
 
     def _find_tolerance(self, b: Array) -> float:
         """Return the violation at which a program is solved: `tol`, or what rounding leaves where that is more."""
-        return max(self.settings.tol, _NOISE * float(np.abs(b).sum()) * self.gram.largest)
+        return raise_tolerance(self.settings.tol, b, self.gram.largest)
 
     def _is_open(self, state: MachineState, k: int) -> bool:
         """Return whether a program is neither solved nor at its limit of steps."""

@@ -170,8 +170,9 @@ def _make_forest(sample: Material, options: Options, metric: Metric) -> Any:
     head = sample.take(np.arange(min(len(sample), 500)))
     n_columns = int(make_encoder(head, offer.needs).fit_transform(head.X, head.y).shape[1])
     forest = make_contender(offer, sample, n_columns, options.seed, choose_costs(sample, metric.scorer, None)).estimator
-    prefix = "model__estimator__" if "model__estimator__n_estimators" in forest.get_params() else "model__"
-    return forest.set_params(**{f"{prefix}n_estimators": _TREES})
+    # The forest may stand inside a decision about classes, or inside the logarithm of a target.
+    (name,) = [name for name in forest.get_params() if name.endswith("__n_estimators")]
+    return forest.set_params(**{name: _TREES})
 
 
 def _use(probe: _Probe, table: Table, roles: Roles, material: Material) -> Finding:

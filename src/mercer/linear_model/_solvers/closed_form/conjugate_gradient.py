@@ -40,6 +40,7 @@ def by_conjugate_gradient(
     plain conjugate gradients end within that rank; the diagonal would hide it.
     """
     moments = yield Moments(centre, diagonal=True)
+    _check_finite(moments.scatter, moments.cross, moments.y_scatter)
     # Jacobi preconditioning: columns of different scale cost no steps.
     diagonal = moments.scatter[:, None] + alpha
     scaling = np.ones_like(diagonal) if wide else 1.0 / np.where(diagonal > 0, diagonal, 1.0)
@@ -53,6 +54,8 @@ def by_conjugate_gradient(
             # The recurrence drifts from the true gradient by rounding, so it is the true one that decides.
             sums = yield Residual(state.coef, moments.mean, moments.y_mean)
             gradient = sums.product - alpha * state.coef
+            # NaN is neither above nor below a goal: without this the restarts would never end.
+            _check_finite(gradient)
             reached = bool((np.linalg.norm(gradient, axis=0) <= np.maximum(goal, _rounding(moments))).all())
             if reached or spent:
                 certificate = _certificate(gradient, moments, tolerance)
@@ -63,6 +66,13 @@ def by_conjugate_gradient(
         state = _advance(state, sums.product + alpha * state.direction, active, scaling, moments)
         objective = quadratic_objective(moments, state.coef, state.residual)
         yield Step(objective, state, _certificate(state.residual, moments, tolerance))
+
+
+def _check_finite(*sums: Array) -> None:
+    """Raise FloatingPointError, which the estimator explains by its inputs, where sums of squares overflow."""
+    if not all(np.isfinite(one).all() for one in sums):
+        message = "the sums of squares overflow"
+        raise FloatingPointError(message)
 
 
 def _start(moments: MomentSums, scaling: Array) -> ConjugateState:

@@ -17,6 +17,7 @@ from mercer._solver.request import Dense, Map, Tiles
 from mercer._solver.step import Solution, Step
 from mercer._source import Block
 from mercer._statistic.products import Residual, TransposeProduct
+from mercer._statistic.row_products import multiply_rows
 from mercer._types import Array
 from mercer.linear_model._solvers.closed_form.normal_equations import Factors
 
@@ -40,14 +41,15 @@ def by_dual_equations(
 
     `otherwise` makes the solver that takes over where the equations are singular to rounding.
     """
-    n_rows = y.shape[0]
-    weight = np.ones(n_rows) if weight is None else weight
+    n_rows, weighted = y.shape[0], weight is not None
+    weight = weight if weighted else np.ones(n_rows)
     root, share = np.sqrt(weight)[:, None], (weight / weight.sum())[:, None]
     y_mean = share[:, 0] @ y if centre else np.zeros(y.shape[1])
     # Rows and targets times the root of the weight make weighted least squares plain.
     right = root * (y - y_mean)
     gram, mean = yield from centre_gram(n_rows, share, centre)
-    gram *= root * root.T
+    if weighted:
+        gram *= root * root.T
     factors = yield Dense(partial(Factors, gram, alpha), n_rows > _HEAVY)
     # Singular to rounding: another solver takes over.
     if factors.condition < _SINGULAR:
@@ -120,7 +122,7 @@ class Product:
         if left.is_sparse:
             return (left.X.astype(np.float64, copy=False) @ right.X.T).toarray()
         if self.shift is None and left.X.dtype == np.float64:
-            return left.X @ right.X.T
+            return multiply_rows(left.X, left.X if left.start == right.start else right.X)
         shift = np.zeros(left.X.shape[1]) if self.shift is None else self.shift
         product = np.zeros((left.n, right.n))
         # Panel by panel, so that centred copies take a bounded amount of memory.
@@ -128,7 +130,7 @@ class Product:
             columns = slice(start, start + _PANEL)
             rows = left.X[:, columns] - shift[columns]
             others = rows if left.start == right.start else right.X[:, columns] - shift[columns]
-            product += rows @ others.T
+            product += multiply_rows(rows, others)
         return product
 
 

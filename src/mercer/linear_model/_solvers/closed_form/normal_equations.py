@@ -87,7 +87,8 @@ class Factors:
         for value in np.unique(alpha):
             matrix = scatter.copy(order="F")
             matrix.flat[:: matrix.shape[0] + 1] += value
-            norm = np.abs(matrix).sum(axis=0).max(initial=0.0)
+            # The largest sum of absolute values of a column, without a matrix of them.
+            norm = lapack.dlange("1", matrix)
             factor, failed = lapack.dpotrf(matrix, lower=False, overwrite_a=True, clean=False)
             # LAPACK estimates the reciprocal condition in the 1-norm from the factor, at O(d^2).
             condition = 0.0 if failed or norm == 0.0 else lapack.dpocon(factor, norm, uplo="U")[0]

@@ -6,19 +6,20 @@ declared are refused: no prediction needs them.
 """
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from scipy.sparse import issparse
 
+from mercer._base.guard.sparse_rows import check_sparse_rows
 from mercer._base.parameter import is_accepted
 from mercer._stored import check_stored, collect_stored
 from mercer._types import Array
 from mercer.errors import ModelFileError
 
-__all__ = ["check_estimator", "check_record", "drop_old_names"]
+__all__ = ["check_estimator", "check_parts", "check_record", "check_state", "drop_old_names"]
 
 # Most columns of a table: the index of a column fits into 31 bits.
 _MOST_COLUMNS = 2**31 - 1
@@ -58,7 +59,6 @@ def check_estimator(model: Any) -> None:
         if parameter in values and not is_accepted(rule, values[parameter]):
             message = f"{cls.__name__}.{parameter} must be {rule.text}; the file has {str(values[parameter])[:80]}."
             raise ModelFileError(message)
-    declared = collect_stored(cls)
     # An attribute that is not declared has no check, so it must not enter by a file.
     if not values.keys() <= _list_known(cls):
         strangers = sorted(values.keys() - _list_known(cls))
@@ -67,6 +67,13 @@ def check_estimator(model: Any) -> None:
             f"version that wrote it, which its header names, if the file is older than this mercer."
         )
         raise ModelFileError(message)
+    check_state(model)
+
+
+def check_state(model: Any) -> None:
+    """Check the fitted attributes that an estimator declares; others are left alone."""
+    cls: Any = type(model)
+    values = vars(model)
     columns = values.get("n_features_in_")
     if columns is not None and (type(columns) is not int or not 0 <= columns <= _MOST_COLUMNS):
         message = (
@@ -74,8 +81,20 @@ def check_estimator(model: Any) -> None:
         )
         raise ModelFileError(message)
     # Shapes may refer to n_features_in_, which is why its range is checked above.
-    check_stored(cls.__name__, values, declared, {})
+    check_stored(cls.__name__, values, collect_stored(cls), {})
     model._check_structure()
+
+
+def check_parts(values: Iterable[Any]) -> None:
+    """Check records and sparse matrices among some values, and in lists, tuples and fields, before what holds them."""
+    for value in values:
+        if type(value) in (list, tuple):
+            check_parts(value)
+        elif hasattr(type(value), "_stored") and not hasattr(value, "fit"):
+            check_parts(vars(value).values())
+            check_record(value, vars(value))
+        elif issparse(value):
+            check_sparse_rows("a stored matrix", value)
 
 
 def drop_old_names(cls: type, attributes: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,95 @@
+"""Kernel matrices of rows on a device, block by block: their values, sums of their derivatives, and their memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer._source.memory import readable
+from mercer._source.namespace import library_of, to_numpy
+from mercer._types import Array
+from mercer.errors import MemoryForecastError
+from mercer.gaussian_process._device_cholesky import list_lower_blocks
+from mercer.kernels import Kernel
+from mercer.kernels.array_form import compute_diagonal, sum_diagonal_slopes, sum_slopes
+
+__all__ = [
+    "centre_rows",
+    "check_device_room",
+    "compute_device_noise",
+    "fill_kernel_blocks",
+    "mark_diagonal",
+    "sum_block_slopes",
+]
+
+
+def centre_rows(kernel: Kernel, xp: Any, X: Array) -> Array:
+    """Return the rows minus their mean if the kernel is stationary: squared lengths then cancel least."""
+    return X - xp.mean(X, axis=0) if kernel.stationary else X
+
+
+def fill_kernel_blocks(kernel: Kernel, xp: Any, X: Array, diagonal: Array, mirrored: bool = False) -> Array:
+    """Fill the blocks on and below the diagonal of the kernel matrix and, if `mirrored`, those above it.
+
+    The values of the diagonal are given: white noise is on it alone, and a caller may have more to add.
+    """
+    n = X.shape[0]
+    C = xp.zeros((n, n), dtype=X.dtype, device=X.device)
+    for here, there in list_lower_blocks(n):
+        values = kernel.of(xp, X[here, :], X[there, :])
+        if here == there:
+            values = xp.where(mark_diagonal(xp, values), diagonal[here][:, None], values)
+        elif mirrored:
+            C[there, here] = values.T
+        C[here, there] = values
+    return C
+
+
+def sum_block_slopes(
+    kernel: Kernel, xp: Any, X: Array, weigh: Callable[[slice, slice], Array]
+) -> tuple[np.ndarray, Array]:
+    """Return 1/2 sum_ij W_ij dk_ij/dtheta on the host and the diagonal of W; `weigh` returns its blocks.
+
+    `weigh` is asked for blocks on and below the diagonal; those below stand for their mirror images too.
+    """
+    own = []
+    total: Array = 0.0
+    for here, there in list_lower_blocks(X.shape[0]):
+        W = weigh(here, there)
+        if here != there:
+            total = total + sum_slopes(kernel, xp, X[here, :], X[there, :], W)
+            continue
+        own.append(xp.linalg.diagonal(W))
+        # The diagonal has derivatives of its own, since white noise is on it alone.
+        W = xp.where(mark_diagonal(xp, W), xp.zeros_like(W), W)
+        within = sum_slopes(kernel, xp, X[here, :], X[here, :], W)
+        total = total + 0.5 * (within + sum_diagonal_slopes(kernel, xp, X[here, :], own[-1]))
+    return to_numpy(total).astype(np.float64), xp.concat(own)
+
+
+def mark_diagonal(xp: Any, block: Array) -> Array:
+    """Return a mask of the diagonal of a square block."""
+    indices = xp.arange(block.shape[0], device=block.device)
+    return indices[:, None] == indices[None, :]
+
+
+def compute_device_noise(kernel: Kernel, xp: Any, X: Array) -> Array:
+    """Return the white noise of each row: k(x, x) minus the kernel of x with an equal but other row."""
+    return compute_diagonal(kernel, xp, X) - compute_diagonal(kernel, xp, X, itself=False)
+
+
+def check_device_room(subject: str, X: Any, n_values: float, what: str, cure: str) -> None:
+    """Raise if the free memory of a GPU, where torch reports it, does not hold `n_values` of float64 and some blocks.
+
+    `what` describes them in the error, as the subject of a sentence, and `cure` is the sentence that ends it.
+    """
+    if library_of(X) != "torch" or X.device.type != "cuda":
+        return
+    import torch
+
+    cached = torch.cuda.memory_reserved(X.device) - torch.cuda.memory_allocated(X.device)
+    # Blocks take a sixteenth of the matrices or less, since there are at least two of these.
+    free, needed = torch.cuda.mem_get_info(X.device)[0] + cached, 8.5 * n_values
+    if needed > free:
+        message = f"{subject}: {what} need {readable(needed)} on {X.device}; {readable(free)} is free. {cure}"
+        raise MemoryForecastError(message)

@@ -1,0 +1,108 @@
+"""Few rows with a radial kernel: the evidence by native code is that of the kernel's own verbs."""
+
+import numpy as np
+import pytest
+
+from mercer.gaussian_process import GaussianProcessRegressor
+from mercer.gaussian_process._evidence import ExactEvidence
+from mercer.gaussian_process._tile import TileEvidence, make_exact_evidence, read_form
+from mercer.kernels import RBF, Constant, Matern, RationalQuadratic, White
+
+LENGTHS = np.array([0.7, 1.3, 2.0])
+FORMS = [
+    RBF(1.3),
+    Constant(2.0) * RBF(1.5),
+    Constant(1.5) * RBF(1.2) + White(0.3),
+    White(0.1) + Constant(0.5) * Matern(LENGTHS, nu=2.5) * Constant(3.0) + White(0.2),
+    RBF(LENGTHS) + White(0.2, "fixed"),
+    Matern(1.1, nu=1.5) * Constant(2.0, "fixed"),
+    RBF(1.0, "fixed") + White(0.5),
+    Matern(0.8, nu=np.inf),
+]
+OTHERS = [
+    RBF(gamma=0.5),
+    RBF(1.0) + RBF(3.0),
+    Matern(1.0, nu=1.1),
+    RationalQuadratic(),
+    RBF(1.0) * White(1.0),
+    Constant(1.0) + RBF(1.0),
+    White(1.0),
+    RBF(1.0) ** 2,
+]
+
+
+def make_rows(targets=2, n=60):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 3))
+    return X, random.normal(size=(n, targets)) + X[:, :1], np.full(n, 0.01)
+
+
+@pytest.mark.parametrize("kernel", FORMS, ids=str)
+@pytest.mark.parametrize("targets", [1, 2])
+def test_the_tile_measures_what_the_general_way_does(kernel, targets):
+    given = make_rows(targets)
+    assert read_form(kernel) is not None
+    tile, general = TileEvidence(*given).measure(kernel), ExactEvidence(*given).measure(kernel)
+    assert np.isclose(tile.value, general.value, rtol=1e-11)
+    assert np.allclose(tile.slope, general.slope, rtol=1e-8, atol=1e-7)
+    assert np.allclose(tile.information, general.information, rtol=1e-9)
+    assert np.isclose(tile.rounding, general.rounding, rtol=1e-6)
+
+
+def test_the_slope_of_a_kernel_with_a_cusp_is_that_of_differences():
+    # Rounding leaves a small distance of a row to itself, which the root in this kernel makes visible.
+    kernel, step = Constant(2.0) * Matern(1.3, nu=0.5), 1e-5
+    evidence, general = (kind(*make_rows()) for kind in (TileEvidence, ExactEvidence))
+    slope = evidence.measure(kernel).slope
+    for place, direction in enumerate(np.eye(2)):
+        ends = [evidence.evaluate(kernel.with_theta(kernel.theta + sign * step * direction))[0] for sign in (1, -1)]
+        assert np.isclose(slope[place], (ends[0] - ends[1]) / (2 * step), rtol=1e-6)
+    assert np.allclose(general.measure(kernel).slope, slope, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("kernel", OTHERS, ids=str)
+def test_kernels_without_the_closed_form_go_the_general_way(kernel):
+    given = make_rows()
+    assert read_form(kernel) is None
+    tile, general = TileEvidence(*given).measure(kernel), ExactEvidence(*given).measure(kernel)
+    assert tile.value == general.value
+    assert np.array_equal(tile.slope, general.slope)
+
+
+def test_the_posterior_at_the_last_place_has_the_bits_of_one_computed_anew():
+    given, kernel = make_rows(), FORMS[2]
+    evidence = TileEvidence(*given)
+    evidence.measure(kernel)
+    known, anew = evidence.compute_posterior(kernel), TileEvidence(*given).compute_posterior(kernel)
+    assert np.array_equal(known.L, anew.L)
+    assert np.array_equal(known.alpha, anew.alpha)
+    assert known.value == anew.value
+    # Another place is not taken for the last one, and the arrays of the first stay as they are.
+    factor = known.L.copy()
+    assert evidence.compute_posterior(FORMS[1]).value == TileEvidence(*given).compute_posterior(FORMS[1]).value
+    assert np.array_equal(known.L, factor)
+
+
+def test_equal_rows_without_noise_take_the_least_jitter_that_suffices():
+    X, Y, _ = make_rows()
+    X[1], Y[1] = X[0], Y[0]
+    posteriors = [kind(X, Y, np.zeros(60)).compute_posterior(RBF(1.0)) for kind in (TileEvidence, ExactEvidence)]
+    assert posteriors[0].jitter > 0.0
+    assert posteriors[0].jitter == pytest.approx(posteriors[1].jitter, rel=1e-12, abs=0.0)
+
+
+def test_rows_beyond_one_tile_or_with_weights_are_not_a_tile():
+    X, Y, noise = make_rows(n=257)
+    assert type(make_exact_evidence(X, Y, noise, None)) is ExactEvidence
+    assert type(make_exact_evidence(X[:256], Y[:256], noise[:256], None)) is TileEvidence
+    assert type(make_exact_evidence(X[:256], Y[:256], noise[:256], np.ones(256))) is ExactEvidence
+
+
+def test_restarts_side_by_side_change_no_bit():
+    X, Y, _ = make_rows()
+    models = [
+        GaussianProcessRegressor(FORMS[2], n_restarts_optimizer=4, random_state=0, n_jobs=jobs).fit(X, Y[:, 0])
+        for jobs in (1, 4)
+    ]
+    assert models[0].log_marginal_likelihood_value_ == models[1].log_marginal_likelihood_value_
+    assert np.array_equal(models[0].L_, models[1].L_)
