@@ -6,6 +6,7 @@ from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import RidgeClassifier as Reference
 from sklearn.linear_model import RidgeClassifierCV as ReferenceCV
 
+from mercer.errors import ParameterError
 from mercer.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, RidgeClassifierCV
 
 IRIS = load_iris()
@@ -56,6 +57,11 @@ def test_the_cross_validated_form_chooses_as_scikit_learns(options):
     assert ours.alpha_ == theirs.alpha_
     assert ours.best_score_ == pytest.approx(theirs.best_score_)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-9)
+
+
+def test_penalties_are_checked_before_the_labels():
+    with pytest.raises(ParameterError, match=r"alphas\[1\] must be an instance of float, not str"):
+        RidgeClassifierCV((1.0, "1")).fit(X[:5], Y[:5])
 
 
 def test_a_scorer_of_two_classes_sees_their_labels():

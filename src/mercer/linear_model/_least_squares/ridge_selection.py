@@ -63,6 +63,11 @@ class RidgeSelection(LimitedEstimator):
         "cv_results_": floats("..."),
     }
 
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        # Before the rows are looked at, so that the first error is about the parameter whatever the rows are.
+        self._check_alphas()
+
     def _make_model(self, coef: np.ndarray, intercept: np.ndarray, source: Source) -> Any:
         """Return a ridge model with coefficients (d, k), for a scorer; `source` gives the shape of the targets."""
         raise NotImplementedError  # each of the two defines its own
