@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-import mercer._native.tree
+import mercer._native.tree  # noqa: F401 - binds the attribute `tree` of the package
 from mercer import _native
 from mercer._native.level import LEVELS, choose_level, list_built_levels, list_levels
 from mercer.errors import CpuLevelError
@@ -15,7 +15,8 @@ from mercer.errors import CpuLevelError
 # The package has a function of the same name as this module.
 level_module = importlib.import_module("mercer._native.level")
 REPORT = (
-    "from mercer import _native; from mercer._native.shared import elementary; print(_native.level(), elementary.__name__)"
+    "from mercer import _native; from mercer._native.shared import elementary; "
+    "print(_native.level(), elementary.__name__)"
 )
 
 
