@@ -1,7 +1,7 @@
 """The environments of `make matrix`."""
 
 from tools.matrix.environments import find_compilers, list_environments, read_lower_bounds
-from tools.matrix.running import Outcome
+from tools.matrix.running import Outcome, _summarise
 from tools.matrix.table import BEGIN, END, record_outcome
 
 
@@ -30,6 +30,12 @@ def test_each_compiler_has_an_environment_and_no_program_has_two(tmp_path, monke
     assert find_compilers() == {"clang-19": str(tmp_path / "clang-19")}
     (listed,) = (environment for environment in list_environments(["/opt/python3.99"]) if environment.compiler)
     assert (listed.name, listed.compiler) == ("clang-19", str(tmp_path / "clang-19"))
+
+
+def test_an_outcome_names_the_tests_that_failed():
+    said = "....\nFAILED tests/a.py::test_b[1] - assert 1 == 2\n1 failed, 8 passed in 2.10s\n"
+    assert _summarise(said) == "1 failed, 8 passed in 2.10s: tests/a.py::test_b[1]"
+    assert _summarise("9 passed in 1.00s\n") == "9 passed in 1.00s"
 
 
 def test_outcomes_replace_older_ones_and_new_environments_get_a_row(tmp_path):

@@ -19,6 +19,8 @@ PACKAGES = ("pytest>=8", "hypothesis", "mpmath", "cython>=3.3,<3.4", "array-api-
 NOBODY = 65534
 # Conditions that only root can make, by giving the run to another user.
 NEED_ANOTHER_USER = frozenset({"user without root", "read-only checkout"})
+# Failed tests that an outcome names.
+MOST_NAMED = 5
 # Seconds that one run of the tests may take.
 LIMIT = 3600
 
@@ -56,8 +58,14 @@ def run_environment(environment: Environment, folder: Path, store: Path) -> Outc
             **options,
         )
     (folder / "output.txt").write_text(ran.stdout + ran.stderr)
-    lines = ran.stdout.strip().splitlines() or ["no output"]
-    return Outcome(environment.name, ran.returncode == 0, lines[-1])
+    return Outcome(environment.name, ran.returncode == 0, _summarise(ran.stdout))
+
+
+def _summarise(said: str) -> str:
+    """Return the last line of pytest, and the names of the first tests that failed."""
+    lines = said.strip().splitlines() or ["no output"]
+    failed = [line.split()[1] for line in lines if line.startswith(("FAILED ", "ERROR "))]
+    return f"{lines[-1]}: {', '.join(failed[:MOST_NAMED])}" if failed else lines[-1]
 
 
 def _find_obstacle(environment: Environment) -> str | None:

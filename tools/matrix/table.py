@@ -23,7 +23,7 @@ def record_outcome(outcome: Outcome, page: Path = PAGE) -> None:
     day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     machine = f"{platform.system()} {platform.machine()}, {count_cores()} cores"
     # Times and paths in the last line change from run to run; the counts are what matters.
-    text = re.sub(r" in [\d.]+s.*", "", outcome.text).replace("|", "/").strip("= ")
+    text = re.sub(r" in [\d.]+s( \([\d:]+\))?", "", outcome.text).replace("|", "/").strip("= ")
     row = f"| {outcome.name} | {WORDS[outcome.passed]} | {day} | {machine} | {text} |"
     page.write_text(update_table(page.read_text(encoding="utf-8"), outcome.name, row), encoding="utf-8")
 

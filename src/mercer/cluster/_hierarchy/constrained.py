@@ -1,9 +1,8 @@
 """Hierarchical clustering along the edges of a graph: only clusters that an edge joins may merge."""
 
-import heapq
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,15 +10,23 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
+from mercer._native.space import graph_merging
+from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
-from mercer.cluster._hierarchy.merging import SQUARED, Merges
+from mercer.cluster._hierarchy.merging import LINKAGES, SQUARED, Merges
 from mercer.errors import DataError
 
 __all__ = ["Graph", "merge_graph"]
 
-# Merges between two steps of the solver.
-_TURN = 4096
+# Edges that one native call visits: some tens of milliseconds.
+_WORK = 2**18
+# Edges for which there is room at most: lists hold twice their index in 31 bits.
+_MOST_ROOM = 2**30 - 1
+# Edges for which there is room at least.
+_LEAST_ROOM = 1024
+# Bytes of an edge: two clusters, two places in lists, its length, and its key and index in the heap.
+_EDGE_BYTES = 36
 
 
 @dataclass(frozen=True)
@@ -46,8 +53,10 @@ class Graph:
         edges = coo_array(given if is_sparse_matrix(given) else np.asarray(given))
         # An edge joins two different rows; its direction does not matter, and each pair counts once.
         keep = (edges.row != edges.col) & (edges.data != 0)
-        low, high = np.minimum(edges.row, edges.col)[keep], np.maximum(edges.row, edges.col)[keep]
-        pairs = np.unique(np.column_stack([low, high]).astype(np.int64), axis=0).reshape(-1, 2)
+        row, column = edges.row[keep].astype(np.int64), edges.col[keep].astype(np.int64)
+        # One number for each pair: sorting these takes a tenth of the time that sorting pairs does.
+        numbered = np.unique(np.minimum(row, column) * n + np.maximum(row, column))
+        pairs = np.column_stack(np.divmod(numbered, n))
         count, labels = connected_components(coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(n, n)), False)
         if count > 1:
             message = (
@@ -84,67 +93,51 @@ def _lengths(X: Array, pairs: Array, metric: Any) -> Array:
     return np.asarray(paired_distances(X[pairs[:, 0]], X[pairs[:, 1]], metric=metric), dtype=np.float64)
 
 
-# Lance-Williams updates: two clusters of sizes m and n have distances a and b to a third; the distance of their union.
-_JOINED: dict[str, Callable[[float, float, float, float], float]] = {
-    "single": lambda a, b, m, n: min(a, b),
-    "complete": lambda a, b, m, n: max(a, b),
-    "average": lambda a, b, m, n: (m * a + n * b) / (m + n),
-    "weighted": lambda a, b, m, n: (a + b) / 2,
-}
+class _Merging:
+    """The clusters and edges that native code works on; it makes room for more edges where they run out."""
 
+    def __init__(self, X: Array, graph: Graph, linkage: str) -> None:
+        n = len(X)
+        # Distances of other linkages follow from those of the parts.
+        means = np.zeros((2 * n - 1, X.shape[1] if linkage in SQUARED else 0))
+        means[:n] = X if linkage in SQUARED else means[:n]
+        self.linkage, self.n_rows = LINKAGES[linkage], n
+        self.means, self.sizes, self.rows = means, np.zeros(2 * n - 1), np.zeros(2 * n - 1, dtype=np.intp)
+        self.sizes[:n], self.rows[:n] = 1.0, np.arange(n)
+        ends = np.column_stack([graph.left, graph.right])
+        self._lay_out(ends, graph.lengths, linkage in SQUARED)
 
-@dataclass
-class _Forest:
-    """Clusters with their neighbours; new clusters get the indices after the rows."""
+    def _lay_out(self, ends: Array, lengths: Array, measure: bool) -> None:
+        """Take edges into arrays with room for as many again, and link them."""
+        count = len(lengths)
+        room = max(_LEAST_ROOM, 2 * count)
+        require_memory("AgglomerativeClustering", room * _EDGE_BYTES, f"{room} edges of clusters", "give fewer edges")
+        if room > _MOST_ROOM:
+            message = (
+                f"AgglomerativeClustering: at most {_MOST_ROOM} edges can be merged; got {room}. Give fewer edges."
+            )
+            raise DataError(message)
+        self.ends, self.lengths = np.empty((room, 2), dtype=np.int32), np.empty(room)
+        self.ends[:count], self.lengths[:count] = ends, lengths
+        size = len(self.sizes)
+        firsts, degrees, marks = np.full(size, -1, np.int32), np.zeros(size, np.int32), np.zeros(size, np.int32)
+        self.counts = np.array([count, 0], dtype=np.intp)
+        heap = (np.empty(room), np.empty(room, dtype=np.int32))
+        self.clusters = graph_merging.Clusters(self.means, self.sizes, firsts, degrees, self.rows, marks)
+        self.edges = graph_merging.Edges(self.ends, self.lengths, np.empty_like(self.ends), *heap, self.counts)
+        graph_merging.link_edges(self.clusters, self.edges, self.linkage, measure)
 
-    linkage: str
-    means: Any
-    sizes: list[float]
-    neighbours: list[dict[int, float]]
-    alive: list[bool]
-    heap: list[tuple[float, int, int]] = field(default_factory=list)
-
-    def gap(self, a: int, b: int) -> float:
-        """Return the distance of two clusters by their means: Ward's sqrt(2 m n / (m + n)) |a - b|, or |a - b|."""
-        step = self.means[a] - self.means[b]
-        share = 2 * self.sizes[a] * self.sizes[b] / (self.sizes[a] + self.sizes[b]) if self.linkage == "ward" else 1.0
-        return float(np.sqrt(share * (step @ step)))
-
-    def join(self, a: int, b: int) -> None:
-        """Merge clusters `a` and `b` into a new one, and update the distances to their neighbours."""
-        new, m, n = len(self.sizes), self.sizes[a], self.sizes[b]
-        self.sizes.append(m + n)
-        self.alive[a] = self.alive[b] = False
-        self.alive.append(True)
-        left, right = self.neighbours[a], self.neighbours[b]
-        self.neighbours[a] = self.neighbours[b] = {}
-        if self.means is not None:
-            # Median linkage takes the middle of the two means, whatever their weights.
-            share = 0.5 if self.linkage == "median" else m / (m + n)
-            self.means[new] = share * self.means[a] + (1 - share) * self.means[b]
-        beside = {}
-        for other in (left.keys() | right.keys()) - {a, b}:
-            if self.means is not None:
-                distance = self.gap(new, other)
-            elif other in left and other in right:
-                distance = _JOINED[self.linkage](left[other], right[other], m, n)
-            else:
-                distance = left[other] if other in left else right[other]
-            beside[other] = distance
-            touched = self.neighbours[other]
-            # Entries of the heap that name a dead cluster are skipped when they come up.
-            touched.pop(a, None)
-            touched.pop(b, None)
-            touched[new] = distance
-            heapq.heappush(self.heap, (distance, other, new))
-        self.neighbours.append(beside)
-
-    def pop(self) -> tuple[float, int, int]:
-        """Return the closest pair of clusters that still exist; pairs of merged clusters are dropped here."""
-        while True:
-            distance, a, b = heapq.heappop(self.heap)
-            if self.alive[a] and self.alive[b]:
-                return distance, a, b
+    def merge(self, made: int, pairs: Array, heights: Array) -> int:
+        """Write the next merges after `made` others; return how many there are now."""
+        rest = (pairs[made:], heights[made:])
+        more = graph_merging.merge_closest(self.clusters, self.edges, self.linkage, self.n_rows + made, _WORK, *rest)
+        if more == 0:
+            # There is no room for another merge, or the heap is full of edges between clusters that have merged.
+            count = int(self.counts[0])
+            ends, lengths = self.ends[:count], self.lengths[:count]
+            live = (self.sizes[ends[:, 0]] > 0) & (self.sizes[ends[:, 1]] > 0)
+            self._lay_out(ends[live], lengths[live], measure=False)
+        return made + more
 
 
 def merge_graph(X: Array, graph: Graph, linkage: str, n_clusters: int) -> Iterator[Merges]:
@@ -152,25 +145,26 @@ def merge_graph(X: Array, graph: Graph, linkage: str, n_clusters: int) -> Iterat
 
     If a neighbour touches only one of two merged clusters, its distance to that one becomes its distance to the union.
     """
-    n = len(X)
-    means = None
-    if linkage in SQUARED:
-        means = np.empty((2 * n - 1, X.shape[1]))
-        means[:n] = X
-    forest = _Forest(linkage, means, [1.0] * n, [{} for _ in range(n)], [True] * n)
-    for a, b, length in zip(graph.left.tolist(), graph.right.tolist(), graph.lengths.tolist(), strict=True):
-        distance = length if means is None else forest.gap(a, b)
-        forest.neighbours[a][b] = forest.neighbours[b][a] = distance
-        forest.heap.append((distance, a, b))
-    heapq.heapify(forest.heap)
-    # A row of each cluster, by which `pairs` names it.
-    leaf = list(range(n))
-    pairs, heights = np.empty((n - n_clusters, 2), dtype=np.intp), np.empty(n - n_clusters)
-    for made in range(n - n_clusters):
-        heights[made], a, b = forest.pop()
-        pairs[made] = leaf[a], leaf[b]
-        leaf.append(leaf[a])
-        forest.join(a, b)
-        if (made + 1) % _TURN == 0:
-            yield Merges(pairs[: made + 1], heights[: made + 1])
-    yield Merges(pairs, heights)
+    total = len(X) - n_clusters
+    if linkage == "single":
+        yield from _span_graph(graph, len(X), total)
+        return
+    merging, made = _Merging(X, graph, linkage), 0
+    pairs, heights = np.empty((total, 2), dtype=np.intp), np.empty(total)
+    while made < total:
+        made = merging.merge(made, pairs, heights)
+        yield Merges(pairs[:made], heights[:made])
+    if total == 0:
+        yield Merges(pairs, heights)
+
+
+def _span_graph(graph: Graph, n: int, total: int) -> Iterator[Merges]:
+    """Merge along the shortest edges that join two clusters, which is single linkage; yield the merges so far."""
+    order = np.argsort(graph.lengths, kind="stable")
+    ends = np.column_stack([graph.left, graph.right]).astype(np.int32)[order]
+    parents, kept, made = np.arange(n, dtype=np.int32), np.empty(total, dtype=np.intp), 0
+    for start in range(0, len(ends), _WORK):
+        made += graph_merging.span_edges(ends[start : start + _WORK], start, parents, kept[made:])
+        yield Merges(ends[kept[:made]].astype(np.intp), graph.lengths[order[kept[:made]]])
+        if made == total:
+            break
