@@ -268,7 +268,8 @@ def average_sigmoids(
     come with its logistic and normal distribution functions.
     """
     sd = xp.sqrt(variance)
-    one = xp.ones_like(sd)
+    small = sd < 1.0
+    large = xp.logical_not(small)
     # |z| <= 9: the normal density beyond is below 1e-17. The trapezoidal rule with step 0.25 is exact to rounding for
     # sd <= 1.
     z = np.arange(-36, 37) * 0.25
@@ -276,6 +277,7 @@ def average_sigmoids(
     t = np.arange(-80, 81) * 0.5
     densities = 0.25 * np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi), 0.5 * expit(t) * expit(-t)
     z, t, at_z, at_t = (xp.asarray(nodes, dtype=mean.dtype, device=mean.device) for nodes in (z, t, *densities))
-    narrow = sigmoid(mean[:, None] + xp.minimum(sd, one)[:, None] * z) @ at_z
-    wide = normal((mean[:, None] - t) / xp.maximum(sd, one)[:, None]) @ at_t
-    return xp.where(sd < 1.0, narrow, wide)
+    average = xp.empty_like(mean)
+    average[small] = sigmoid(mean[small][:, None] + sd[small][:, None] * z) @ at_z
+    average[large] = normal((mean[large][:, None] - t) / sd[large][:, None]) @ at_t
+    return average

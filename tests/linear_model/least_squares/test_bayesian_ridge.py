@@ -102,16 +102,15 @@ def test_the_maximum_of_the_evidence_is_scikit_learns_and_cannot_be_raised():
 def test_the_slope_is_the_derivative_and_expectation_steps_never_descend(data):
     X, y = data
     evidence = Evidence(_from_moments(open_source(X, y).reduce(Moments()), True), (0.2, 0.3), (0.5, 0.1))
-    at = Precisions(2.0, 30.0)
     up, down = np.exp(1e-6), np.exp(-1e-6)
-    by_alpha = [evidence.value(Precisions(2.0 * factor, 30.0)) for factor in (up, down)]
-    by_lambda = [evidence.value(Precisions(2.0, 30.0 * factor)) for factor in (up, down)]
+    by_alpha = [evidence.evaluate(Precisions(2.0 * factor, 30.0)).value for factor in (up, down)]
+    by_lambda = [evidence.evaluate(Precisions(2.0, 30.0 * factor)).value for factor in (up, down)]
     expected = [(high - low) / 2e-6 for high, low in (by_alpha, by_lambda)]
-    np.testing.assert_allclose(evidence.slope(at), expected, rtol=1e-6)
+    np.testing.assert_allclose(evidence.slope(evidence.evaluate(Precisions(2.0, 30.0))), expected, rtol=1e-6)
     for precisions in np.random.default_rng(1).lognormal(0, 5, size=(50, 2)):
-        at = Precisions(*precisions)
-        assert evidence.value(evidence.expectation_step(at)) >= evidence.value(at) - 1e-9
-        assert evidence.value(evidence.better(at)) >= evidence.value(at) - 1e-9
+        here = evidence.evaluate(Precisions(*precisions))
+        assert evidence.evaluate(evidence.take_expectation_step(here)).value >= here.value - 1e-9
+        assert evidence.improve(here).value >= here.value - 1e-9
 
 
 def test_draws_from_the_posterior_have_its_moments(data):

@@ -254,7 +254,7 @@ class BayesianRidge(LinearRegressor):
         state = self._evidence
         alpha = state.precisions.alpha if alpha is None else alpha
         lambda_ = state.precisions.lambda_ if lambda_ is None else lambda_
-        return Evidence(state.spectrum).value(Precisions.within(alpha, lambda_))
+        return Evidence(state.spectrum).evaluate(Precisions.within(alpha, lambda_)).value
 
     def log_likelihood(self, X: Any, y: Any) -> float:
         """Return the log density of targets at the posterior mean, sum_i log N(y_i; prediction_i, 1 / alpha_).

@@ -11,6 +11,7 @@ step of the maximisation costs next to nothing and the rows are seen once.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,54 +69,52 @@ class Evidence:
     noise_prior: tuple[float, float] = (0.0, 0.0)
     weight_prior: tuple[float, float] = (0.0, 0.0)
 
-    def value(self, at: Precisions) -> float:
-        """Return the log evidence plus the log priors."""
-        spectrum, freedom = self.spectrum, self.spectrum.directions.shape[0]
-        squares, size, _ = self._parts(at)
-        # log |S| over all d directions; those without data keep the prior's precision.
-        log_determinant = float(np.sum(np.log(at.lambda_ + at.alpha * spectrum.values)))
-        log_determinant += (freedom - len(spectrum.values)) * math.log(at.lambda_)
-        # n log(alpha / 2 pi) - alpha |y - X m|^2, and below the same for the prior.
-        likelihood = spectrum.weight * math.log(at.alpha / (2 * math.pi)) - at.alpha * squares
-        prior = freedom * math.log(at.lambda_) - at.lambda_ * size - log_determinant
-        return (
-            0.5 * (likelihood + prior)
-            + _log_prior(at.alpha, self.noise_prior)
-            + _log_prior(at.lambda_, self.weight_prior)
-        )
-
-    def _parts(self, at: Precisions) -> tuple[float, float, float]:
-        """Return the residual squares and |m|^2 at the posterior mean m, and the effective number of coefficients."""
+    @cached_property
+    def _least(self) -> np.ndarray:
+        """Squares of the targets along each direction that coefficients without a prior would explain."""
         values, along = self.spectrum.values, self.spectrum.along[:, 0]
-        # In the eigenvectors of X^T X the posterior precision is diagonal: alpha l_j + lambda.
-        total = at.alpha * values + at.lambda_
-        mean = at.alpha * along / total
-        least = np.divide(along**2, values, out=np.zeros_like(values), where=values > 0)
-        squares = float(self.spectrum.unexplained[0] + np.sum(least * (at.lambda_ / total) ** 2))
-        return squares, float(mean @ mean), float(np.sum(at.alpha * values / total))
+        return np.divide(along**2, values, out=np.zeros_like(values), where=values > 0)
 
-    def slope(self, at: Precisions) -> tuple[float, float]:
+    def evaluate(self, at: Precisions) -> "Evaluation":
+        """Compute the posterior at some precisions, and the log evidence plus the log priors."""
+        spectrum, alpha, lambda_ = self.spectrum, at.alpha, at.lambda_
+        freedom = spectrum.directions.shape[0]
+        # In the eigenvectors of X^T X the posterior precision is diagonal: alpha l_j + lambda.
+        scaled = alpha * spectrum.values
+        total = scaled + lambda_
+        mean = alpha * spectrum.along[:, 0] / total
+        squares = float(spectrum.unexplained[0] + self._least @ (lambda_ / total) ** 2)
+        size = float(mean @ mean)
+        # log |S| over all d directions; those without data keep the prior's precision.
+        log_determinant = float(np.log(total).sum()) + (freedom - len(total)) * math.log(lambda_)
+        # n log(alpha / 2 pi) - alpha |y - X m|^2, and below the same for the prior.
+        likelihood = spectrum.weight * math.log(alpha / (2 * math.pi)) - alpha * squares
+        prior = freedom * math.log(lambda_) - lambda_ * size - log_determinant
+        value = (
+            0.5 * (likelihood + prior) + _log_prior(alpha, self.noise_prior) + _log_prior(lambda_, self.weight_prior)
+        )
+        return Evaluation(at, squares, size, float((scaled / total).sum()), value)
+
+    def slope(self, here: "Evaluation") -> tuple[float, float]:
         """Return the derivatives by log alpha and log lambda."""
-        squares, size, known = self._parts(at)
+        at = here.precisions
         # MacKay (1992): both vanish where alpha = (n - gamma) / squares and lambda = gamma / |m|^2, with gamma the
         # effective number of coefficients.
-        by_alpha = 0.5 * (self.spectrum.weight - known - at.alpha * squares)
-        by_lambda = 0.5 * (known - at.lambda_ * size)
+        by_alpha = 0.5 * (self.spectrum.weight - here.known - at.alpha * here.squares)
+        by_lambda = 0.5 * (here.known - at.lambda_ * here.size)
         (a, b), (c, d) = self.noise_prior, self.weight_prior
         return by_alpha + a - b * at.alpha, by_lambda + c - d * at.lambda_
 
-    def take_fixed_point_step(self, at: Precisions) -> Precisions:
+    def take_fixed_point_step(self, here: "Evaluation") -> Precisions:
         """Take MacKay's step: solve both stationarity conditions with the rest held; it may lower the evidence."""
-        squares, size, known = self._parts(at)
-        return self._balance(self.spectrum.weight - known, squares, known, size)
+        return self._balance(self.spectrum.weight - here.known, here.squares, here.known, here.size)
 
-    def expectation_step(self, at: Precisions) -> Precisions:
+    def take_expectation_step(self, here: "Evaluation") -> Precisions:
         """Take the step of expectation-maximisation: slower, and the evidence never falls."""
-        squares, size, known = self._parts(at)
-        freedom = self.spectrum.directions.shape[0]
+        at, freedom = here.precisions, self.spectrum.directions.shape[0]
         # E |w|^2 = |m|^2 + trace S, and trace S = (d - gamma) / lambda.
-        spread = (freedom - known) / at.lambda_
-        return self._balance(self.spectrum.weight, squares + known / at.alpha, freedom, size + spread)
+        spread = (freedom - here.known) / at.lambda_
+        return self._balance(self.spectrum.weight, here.squares + here.known / at.alpha, freedom, here.size + spread)
 
     def _balance(self, count: float, squares: float, freedom: float, size: float) -> Precisions:
         (a, b), (c, d) = self.noise_prior, self.weight_prior
@@ -123,10 +122,25 @@ class Evidence:
         lambda_ = (freedom + 2 * c) / max(size + 2 * d, _LEAST)
         return Precisions.within(alpha, lambda_)
 
-    def better(self, at: Precisions) -> Precisions:
+    def improve(self, here: "Evaluation") -> "Evaluation":
         """Take MacKay's step if it raises the evidence, else that of expectation-maximisation."""
-        quick = self.take_fixed_point_step(at)
-        return quick if self.value(quick) >= self.value(at) else self.expectation_step(at)
+        quick = self.evaluate(self.take_fixed_point_step(here))
+        return quick if quick.value >= here.value else self.evaluate(self.take_expectation_step(here))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The evidence at some precisions, and what its slope and the next step need of the posterior.
+
+    `squares` are the squares of the residuals at the posterior mean m, `size` is |m|^2, `known` the effective number of
+    coefficients, and `value` the log evidence plus the log priors.
+    """
+
+    precisions: Precisions
+    squares: float
+    size: float
+    known: float
+    value: float
 
 
 def _log_prior(value: float, prior: tuple[float, float]) -> float:
@@ -160,20 +174,22 @@ def maximise_evidence(
         eigen = yield from spectrum
         evidence = Evidence(eigen, *priors)
         at = first(eigen)
-        state = EvidenceState(at, eigen, np.array([evidence.value(at)]))
+        here = evidence.evaluate(at)
+        state = EvidenceState(at, eigen, np.array([here.value]))
         if max_iter == 0:
             return (yield from _solve_once(evidence, state, tol))
     else:
         state, evidence = start, Evidence(start.spectrum, *priors)
+        here = evidence.evaluate(state.precisions)
     coef = _mean(state)
-    certificate = _stationarity(evidence, state.precisions, tol)
+    certificate = _stationarity(evidence, here, tol)
     # A resumed fit has already recorded the score of its steps.
     for _ in range(len(state.scores) - 1, max_iter):
-        at = evidence.better(state.precisions)
-        state = EvidenceState(at, state.spectrum, np.append(state.scores, evidence.value(at)))
+        here = evidence.improve(here)
+        state = EvidenceState(here.precisions, state.spectrum, np.append(state.scores, here.value))
         previous, coef = coef, _mean(state)
         change = float(np.sum(np.abs(coef - previous)))
-        certificate = _stationarity(evidence, at, tol)
+        certificate = _stationarity(evidence, here, tol)
         yield Step(float(state.scores[-1]), state, certificate, {"change": change})
         if change < tol and certificate.satisfied:
             return Solution(state, True, certificate)
@@ -184,8 +200,8 @@ def _mean(state: EvidenceState) -> np.ndarray:
     return state.spectrum.coef(state.precisions.lambda_ / state.precisions.alpha)[:, 0]
 
 
-def _stationarity(evidence: Evidence, at: Precisions, tol: float) -> Certificate:
-    return Certificate.of("gradient norm", max(map(abs, evidence.slope(at))), tol, _STATIONARY)
+def _stationarity(evidence: Evidence, here: Evaluation, tol: float) -> Certificate:
+    return Certificate.of("gradient norm", max(map(abs, evidence.slope(here))), tol, _STATIONARY)
 
 
 def _solve_once(evidence: Evidence, state: EvidenceState, tol: float) -> Solver:
@@ -196,5 +212,5 @@ def _solve_once(evidence: Evidence, state: EvidenceState, tol: float) -> Solver:
     scale = math.sqrt(float(np.sum(spectrum.values)) * float(spectrum.y_scatter[0]))
     size = float(np.linalg.norm(gradient))
     certificate = Certificate.of("residual", size / scale if scale else size, tol, _GIVEN)
-    yield Step(evidence.value(state.precisions), state, certificate)
+    yield Step(float(state.scores[-1]), state, certificate)
     return Solution(state, True, certificate)
