@@ -130,7 +130,8 @@ def test_weights_are_repetitions_and_zero_is_absence(blobs):
 
 
 def test_sparse_rows_give_the_centres_of_dense_ones():
-    X = scipy.sparse.random_array((800, 40), density=0.1, rng=np.random.default_rng(0), format="csr")
+    random = np.random.default_rng(0)
+    X = scipy.sparse.csr_array(random.uniform(size=(800, 40)) * (random.uniform(size=(800, 40)) < 0.1))
     sparse = KMeans(6, init=X[:6].toarray(), tol=0).fit(X)
     dense = KMeans(6, init=X[:6].toarray(), tol=0).fit(X.toarray())
     np.testing.assert_allclose(sparse.cluster_centers_, dense.cluster_centers_, atol=1e-12)

@@ -129,7 +129,8 @@ def test_cuts_are_scipys_partitions(method):
     for k in (1, 2, 7, 60):
         labels = cut_linkage(Z, n_clusters=k)
         assert len(np.unique(labels)) == k
-        assert partition(labels) == partition(hierarchy.fcluster(Z, k, "maxclust"))
+        # SciPy 1.13 never gives as many groups as rows.
+        assert partition(labels) == partition(np.arange(60) if k == 60 else hierarchy.fcluster(Z, k, "maxclust"))
         firsts = [np.argmax(labels == label) for label in range(k)]
         assert firsts == sorted(firsts)
 
