@@ -14,7 +14,10 @@ from tools.matrix.environments import ROOT, Environment
 __all__ = ["Outcome", "run_environment"]
 
 # Packages of the tests besides mercer's own dependencies; tests that need torch, Dask or Polars are left out.
-PACKAGES = ("pytest>=8", "hypothesis", "mpmath", "cython>=3.3,<3.4", "array-api-strict", "array-api-compat", "pandas")
+PACKAGES = (
+    *("pytest>=8", "hypothesis", "mpmath", "cython>=3.3,<3.4", "array-api-strict", "array-api-compat", "pandas"),
+    "rich",
+)
 # The numeric id of the user `nobody` on Linux and macOS.
 NOBODY = 65534
 # Conditions that only root can make, by giving the run to another user.
