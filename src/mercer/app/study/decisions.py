@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer.app.options import Options
+from mercer.app.study.amounts import spell_amount
 from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material
 from mercer.app.study.record import CostCurve, Decision
@@ -95,9 +96,9 @@ def decide(selection: Selection, material: Material, options: Options, stakes: S
     cheapest = min(always, key=lambda name: always[name])
     saved = always[cheapest] - cost
     text = (
-        f"If the action of least expected cost is taken for each row, an unseen row costs {cost:.3g} on average. The "
-        f"best fixed action, {cheapest}, costs {always[cheapest]:.3g}: "
-        + (f"the model saves {saved:.3g} per row." if saved > 0 else "the model saves nothing.")
+        f"If the action of least expected cost is taken for each row, an unseen row costs {spell_amount(cost)} on "
+        f"average. The best fixed action, {cheapest}, costs {spell_amount(always[cheapest])}: "
+        + (f"the model saves {spell_amount(saved)} per row." if saved > 0 else "the model saves nothing.")
     )
     return Decision(
         stakes.actions,

@@ -166,8 +166,10 @@ def _study_target(draft: Draft) -> None:
     material, few = drop_rare_classes(draft.material, options.inner + 2)
     if few:
         names = " and ".join(f"`{name}`" for name in few)
-        text = f"These classes have too few rows for fitting and testing and are left out: {names}."
-        cure = "Add rows of them, or merge them with other classes."
+        one = len(few) == 1
+        has, is_left = ("has", "is left") if one else ("have", "are left")
+        text = f"{names} {has} too few rows for fitting and testing and {is_left} out."
+        cure = "Add rows of this class, or merge it with another one." if one else "Add rows of them, or merge classes."
         draft.notices.append(Notice("warning", "the target", text, cure))
         options = draft.options = _drop_costs(options, [name in material.classes for name in everything])
     # An error here ends the search for dependence, not the study.
@@ -191,7 +193,7 @@ def _study_target(draft: Draft) -> None:
         return
     if sample.classes:
         sentence = clock.attempt(
-            "calibrating", lambda: _calibrate(selection, sample, options), 0.6, "", _estimate_calibration(selection)
+            "calibration", lambda: _calibrate(selection, sample, options), 0.6, "", _estimate_calibration(selection)
         )
         if sentence:
             clock.notices.append(Notice("note", "the model", sentence))
@@ -308,15 +310,15 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     other = clock.attempt("other measures", lambda: measure_other_metrics(selection, sample, options, costs), 0.66, {})
     sure = parts["sureness"] = replace(parts["sureness"], other_metrics=other)
     parts |= clock.attempt(
-        "errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
+        "kinds of errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
     )
     if not options.no_rows:
         parts["reference"] = clock.attempt(
-            "reference rows", lambda: store_reference(sample.X, sample.kinds, options.seed), 0.685
+            "rows for mercer watch", lambda: store_reference(sample.X, sample.kinds, options.seed), 0.685
         )
     if predictions.ndim == 2 or not sample.classes:
         parts["conformal"] = clock.attempt(
-            "conformal scores", lambda: _store_scores(sample.take(kept), predictions[kept]), 0.69
+            "intervals of single predictions", lambda: _store_scores(sample.take(kept), predictions[kept]), 0.69
         )
     stakes = read_stakes(sample, options)
     if stakes is not None:
@@ -338,7 +340,7 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
         "a map of the rows", lambda: map_rows(sample.take(kept), predictions[kept], seed), 0.78
     )
     parts["dependences"] = clock.attempt(
-        "dependence", lambda: measure_dependences(draft.model, sample, top[:4], options), 0.8, []
+        "effects of the columns", lambda: measure_dependences(draft.model, sample, top[:4], options), 0.8, []
     )
     parts["learning"] = clock.attempt(
         "the learning curve", lambda: make_learning_curve(selection, sample, options), 0.83, None, 12 * once
