@@ -200,6 +200,8 @@ def _describe(columns: list[ColumnDrift], area: float | None, p_value: float | N
             f"A forest can tell the new rows from the training rows (area under the ROC curve {area:.2f}, p = "
             f"{p_value:.2g}; 0.5 means that it cannot)."
             if p_value < level
-            else f"A forest cannot tell the new rows from the training rows (area under the ROC curve {area:.2f})."
+            # Below 0.5, as for copies of the training rows, it guesses worse than a coin.
+            else "A forest cannot tell the new rows from the training rows (area under the ROC curve "
+            f"{max(area, 0.5):.2f}, where 0.5 is a guess)."
         )
     return sentences

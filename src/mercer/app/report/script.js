@@ -53,7 +53,7 @@
         sum += column.effect[input.value];
       }
       if (data.probability) sum = Math.min(1, Math.max(0, sum));
-      const ends = data.half === null ? "" : ` (nine in ten rows lie between ${show(sum - data.half)} and ${show(sum + data.half)})`;
+      const ends = data.half === null ? "" : ` (nine in ten rows lie between ${show(Math.max(sum - data.half, data.least ?? -Infinity))} and ${show(sum + data.half)})`;
       const text = data.probability ? `${(100 * sum).toFixed(0)}\u00a0%` : show(sum);
       whatIf.querySelector(".result").textContent = `${data.label}: ${text}${ends}`;
     };

@@ -156,6 +156,5 @@ def _format_setting(value: Any) -> str:
 
 def make_setting_table(settings: Mapping[str, Any]) -> Table:
     """Return the settings of the model."""
-    return Table(
-        "Settings", ["setting", "value"], [[name, _format_setting(value)] for name, value in settings.items()], [False, False]
-    )
+    rows = [[name, _format_setting(value)] for name, value in settings.items()]
+    return Table("Settings", ["setting", "value"], rows, [False, False])

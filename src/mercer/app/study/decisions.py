@@ -14,7 +14,7 @@ from mercer.decision import add_reject, optimal_action
 from mercer.errors import ParameterError
 from mercer.model_selection import score_interval
 
-__all__ = ["Stakes", "decide", "read_stakes"]
+__all__ = ["Stakes", "check_threshold", "decide", "read_stakes"]
 
 # Thresholds of the cost curve, beside 0 and 1.
 _THRESHOLDS = 99
@@ -134,3 +134,13 @@ def _make_cost_curve(
     return CostCurve(
         thresholds.tolist(), cost.tolist(), low.tolist(), high.tolist(), float(thresholds[int(cost.argmin())])
     )
+
+
+def check_threshold(threshold: float, material: Material) -> None:
+    """Raise if a threshold makes no sense for this target."""
+    if material.positive is None:
+        message = "threshold: it needs a target of two classes. Leave it out, or give --costs."
+        raise ParameterError(message)
+    if not 0 < threshold < 1:
+        message = f"threshold: it must be a probability between 0 and 1; got {threshold:g}."
+        raise ParameterError(message)
