@@ -44,7 +44,7 @@ _ABSENT = "\nAutoGluon is not in the comparison: it was not installed where it r
 # Said of results from before the last change of what studies try and how they choose, and the day of that change.
 _OLDER = (
     " Candidates that were added or changed\nafter this run are not in it either: extra trees, boosted trees with "
-    "small trees or 300 rounds, the perceptron; nor is\nthe comparison of candidates row by row."
+    "small trees or 1000 rounds, the perceptron; nor is\nthe comparison of candidates row by row."
 )
 _CHANGED = "2026-11-18"
 _FOOT = """

@@ -46,12 +46,12 @@ def test_the_threshold_of_the_model_is_written_and_can_be_given(place, capsys):
     share = record.fit.threshold
     failed = pandas.read_csv(place / "t.csv")["failed"]
     assert share == pytest.approx((failed == "yes").mean())
-    assert "yes from a probability of" in (place / "run" / "report.html").read_text(encoding="utf-8")
+    assert "yes if its probability is at least" in (place / "run" / "report.html").read_text(encoding="utf-8")
     rows, said = _predict(capsys, place / "run", place / "t.csv")
-    assert said == f"mercer: `yes` is predicted from a probability of {share:.3g} on.\n"
+    assert said == f"mercer: `yes` is predicted if its probability is at least {share:.3g}.\n"
     assert all((row["prediction"] == "yes") == (float(row["probability of yes"]) >= share) for row in rows)
     rows, said = _predict(capsys, place / "run", place / "t.csv", "--threshold", "0.8")
-    assert "0.8 on" in said
+    assert "at least 0.8." in said
     assert all((row["prediction"] == "yes") == (float(row["probability of yes"]) >= 0.8) for row in rows)
     rows, _ = _predict(capsys, place / "run", place / "t.csv", "--threshold", "0.8", "--positive", "no")
     assert all((row["prediction"] == "no") == (float(row["probability of no"]) >= 0.8) for row in rows)

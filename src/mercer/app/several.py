@@ -25,7 +25,7 @@ _STYLE = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Studies:
     """The studies of several targets.
 
@@ -39,6 +39,10 @@ class Studies:
 
     def __getitem__(self, target: str) -> Any:
         return self.studies[target]
+
+    def __repr__(self) -> str:
+        """Return the answers: the whole records would fill pages."""
+        return f"<Studies of {', '.join(self.studies)}>"
 
     def save(self, folder: str | Path) -> Path:
         """Write one folder for each study, and a page about all of them, into a folder, and return it."""

@@ -6,7 +6,7 @@ import pytest
 
 import mercer
 from mercer.app.command import main
-from mercer.app.deploy.conformal import find_quantile, predict_set, store_scores
+from mercer.app.deploy.conformal import find_quantile, predict_interval, predict_set, store_scores
 from mercer.errors import DataError
 from tests.app.deploy.studies import make_rows, study_classes, study_numbers
 
@@ -24,6 +24,14 @@ def test_the_quantile_is_the_conformal_rank_and_thinning_never_lowers_it():
     # Nine scores cannot tell what happens in one of twenty cases.
     assert find_quantile([0.1] * 9, 9, 0.95) == np.inf
     assert find_quantile(list(range(19)), 19, 0.95) == 18
+
+
+def test_intervals_of_a_target_without_negative_values_begin_at_zero():
+    true = np.array([0.0, 5.0, 9.0, 2.0])
+    low, high = predict_interval(store_scores(true, true + 3, []), np.array([1.0, 8.0, -9.0]), 0.7)
+    assert low.tolist() == [0.0, 5.0, 0.0]
+    assert high.tolist() == [4.0, 11.0, 0.0]
+    assert predict_interval(store_scores(true - 1, true, []), np.array([0.5]), 0.7)[0].tolist() == [-0.5]
 
 
 def test_sets_cover_each_class_and_are_never_empty():

@@ -246,3 +246,14 @@ def test_a_pipeline_may_hold_the_word_mercer():
     table = rows[["heat"]].assign(mercer=np.where(rows["heat"] > 0, "mercer", "other"))
     model = Pipeline([("table", TableEncoder(sparse_output=False)), ("model", GaussianNB(var_smoothing=0.1))])
     _check_everywhere(model.fit(table, rows["failure"].to_numpy()))
+
+
+def test_a_scikit_learn_pipeline_takes_whole_numbers():
+    random = np.random.default_rng(0)
+    rows = pandas.DataFrame({"age": random.integers(20, 60, 80), "load": random.normal(size=80)})
+    for gaps in (False, True):
+        fitted = rows.astype({"age": float}).mask(rows["load"] > 1) if gaps else rows
+        model = Pipeline([("table", TableEncoder(sparse_output=False)), ("model", Ridge())])
+        model.fit(fitted, random.normal(size=80))
+        pipeline, _ = make_scikit_pipeline(model)
+        np.testing.assert_allclose(pipeline.predict(rows), model.predict(rows), rtol=1e-9)

@@ -76,6 +76,8 @@ def test_an_explanation_adds_up(address):
         ("/predict", b"{", 400, "no JSON"),
         ("/predict", {"rows": []}, 422, "the body must be"),
         ("/predict", {"rows": [{"heat": 1}]}, 422, "no row has the column `load`"),
+        ("/predict", {"rows": [{"heat": "hot", "load": 1, "site": "x", "day": None}]}, 422, "row 1: `heat` must be"),
+        ("/predict", {"rows": [{"heat": [1], "load": 1, "site": "x", "day": None}]}, 422, "row 1: `heat` must be"),
         ("/predict", {"rows": [{}] * 51}, 413, "at most 50 rows"),
         ("/predict", b"[" + b" " * 30_000, 413, "at most 20000 bytes"),
         ("/explain", {"rows": [{"heat": 1, "load": 1, "site": "x", "day": None}]}, 422, "row to explain first"),

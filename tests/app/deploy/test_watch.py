@@ -79,3 +79,11 @@ def test_a_study_may_keep_no_rows_and_watching_says_so(tmp_path, capsys):
     rows.to_csv(tmp_path / "new.csv", index=False)
     assert main(["watch", str(folder), str(tmp_path / "new.csv")]) == 2
     assert "Run it again without --no-rows." in capsys.readouterr().err
+
+
+def test_new_rows_are_compared_with_those_of_a_study_without_a_target(tmp_path, capsys):
+    rows = make_rows(60, seed=1)[["heat", "load"]]
+    folder = mercer.run(rows, quick=True).save(tmp_path / "run")
+    rows.assign(heat=rows["heat"] + 9).to_csv(tmp_path / "new.csv", index=False)
+    assert main(["watch", str(folder), str(tmp_path / "new.csv")]) == 3
+    assert "`heat` has changed" in capsys.readouterr().out

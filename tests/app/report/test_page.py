@@ -3,6 +3,7 @@
 import re
 from dataclasses import fields, replace
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 
@@ -10,7 +11,7 @@ from mercer.app.report import render_report, write_report
 from mercer.app.report.chart import Chart
 from mercer.app.report.figures import draw_dependence
 from mercer.app.report.leads import make_leads
-from mercer.app.report.row_figures import draw_confusion
+from mercer.app.report.row_figures import draw_confusion, name_drawn
 from mercer.app.report.sections import make_sections
 from mercer.app.report.tables import Table
 from mercer.app.study.record import Candidate, Confusion, Dependence, Notice, Record
@@ -207,3 +208,21 @@ def test_a_phone_shows_long_texts_beside_others_as_cards():
     assert Table("", ["a", "b", "c"], [["1", "2", "long " * 20]], [True, True, False]).cards
     assert not Table("", ["a", "b"], [["1", "long " * 20]], [True, False]).cards
     assert Table("", ["a", "b", "c", "d"], [], [True] * 4).cards
+
+
+def test_numbers_beside_an_axis_are_whole_and_do_not_meet_its_label_or_each_other():
+    drawn = Chart("salaries", (0, 250_000), (40_000, 240_000), x_label="true", y_label="predicted").svg()
+    assert "…" not in drawn
+    ticks = re.findall(r'<text class="tick" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">([^<]+)<', drawn)
+    beside = [(float(x), words) for x, _, anchor, words in ticks if anchor == "end"]
+    assert "200\u2009000" in [words for _, words in beside]
+    # A letter takes about 6.6 units, and the label ends at eighteen.
+    assert all(x - 6.6 * len(words) > 18 for x, words in beside)
+    below = [float(x) for x, _, anchor, _ in ticks if anchor == "middle"]
+    assert min(b - a for a, b in pairwise(below)) > 6.6 * len("200\u2009000")
+
+
+def test_curves_of_some_classes_say_of_how_many():
+    record = RECORDS["classification"]()
+    assert name_drawn(record.rates, 2) == ""
+    assert name_drawn(record.rates[:1] * 6, 17) == ", for the first 6 of 17 classes"

@@ -199,6 +199,34 @@ def test_ensembles_have_their_turn_before_slow_candidates(fake_time):
     assert spent <= 60
 
 
+def test_the_quickest_ensembles_have_their_turn_first(fake_time):
+    seconds = {
+        "guess": ("baseline", 1),
+        "forest": ("ensembles", 20),
+        "boosted": ("ensembles", 8),
+        "kernel": ("kernel machines", 2),
+    }
+    assert fake_time(seconds, 100.0)[1] == ["guess", "boosted", "forest", "kernel"]
+    assert fake_time(seconds, None)[1] == ["guess", "forest", "boosted", "kernel"], "without a limit, simple ones first"
+
+
+def test_a_race_whose_time_is_over_judges_those_that_ran(monkeypatch):
+    monkeypatch.setattr("mercer.app.study.choice.racing._FIRST", 100)
+    noise = np.array([0.0, 0.01, -0.01, 0.005, -0.005])
+    means = {"nearest centroid": 0.52, "logistic regression": 0.9, "random forest": 0.91, "kernel densities": 0.5}
+    clock = _Clock(100.0)
+
+    def score(offer, *rest):
+        clock.now += 6.0
+        return means.get(offer.name, 0.5) + noise
+
+    monkeypatch.setattr("mercer.app.study.choice.racing._score", score)
+    offers = [offer for offer in candidates("classification") if offer.name in means or offer.rank == 0]
+    dropped = race(offers, _gather(_draw(400)), find_metric(None, "classification"), Options(), clock, 2)
+    # A fifth of the time is over after four candidates; the slow one, which is as bad, was not judged.
+    assert set(dropped) == {"nearest centroid"}
+
+
 def test_no_candidate_is_skipped_while_there_is_time_for_one_of_its_settings(fake_time):
     seconds = {"guess": ("baseline", 1), "line": ("linear models", 5), "slow": ("kernel machines", 90)}
     selected, order, spent = fake_time(seconds, 120.0)

@@ -103,6 +103,39 @@ def test_keys_and_times_are_told_from_properties_of_rows():
     assert find_times(until, guess_roles(until, target="y")[0]) == [], "a time until an event"
 
 
+def test_a_cycle_of_years_is_tested_on_later_years():
+    random = np.random.default_rng(0)
+    year = np.arange(1800, 2000)
+    frame = pandas.DataFrame({"YEAR": year, "Weight": 50 * np.sin(year / 2) + 5 * random.normal(size=200)})
+    record = _run(frame, "Weight")
+    assert record.question.splits == "3 folds, forward in time by `YEAR`"
+
+
+def test_a_trend_in_time_is_no_leak():
+    days = pandas.date_range("2020-01-01", periods=200)
+    table = read_table(pandas.DataFrame({"day": days, "level": np.arange(200) + 0.5}))
+    roles, _ = guess_roles(table, target="level")
+    assert roles.kinds == {"day": "date"}
+
+
+def test_a_key_whose_rows_stand_together_is_found_although_two_blocks_are_torn():
+    school = np.repeat(np.arange(100, 140), 10)
+    school[[5, 395]] = school[[395, 5]]
+    size = np.random.default_rng(0).integers(10, 20, 40)
+    frame = pandas.DataFrame({"school": school, "size": size[school - 100], "y": np.arange(400.0)})
+    table = read_table(frame)
+    assert find_keys(table, guess_roles(table, target="y")[0]) == ["school"]
+
+
+def test_times_until_an_event_are_told_from_times_before_it():
+    numbers = np.random.default_rng(0).integers(1, 900, 60)
+    names = ["stime", "diag.time", "edrel", "entry_time", "days_to_rel"]
+    for target, found in (("status", ["stime"]), ("rel", ["stime", "edrel", "days_to_rel"])):
+        table = read_table(pandas.DataFrame({**dict.fromkeys(names, numbers), target: numbers % 2}))
+        roles = guess_roles(table, target=target)[0]
+        assert [notice.subject for notice in name_follow_up(table, roles)] == found
+
+
 def test_a_follow_up_time_is_named_as_a_possible_leak():
     random = np.random.default_rng(0)
     frame = pandas.DataFrame({"futime": random.integers(1, 900, 60), "age": random.integers(20, 80, 60)})

@@ -28,7 +28,7 @@ def test_a_class_with_a_single_row_is_set_aside_and_said():
     frame.loc[5, "y"] = "once"
     record = mercer.run(frame, "y", **QUICK).record
     assert record.question.classes == ["u", "v", "w"]
-    assert "These classes have too few rows for fitting and testing and are left out: `once`." in _list_texts(record)
+    assert "`once` has too few rows for fitting and testing and is left out." in _list_texts(record)
     assert sum(map(sum, record.confusion.counts)) == 89
     assert next(column for column in record.data.columns if column.name == "x").association > 0.1
 

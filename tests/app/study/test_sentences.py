@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mercer.app.commands.run import _print_answer
+from mercer.app.study.amounts import spell_amount
 from mercer.app.study.answer import write_answer, write_findings
 from mercer.app.study.metrics import METRICS
 from mercer.app.study.record import Candidate, Curve, Driver, Notice, Sureness
@@ -82,7 +83,7 @@ def test_names_of_models_begin_the_sentence_with_their_article_and_verb(name, be
 def test_the_findings_come_in_the_order_of_their_use():
     assert write_findings(_make_record()) == [
         "It predicts the right class for about 81 of 100 new rows.",
-        "A simpler model was chosen: its score is only 0.012 worse than that of random forest, the best one. This "
+        "A simpler model was chosen: its score is 0.012 worse than that of random forest, the best one. This "
         "difference may be chance: its standard error over the folds is 0.02.",
         "`heat` and `load` matter most: without their values the balanced accuracy is clearly worse.",
         "Before you use the model, read the warning about `day` in the report.",
@@ -95,7 +96,7 @@ def test_a_difference_above_its_standard_error_is_not_called_chance():
     chosen = replace(record.candidates[0], lag=0.012, lag_error=0.01)
     assert chosen.status == "chosen"
     assert (
-        "A simpler model was chosen: its score is only 0.012 worse than that of random forest, the best one. The "
+        "A simpler model was chosen: its score is 0.012 worse than that of random forest, the best one. The "
         "standard error of this difference over the folds is 0.01."
     ) in write_findings(replace(record, candidates=[chosen, *record.candidates[1:]]))
 
@@ -109,7 +110,7 @@ def test_one_column_has_its_values_and_none_is_said_to_be_none():
     unsure = write_findings(replace(record, drivers=[Driver("sex", 0.19, -0.04, 0.41)]))
     assert (
         "`sex` may matter most, but this is uncertain: without its values the balanced accuracy is 0.19 worse "
-        "(interval -0.04 to 0.41)."
+        "(interval −0.04 to 0.41)."
     ) in unsure
 
 
@@ -123,3 +124,29 @@ def test_the_terminal_says_answer_findings_warnings_and_what_to_do_next(tmp_path
     assert lines[1] == "It predicts the right class for about 81 of 100 new rows."
     assert lines[-3] == "warning: day: Rows that are near in time resemble each other."
     assert lines[-1] == f"to predict new rows: mercer predict {tmp_path} NEW.csv"
+
+
+def test_numbers_in_sentences_have_no_exponents():
+    assert [spell_amount(value) for value in (16724.3, 0.00012345, -1.5, 0.0)] == ["16700", "0.000123", "−1.5", "0"]
+    assert spell_amount(3.2e15) == "3.2e+15"
+    record = _make_record()
+    sure = replace(record.sureness, other_metrics={"mean absolute error": [16724.3, 15000.0, 18000.0]})
+    assert write_findings(replace(record, sureness=sure))[0] == "A prediction is off by 16700 on average."
+
+
+def test_a_nearly_perfect_score_asks_whether_its_columns_are_known_in_time():
+    record = _make_record()
+    doubt = "The score is nearly perfect. Is the value of `heat` and `load` known before `failed`? If they are not"
+    assert not any(doubt in sentence for sentence in write_findings(record))
+    perfect = write_findings(replace(record, sureness=replace(record.sureness, score=0.991)))
+    assert any(doubt in sentence and "--ignore heat,load" in sentence for sentence in perfect)
+
+
+def test_if_the_guess_is_chosen_its_score_is_not_given_as_that_of_the_best_model():
+    guess = Candidate("the constant guess", "baseline", 0, "0 numbers", "chosen")
+    sure = Sureness(-0.24, -0.56, 0.08, 0.95, "", -0.10)
+    answer = write_answer("duration", guess, sure, METRICS["regression"]["r2"], [], 5)
+    assert answer == (
+        "No model is shown to predict `duration` better than guessing: a model chosen on a part of the rows has an R² "
+        "of −0.24 on the others (95 % interval −0.56 to 0.08; guessing: −0.10)."
+    )

@@ -74,6 +74,11 @@ def test_more_rows_help_little_only_if_the_learning_curve_is_flat():
     assert unclear.startswith("It is not clear whether more rows would help")
 
 
+def test_more_rows_take_away_at_most_half_of_the_error():
+    steep = _describe([0.1, 0.1, 0.2, 0.5, 0.8], 0.003)
+    assert steep == "More rows would help: twice as many may improve the balanced accuracy by up to 0.099."
+
+
 def test_a_candidate_is_worse_only_beyond_chance():
     random = np.random.default_rng(0)
     base = 0.8 + 0.05 * random.normal(size=5)

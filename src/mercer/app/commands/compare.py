@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.app.commands.arguments import add_silencers
+from mercer.app.study.amounts import spell_amount, spell_range
 
 __all__ = ["HELP", "compare", "declare", "execute"]
 
@@ -80,8 +81,9 @@ def _compare_scores(first: Any, second: Any) -> tuple[dict[str, float], str]:
     if gain == 0:
         return {"first": here.score, "second": there.score, "difference": 0.0, "apart": False}, "The scores are equal."
     scores = (
-        f"{first.question.metric} {there.score:.4g} ({there.low:.4g} to {there.high:.4g}), against {here.score:.4g} "
-        f"({here.low:.4g} to {here.high:.4g})"
+        f"{first.question.metric} {spell_amount(there.score)} ({spell_range(there.low, there.high)}), against "
+        f"{spell_amount(here.score)} "
+        f"({spell_range(here.low, here.high)})"
     )
     if apart:
         sentence = f"The second run is {'better' if better else 'worse'}: {scores}; the intervals do not overlap."

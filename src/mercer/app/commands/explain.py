@@ -69,16 +69,20 @@ def _find_row(stream: Any, number: int) -> tuple[Any, Any]:
 
 def _print_shares(attribution: Any, row: Any, number: int) -> None:
     """Print the contributions, the largest first."""
+    from mercer.app.study.amounts import spell_amount
     from mercer.app.study.diagnosis import spell_cell
 
     width = max(map(len, attribution.shares))
+    value, average = spell_amount(attribution.value, 4), spell_amount(attribution.average, 4)
+    # The scale of a number is the number itself, and is written with fewer digits.
+    predicted = value if attribution.scale == "predicted value" else attribution.prediction
     lines = [
-        f"row {number}: {attribution.prediction}",
-        f"{attribution.scale}: {attribution.value:.4g} for this row, {attribution.average:.4g} on average; "
-        "contributions of the columns:",
+        f"row {number}: {predicted}",
+        f"{attribution.scale}: {value} for this row, {average} on average; contributions of the columns:",
     ]
     for name, share in sorted(attribution.shares.items(), key=lambda pair: -abs(pair[1])):
-        error = "" if attribution.exact else f" ± {attribution.errors[name]:.2g}"
-        lines.append(f"  {name:<{width}}  {share:+.4g}{error}  ({spell_cell(row[name].iloc[0])})")
-    how = "exact" if attribution.exact else "Shapley values from random orders, ± one standard error"
-    sys.stdout.write("\n".join([*lines, f"({how})"]) + "\n")
+        error = "" if attribution.exact else f" ± {spell_amount(attribution.errors[name], 2)}"
+        sign = "+" if share >= 0 else ""
+        lines.append(f"  {name:<{width}}  {sign}{spell_amount(share, 4)}{error}  ({spell_cell(row[name].iloc[0])})")
+    how = "They are Shapley values from random orders of the columns, ± one standard error."
+    sys.stdout.write("\n".join([*lines, "They are exact." if attribution.exact else how]) + "\n")

@@ -121,6 +121,7 @@ def _print_summary(options: Any, stream: Any, count: int, rule: Any) -> None:
         for notice in stream.notices:
             sys.stderr.write(f"mercer: {notice.level}: {notice.subject}: {notice.text}\n")
         if rule is not None and rule.threshold != 0.5:
-            sys.stderr.write(f"mercer: `{rule.positive}` is predicted from a probability of {rule.threshold:.3g} on.\n")
+            least = f"{rule.threshold:.3g}"
+            sys.stderr.write(f"mercer: `{rule.positive}` is predicted if its probability is at least {least}.\n")
         if options.output is not None:
             sys.stdout.write(f"{count} rows: {options.output}\n")

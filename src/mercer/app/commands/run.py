@@ -118,7 +118,8 @@ def _print_answer(record: Any, report: Path) -> None:
     """Print the answer, what it means, the warnings about the data, and what to do next."""
     lines = [record.answer, *record.findings]
     if record.fit is not None and record.fit.threshold is not None and record.fit.threshold != 0.5:
-        lines.append(f"`{record.question.positive}` is predicted from a probability of {record.fit.threshold:.3g} on.")
+        least = f"{record.fit.threshold:.3g}"
+        lines.append(f"`{record.question.positive}` is predicted if its probability is at least {least}.")
     for notice in record.data.notices:
         if notice.level != "note" or notice.told:
             lines.append(f"{notice.level}: {notice.subject}: {notice.text} {notice.advice}".rstrip())

@@ -35,6 +35,7 @@ def store_scores(true: np.ndarray, predictions: np.ndarray, classes: Sequence[st
         list(parts),
         [len(scores) for scores in parts.values()],
         [_thin(np.sort(scores), most).tolist() for scores in parts.values()],
+        0.0 if not classes and len(true) and true.min() >= 0 else None,
     )
 
 
@@ -57,7 +58,9 @@ def find_quantile(scores: Sequence[float], count: int, level: float) -> float:
 def predict_interval(conformal: Conformal, values: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of intervals around predicted values."""
     half = find_quantile(conformal.scores[0], conformal.counts[0], level)
-    return values - half, values + half
+    # A price is not negative, and an interval without values that do not occur holds the truth as often.
+    low = values - half if conformal.least is None else np.maximum(values - half, conformal.least)
+    return low, np.maximum(values + half, low)
 
 
 def predict_set(conformal: Conformal, shares: np.ndarray, names: Sequence[str], level: float) -> list[list[str]]:

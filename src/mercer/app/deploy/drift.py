@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.app.study.amounts import spell_amount
 from mercer.app.study.record import Reference
 
 __all__ = ["ColumnDrift", "Drift", "compare_rows", "store_reference"]
@@ -123,8 +124,10 @@ def _compare_column(name: str, kind: str, old: list[Any], new: list[Any]) -> tup
     elif here and there:
         result = ks_2samp(here, there, method="asymp")
         test, p_value, size = "Kolmogorov-Smirnov", float(result.pvalue), float(result.statistic)
-        middle = np.median(here), np.median(there)
-        text = f"the median was {middle[0]:.4g} and is {middle[1]:.4g}" if kind == "number" else "the dates differ"
+        text = "the dates differ"
+        if kind == "number":
+            before, now = (spell_amount(float(np.median(values)), 4) for values in (here, there))
+            text = f"the median was {before} and is {now}"
     if gap_p < p_value:
         test, size = "Fisher's exact", abs(shares[1] - shares[0])
         text = f"{100 * shares[0]:.0f} % of the values were missing, and {100 * shares[1]:.0f} % are"
@@ -197,6 +200,8 @@ def _describe(columns: list[ColumnDrift], area: float | None, p_value: float | N
             f"A forest can tell the new rows from the training rows (area under the ROC curve {area:.2f}, p = "
             f"{p_value:.2g}; 0.5 means that it cannot)."
             if p_value < level
-            else f"A forest cannot tell the new rows from the training rows (area under the ROC curve {area:.2f})."
+            # Below 0.5, as for copies of the training rows, it guesses worse than a coin.
+            else "A forest cannot tell the new rows from the training rows (area under the ROC curve "
+            f"{max(area, 0.5):.2f}, where 0.5 is a guess)."
         )
     return sentences

@@ -8,6 +8,7 @@ made so that it learns what the encoder has learnt.
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.impute import MissingIndicator, SimpleImputer
@@ -81,11 +82,13 @@ def _make_columns(formula: Formula) -> dict[str, Any]:
 def _encode_number(coding: Any) -> list[tuple[str, Any, int]]:
     """Return the parts of a number or a date: label, transformer, and number of columns."""
     filled = np.isfinite(coding.fill)
-    fill = SimpleImputer(strategy="constant", fill_value=float(coding.fill)) if filled else "passthrough"
-    parts: list[tuple[str, Any, int]] = [("value", fill, 1)]
+    # An imputer refuses whole numbers that it would fill with others; a scaler that does nothing makes them floats.
+    steps = [StandardScaler(with_mean=False, with_std=False)]
+    steps += [SimpleImputer(strategy="constant", fill_value=float(coding.fill))] if filled else []
+    parts: list[tuple[str, Any, int]] = [("value", make_pipeline(*steps), 1)]
     for cycle in getattr(coding, "cycles", ()):
         for wave in ("sin", "cos"):
-            known = [fill] if filled else []
+            known = [clone(step) for step in steps[1:]]
             # A cosine is a sine, a quarter of a period later.
             parts.append((f"{cycle} {wave}", make_pipeline(*known, StandardScaler(), FunctionTransformer(np.sin)), 1))
     if coding.missing:

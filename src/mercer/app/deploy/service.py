@@ -93,11 +93,25 @@ class Service:
         if lacking:
             text = f"no row has the column `{lacking[0]}`; null stands for a missing value"
             raise _WrongRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, text)
+        self._check_cells(rows)
         frame = pandas.DataFrame({name: [row.get(name) for row in rows] for name in self.schema.kinds})
         blank = [name for name in frame.columns if frame[name].isna().all()]
         numbers = [name for name in blank if self.schema.kinds[name].split()[0] in ("number", "numeral")]
         frame[numbers] = frame[numbers].astype(float)
         return pandas.concat(list(open_rows(frame, self.schema, [])), ignore_index=True)
+
+    def _check_cells(self, rows: list[dict[str, Any]]) -> None:
+        """Refuse lists and objects, and texts that are no numbers: they would silently count as missing."""
+        for place, row in enumerate(rows):
+            for name, kind in self.schema.kinds.items():
+                value = row.get(name)
+                wrong = isinstance(value, list | dict)
+                if kind == "number" and isinstance(value, str) and value.strip():
+                    wrong = wrong or not any(letter.isdigit() for letter in value)
+                if wrong:
+                    text = f"row {place + 1}: `{name}` must be a {kind.split()[0]} or null; got "
+                    text += json.dumps(value)[:40]
+                    raise _WrongRequestError(HTTPStatus.UNPROCESSABLE_ENTITY, text)
 
 
 def _list_plain(values: Any) -> list[Any]:

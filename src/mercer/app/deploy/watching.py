@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer.app.deploy.drift import Drift, compare_rows
 from mercer.app.schema import Schema, open_rows, predict_columns
+from mercer.app.study.amounts import spell_amount, spell_range
 from mercer.app.study.measures import measure_predictions
 from mercer.app.study.record import Record
 from mercer.app.table import Stream
@@ -79,8 +80,8 @@ def _add_score(drift: Drift, model: Any, schema: Schema, record: Record, frame: 
         values = np.asarray(columns["prediction"], dtype=float)
         score, error = measure_predictions(question.metric, true, values, values)
     fallen = (sureness.low - score if question.greater_is_better else score - sureness.high) > 1.96 * error
-    words = f"{question.metric} on the new rows is {score:.3g}; the study said {sureness.score:.3g} "
-    words += f"({sureness.low:.3g} to {sureness.high:.3g})."
+    words = f"{question.metric} on the new rows is {spell_amount(score)}; the study said "
+    words += f"{spell_amount(sureness.score)} ({spell_range(sureness.low, sureness.high)})."
     lower = score < sureness.low if question.greater_is_better else score > sureness.high
     verdict = "That is worse than chance explains." if fallen else "The score holds."
     if lower and not fallen:

@@ -4,6 +4,7 @@ Colours are classes (``c0`` to ``c5``, ``soft``, ``ink``), so that the same figu
 paper. Text stays text, and every figure has a description in words.
 """
 
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -19,6 +20,8 @@ LEFT = 54.0
 RIGHT = 14.0
 TOP = 12.0
 BOTTOM = 44.0
+# Width of the label beside the vertical axis.
+LABEL = 20.0
 # Additional height for slanted names below the axis.
 SLANT = 46.0
 # Approximate width of a letter: the true one is known only to the browser.
@@ -57,6 +60,10 @@ class Chart:
         logarithmic: bool = False,
         slanted: bool = False,
     ) -> None:
+        # Long numbers beside the axis, such as 200 000, must not meet its label.
+        if y_label:
+            ticks = Scale(min(y), max(y), 0.0, 1.0).find_ticks()
+            left = max(left, LABEL + LETTER * max((len(format_number(value)) for value in ticks), default=0) + 6)
         # The first slanted name reaches to the left of the axis.
         left = max(left, 76.0) if slanted else left
         self.slanted = slanted
@@ -164,8 +171,12 @@ class Chart:
         if self.slanted:
             return parts + [_make_slanted_tick(self.x(place), base + 12, _shorten(words, 14)) for place, words in marks]
         room = (self.x.end - self.x.start) / max(len(marks), 1) / LETTER
+        if names is None:
+            # Of numbers that would meet, every second or third is written.
+            longest = max((len(words) for _, words in marks), default=0)
+            marks = marks[:: max(1, math.ceil((longest + 1) / max(room, 1.0)))]
         for place, words in marks:
-            shown = _shorten(words, max(int(room), 3))
+            shown = words if names is None else _shorten(words, max(int(room), 3))
             parts.append(_make_tick(self.x(place), base + 16, shown, "middle"))
         return parts
 
@@ -183,7 +194,8 @@ class Chart:
             level = self.y(place)
             if names is None:
                 parts.append(f'<path class="grid" d="M{self.x.start:.1f} {level:.1f}H{self.x.end:.1f}"/>')
-            lines = _break_name(words, int((self.left - 8) / LETTER))
+            # A number without its last digits would be another number.
+            lines = [words] if names is None else _break_name(words, int((self.left - 8) / LETTER))
             for row, shown in enumerate(lines):
                 below = 0.8 * LINE * (row - (len(lines) - 1) / 2)
                 parts.append(_make_tick(self.x.start - 6, level + 4 + below, shown, "end"))

@@ -89,18 +89,17 @@ def draw_curve(curve: Curve, metric: str) -> str:
     for _, middle, spread, _ in sides:
         values += [m + s for m, s in zip(middle, spread, strict=False)]
         values += [m - s for m, s in zip(middle, spread, strict=False)]
-    named, names, label = bool(curve.names), curve.names, curve.label
+    named, names = bool(curve.names), curve.names
     if len(names) > _MOST_NAMES:
         # Slanted names would overlap; the list of candidates has the same order, without those that have no score.
         # Numbers of two digits would touch each other: every second one is left out.
         names = [str(place + 1) if place % 2 == 0 else "" for place in range(len(names))]
-        label = f"scored {curve.label}, by number"
     wide = not named and len(curve.x) > 2 and min(curve.x) > 0 and max(curve.x) / min(curve.x) > 20
     chart = Chart(
         f"{metric} against {curve.label}: {curve.text}",
         find_span(curve.x, 0.08 if named else 0.0) if not wide else (min(curve.x), max(curve.x)),
         find_span(values),
-        x_label=label,
+        x_label=curve.label,
         y_label=metric,
         legend=[name for name, middle, _, _ in sides if name and middle],
         logarithmic=wide,

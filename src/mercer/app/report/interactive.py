@@ -43,6 +43,7 @@ def list_what_if_data(record: Record) -> dict[str, Any] | None:
         "middle": sum(middles) / len(middles),
         "columns": columns,
         "half": half,
+        "least": None if record.conformal is None else record.conformal.least,
         "probability": record.question.task == "classification",
     }
 

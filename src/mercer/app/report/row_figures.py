@@ -16,6 +16,7 @@ __all__ = [
     "draw_predictions",
     "draw_residuals",
     "draw_roc",
+    "name_drawn",
 ]
 
 # Curves and groups with a colour of their own; there are six colours.
@@ -75,6 +76,12 @@ def draw_calibration(calibration: Calibration, positive: str) -> str:
     chart.line(calibration.predicted, calibration.observed, "c0")
     chart.points(calibration.predicted, calibration.observed, "c0", size=4)
     return chart.svg()
+
+
+def name_drawn(rates: Sequence[Rates], n_classes: int) -> str:
+    """Return which classes have a curve, if not all have one; of two classes the positive one is enough."""
+    drawn = min(len(rates), _MOST_CURVES)
+    return "" if n_classes <= 2 or drawn == n_classes else f", for the first {drawn} of {n_classes} classes"
 
 
 def draw_roc(rates: Sequence[Rates]) -> str:

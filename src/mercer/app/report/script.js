@@ -23,6 +23,8 @@
   };
   // What if: each column has a slider or a list; the effects of the chosen values are added to the mean prediction.
   const show = (x) => Number(x.toPrecision(3)).toString().replace("-", "\u2212");
+  // Of 100 rows: tenths of a row are enough.
+  const count = (x) => Number(x.toFixed(1)).toString();
   const label = (text, input) => {
     const line = document.createElement("label");
     const name = document.createElement("span");
@@ -51,7 +53,7 @@
         sum += column.effect[input.value];
       }
       if (data.probability) sum = Math.min(1, Math.max(0, sum));
-      const ends = data.half === null ? "" : ` (nine in ten rows lie between ${show(sum - data.half)} and ${show(sum + data.half)})`;
+      const ends = data.half === null ? "" : ` (nine in ten rows lie between ${show(Math.max(sum - data.half, data.least ?? -Infinity))} and ${show(sum + data.half)})`;
       const text = data.probability ? `${(100 * sum).toFixed(0)}\u00a0%` : show(sum);
       whatIf.querySelector(".result").textContent = `${data.label}: ${text}${ends}`;
     };
@@ -90,8 +92,8 @@
       }
       at.chosen.textContent = t.toFixed(2);
       threshold.querySelector(".result").textContent =
-        `Of 100 rows, ${show(here.hits)} are rightly called ${data.positive}, ${show(here.alarms)} are false alarms and ` +
-        `${show(here.misses)} are missed. Cost per row: ${show(here.cost)}` +
+        `Of 100 rows, ${count(here.hits)} are rightly called ${data.positive}, ${count(here.alarms)} are false alarms and ` +
+        `${count(here.misses)} are missed. Cost per row: ${show(here.cost)}` +
         (best.t === t ? ", the least of all thresholds." : `. It would be least, ${show(best.cost)}, with a threshold of ${best.t.toFixed(2)}.`);
     };
     threshold.addEventListener("input", update);

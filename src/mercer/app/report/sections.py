@@ -157,12 +157,10 @@ def _show_errors(record: Record) -> Iterator[Section]:
     if record.calibration is not None:
         pictures.append(Figure(row_figures.draw_calibration(record.calibration, positive), record.calibration.text))
     if record.rates:
-        pictures.append(Figure(row_figures.draw_roc(record.rates), "ROC curve, with the area under it."))
-        pictures.append(
-            Figure(
-                row_figures.draw_precision_recall(record.rates), "Precision and recall; the dashed line is guessing."
-            )
-        )
+        some = row_figures.name_drawn(record.rates, len(question.classes))
+        pictures.append(Figure(row_figures.draw_roc(record.rates), f"ROC curve, with the area under it{some}."))
+        caption = f"Precision and recall{some}, with the average precision; the dashed line is guessing."
+        pictures.append(Figure(row_figures.draw_precision_recall(record.rates), caption))
     if record.residuals is not None:
         target = question.target or "target"
         pictures.append(
@@ -326,7 +324,7 @@ def _show_fit(record: Record) -> Iterator[Section]:
         return
     facts = [("model", fit.model)]
     if fit.threshold is not None:
-        facts.append(("threshold", f"{record.question.positive} from a probability of {fit.threshold:.3g} on"))
+        facts.append(("threshold", f"{record.question.positive} if its probability is at least {fit.threshold:.3g}"))
     if fit.converged is not None:
         facts.append(("converged", "yes" if fit.converged else "no"))
     if fit.steps is not None:

@@ -149,8 +149,12 @@ def make_strange_table(strange_rows: Sequence[StrangeRow]) -> Table:
     return Table("Strange rows", ["row", "strangeness", "what is unusual"], rows, [True, True, False])
 
 
+def _format_setting(value: Any) -> str:
+    """Return a setting as text; of a number that was computed, such as a penalty, six digits are enough."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def make_setting_table(settings: Mapping[str, Any]) -> Table:
     """Return the settings of the model."""
-    return Table(
-        "Settings", ["setting", "value"], [[name, str(value)] for name, value in settings.items()], [False, False]
-    )
+    rows = [[name, _format_setting(value)] for name, value in settings.items()]
+    return Table("Settings", ["setting", "value"], rows, [False, False])

@@ -1,5 +1,6 @@
 """The answer of a study in one sentence, and further sentences for the reader."""
 
+from mercer.app.study.amounts import spell_amount, spell_range
 from mercer.app.study.metrics import Metric
 from mercer.app.study.record import Candidate, Column, Record, Sureness
 
@@ -10,6 +11,8 @@ _COUNTABLE = ("discriminant", "centroid", "tree", "forest", "machine", "process"
 _PLURAL = ("densities", "trees", "neighbours", "models")
 # A column is worth a sentence if its loss is more than this share of what the model is better than guessing.
 _NOTABLE = 0.2
+# Scores from which on a column may be known only with the target. Of measured quantities few are predicted so well.
+_NEARLY_PERFECT = 0.98
 
 
 def spell_value(value: float, metric: Metric) -> str:
@@ -19,8 +22,9 @@ def spell_value(value: float, metric: Metric) -> str:
         return f"{100 * value:.0f} %" if 0.01 <= value <= 0.99 else f"{100 * value:.3g} %"
     if metric.most == 1.0 and abs(value) < 10:
         # R²: two decimals, but for those near 1. Adding zero turns -0.00 into 0.00.
-        return f"{round(value, 2) + 0.0:.2f}".replace("-", "−") if value < 0.99 else f"{value:.3g}"
-    return f"{value:.3g}"
+        near = 0.99 <= value < 0.9995
+        return f"{value:.3f}" if near else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+    return spell_amount(value)
 
 
 def write_answer(
@@ -50,10 +54,11 @@ def write_answer(
     elif chosen.family == "baseline" or not better:
         # Models that were not tried may well be better than guessing.
         subject = "No model for which there was time" if late else "No model"
-        sentence = (
-            f"{subject} is shown to predict `{target}` better than guessing: the best one has {score} on new rows "
-            f"({interval})"
-        )
+        # If the guess itself is chosen, the score is that of the whole search, whose choice differs between folds.
+        tested = f"the best one has {score} on new rows"
+        if chosen.family == "baseline":
+            tested = f"a model chosen on a part of the rows has {score} on the others"
+        sentence = f"{subject} is shown to predict `{target}` better than guessing: {tested} ({interval})"
     else:
         sentence = f"{_name_model(chosen.name)} `{target}` with {score} on new rows ({interval})"
     leaks = [f"`{column.name}`" for column in columns if column.role == "leak"]
@@ -81,7 +86,12 @@ def _name_model(name: str) -> str:
         name = f"{model} on {basis} of the columns"
     elif name.endswith(_COUNTABLE) and not name.startswith("one "):
         name = f"a {name}"
-    return f"{_capitalise(name)} {'predict' if name.endswith(_PLURAL) else 'predicts'}"
+    return f"{_capitalise(name)} {_agree(name, 'predicts', 'predict')}"
+
+
+def _agree(name: str, one: str, several: str) -> str:
+    """Return the word that agrees with a candidate: one in the singular, or one in the plural."""
+    return several if name.endswith(_PLURAL) else one
 
 
 def _capitalise(name: str) -> str:
@@ -104,7 +114,7 @@ def _say_how_good(record: Record) -> list[str]:
     if chosen is None or chosen.family == "baseline":
         return []
     if "mean absolute error" in measured:
-        return [f"A prediction is off by {measured['mean absolute error'][0]:.3g} on average."]
+        return [f"A prediction is off by {spell_amount(measured['mean absolute error'][0])} on average."]
     if "accuracy" in measured:
         return [f"It predicts the right class for about {100 * measured['accuracy'][0]:.0f} of 100 new rows."]
     return []
@@ -116,23 +126,26 @@ def _say_why_chosen(record: Record) -> list[str]:
     best = next((candidate for candidate in record.candidates if candidate.status == "best"), None)
     if chosen is None or best is None or chosen.lag is None or chosen.lag_error is None:
         return []
+    score, lag = spell_amount(best.score or 0.0), spell_amount(chosen.lag, 2)
     if "worse than those of the constant" in best.text:
         return [
-            f"{_capitalise(best.name)} has the best score, {best.score:.3g}, but its probabilities are worse than "
-            f"those of the constant guess. {_capitalise(chosen.name)} was chosen."
+            f"{_capitalise(best.name)} {_agree(best.name, 'has', 'have')} the best score, {score}, but "
+            f"{_agree(best.name, 'its', 'their')} probabilities are worse than those of the constant guess. "
+            f"{_capitalise(chosen.name)} {_agree(chosen.name, 'was', 'were')} chosen."
         ]
     if "not clearly better" in best.text:
         return [
-            f"{_capitalise(best.name)} have the best score, {best.score:.3g}, but row by row they are not clearly "
-            f"better than one model. {_capitalise(chosen.name)} was chosen: its score is {chosen.lag:.2g} worse."
+            f"{_capitalise(best.name)} have the best score, {score}, but row by row they are not clearly better than "
+            f"one model. {_capitalise(chosen.name)} {_agree(chosen.name, 'was', 'were')} chosen: "
+            f"{_agree(chosen.name, 'its', 'their')} score is {lag} worse."
         ]
     subject = "The constant guess" if chosen.family == "baseline" else "A simpler model"
     # A difference above its standard error is chosen too, where a more complex candidate is within its own but worse.
     doubt = "This difference may be chance: its" if chosen.lag <= chosen.lag_error else "The"
     of_what = "" if chosen.lag <= chosen.lag_error else " of this difference"
     return [
-        f"{subject} was chosen: its score is only {chosen.lag:.2g} worse than that of {best.name}, the best one. "
-        f"{doubt} standard error{of_what} over the folds is {chosen.lag_error:.2g}."
+        f"{subject} was chosen: its score is {lag} worse than that of {best.name}, the best one. "
+        f"{doubt} standard error{of_what} over the folds is {spell_amount(chosen.lag_error, 2)}."
     ]
 
 
@@ -147,7 +160,8 @@ def _say_drivers(record: Record) -> list[str]:
             # Few folds leave a wide interval even around a large effect.
             return [
                 f"`{top.column}` may matter most, but this is uncertain: without its values the "
-                f"{record.question.metric} is {top.mean:.2g} worse (interval {top.low:.2g} to {top.high:.2g})."
+                f"{record.question.metric} is {spell_amount(top.mean, 2)} worse "
+                f"(interval {spell_range(top.low, top.high, 2)})."
             ]
         return ["No single column is shown to matter: shuffling any one of them hardly changes the score."]
     if not moved:
@@ -160,7 +174,7 @@ def _say_drivers(record: Record) -> list[str]:
 
 def _say_worries(record: Record) -> list[str]:
     """Return what to read before the model is used."""
-    sentences = []
+    sentences = _doubt_perfection(record)
     # Probabilities that are off by up to 5 % on average are not worth a sentence of their own.
     if record.calibration is not None and record.calibration.error > 0.05:
         sentences.append(record.calibration.text)
@@ -173,6 +187,20 @@ def _say_worries(record: Record) -> list[str]:
         count = "the warning" if len(grave) == 1 else f"the {len(grave)} warnings"
         sentences.append(f"Before you use the model, read {count} about {words} in the report.")
     return sentences
+
+
+def _doubt_perfection(record: Record) -> list[str]:
+    """Return a question about the columns behind a score that is nearly perfect: they may follow from the target."""
+    sure, names = record.sureness, [driver.column for driver in record.drivers if driver.low > 0][:3]
+    # Scores that are better when larger end at 1; losses have no such limit.
+    if sure is None or not record.question.greater_is_better or sure.score < _NEARLY_PERFECT or not names:
+        return []
+    listed = " and ".join(filter(None, [", ".join(f"`{name}`" for name in names[:-1]), f"`{names[-1]}`"]))
+    what = "it is" if len(names) == 1 else "they are"
+    return [
+        f"The score is nearly perfect. Is the value of {listed} known before `{record.question.target}`? If {what} "
+        f"not, give --ignore {','.join(names)}."
+    ]
 
 
 def _say_next(record: Record) -> list[str]:

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.app.options import Options
+from mercer.app.study.amounts import spell_amount, spell_range
 from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material, draw_rows
 from mercer.app.study.record import BiasVariance, Candidate, Curve
@@ -21,6 +22,8 @@ _FEWEST_OF_A_CLASS = 4
 _LAST = 3
 # Gains from doubling the rows below this share of the distance to guessing are called little.
 _LITTLE = 0.02
+# Most of the error that twice the rows take away: what depends on the rows falls no faster than one over their number.
+_SHARE_OF_ERROR = 0.5
 # Bias and variance are measured on at most this many rows: they take ten fits of each candidate.
 _MOST_ROWS = 3000
 
@@ -80,18 +83,24 @@ def _describe_curve(test: np.ndarray, sizes: np.ndarray, selection: Selection, l
     little = max(_LITTLE * abs(score - float(selection.trials[0].scores.mean())), least)
     words = metric.words
     interval = f"{100 * level:.3g} % interval"
+    limit = _SHARE_OF_ERROR * abs((metric.most or 0.0) - score)
+    if gain.low > 0 and gain.mean > limit:
+        return f"More rows would help: twice as many may improve the {words} by up to {spell_amount(limit, 2)}."
     if gain.low > 0 and gain.mean > little / 2:
-        ends = f"{interval} {gain.low:.2g} to {gain.high:.2g}"
-        return f"More rows would help: twice as many would improve the {words} by about {gain.mean:.2g} ({ends})."
+        ends = f"{interval} {spell_range(gain.low, min(gain.high, limit), 2)}"
+        mean = spell_amount(gain.mean, 2)
+        return f"More rows would help: twice as many would improve the {words} by about {mean} ({ends})."
     if gain.high < little:
         most = max(gain.high, 0.0)
         if most < 0.0005 and metric.most is not None:
             return f"More rows of this kind would not help: with twice as many, the {words} would stay about the same."
         return (
-            f"More rows of this kind would help little: twice as many would improve the {words} by at most {most:.1g}."
+            f"More rows of this kind would help little: twice as many would improve the {words} by at most "
+            f"{spell_amount(most, 1)}."
         )
     # A true minus, and a plus, so that a reader sees at once that the score may get worse or better.
-    ends = f"{gain.low:+.2g} to {gain.high:+.2g} ({interval})".replace("-", "\u2212")
+    low, high = (f"{'+' if end >= 0 else ''}{spell_amount(end, 2)}" for end in (gain.low, min(gain.high, limit)))
+    ends = f"{low} to {high} ({interval})"
     return f"It is not clear whether more rows would help: with twice as many, the {words} may change by {ends}."
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer.app.options import Options
+from mercer.app.study.amounts import spell_amount
 from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material
 from mercer.app.study.record import CostCurve, Decision
@@ -13,7 +14,7 @@ from mercer.decision import add_reject, optimal_action
 from mercer.errors import ParameterError
 from mercer.model_selection import score_interval
 
-__all__ = ["Stakes", "decide", "read_stakes"]
+__all__ = ["Stakes", "check_threshold", "decide", "read_stakes"]
 
 # Thresholds of the cost curve, beside 0 and 1.
 _THRESHOLDS = 99
@@ -95,9 +96,9 @@ def decide(selection: Selection, material: Material, options: Options, stakes: S
     cheapest = min(always, key=lambda name: always[name])
     saved = always[cheapest] - cost
     text = (
-        f"If the action of least expected cost is taken for each row, an unseen row costs {cost:.3g} on average. The "
-        f"best fixed action, {cheapest}, costs {always[cheapest]:.3g}: "
-        + (f"the model saves {saved:.3g} per row." if saved > 0 else "the model saves nothing.")
+        f"If the action of least expected cost is taken for each row, an unseen row costs {spell_amount(cost)} on "
+        f"average. The best fixed action, {cheapest}, costs {spell_amount(always[cheapest])}: "
+        + (f"the model saves {spell_amount(saved)} per row." if saved > 0 else "the model saves nothing.")
     )
     return Decision(
         stakes.actions,
@@ -133,3 +134,13 @@ def _make_cost_curve(
     return CostCurve(
         thresholds.tolist(), cost.tolist(), low.tolist(), high.tolist(), float(thresholds[int(cost.argmin())])
     )
+
+
+def check_threshold(threshold: float, material: Material) -> None:
+    """Raise if a threshold makes no sense for this target."""
+    if material.positive is None:
+        message = "threshold: it needs a target of two classes. Leave it out, or give --costs."
+        raise ParameterError(message)
+    if not 0 < threshold < 1:
+        message = f"threshold: it must be a probability between 0 and 1; got {threshold:g}."
+        raise ParameterError(message)

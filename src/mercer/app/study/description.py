@@ -20,6 +20,17 @@ __all__ = ["count_duplicates", "describe_origin", "describe_question", "list_lac
 
 # Candidates that a notice names.
 _MOST_NAMED = 3
+# Parts of a report without which its answer is as sure.
+_EXTRAS = {
+    "the complexity curve",
+    "hard rows",
+    "strange rows",
+    "a map of the rows",
+    "effects of the columns",
+    "the learning curve",
+    "the best possible score",
+    "bias and variance",
+}
 # Duplicate rows are counted in tables up to this size.
 _MOST_COUNTED = 200_000
 
@@ -33,7 +44,7 @@ def list_notices(material: Material, sample: Material, clock: Clock) -> list[Not
             Notice("note", "the table", text, "Give a larger --budget or --max-rows to compare them on more rows.")
         )
     # A failure here must not end a study that has its answer, hence the attempt.
-    opposed = clock.attempt("contradictions", lambda: count_contradictions(sample), 0.99, 0)
+    opposed = clock.attempt("rows that contradict each other", lambda: count_contradictions(sample), 0.99, 0)
     if opposed:
         text = (
             f"{opposed} rows equal another row in every column but differ in the target: no model can predict them all."
@@ -52,12 +63,15 @@ def list_left_out(clock: Clock) -> list[Notice]:
     if not clock.left_out:
         return []
     why = "The study was interrupted" if clock.interrupted else "The time was over"
+    # What only adds to the picture is no reason to distrust the model.
+    level = "note" if set(clock.left_out) <= _EXTRAS else "warning"
     return [
         Notice(
-            "warning",
+            level,
             "the study",
             f"{why} before these parts were made: {', '.join(clock.left_out)}.",
             "Give a larger --budget.",
+            told=True,
         )
     ]
 

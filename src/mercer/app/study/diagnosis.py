@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import beta
 from sklearn.metrics import average_precision_score, confusion_matrix, precision_recall_curve, roc_auc_score, roc_curve
 
+from mercer.app.study.amounts import spell_amount
 from mercer.app.study.material import Material
 from mercer.app.study.record import Calibration, Confusion, HardRow, Rates, Residuals
 
@@ -113,8 +114,8 @@ def summarise_residuals(true: np.ndarray, predictions: np.ndarray, seed: int, mo
     # 1.4826 times the median absolute deviation estimates the standard deviation of a normal distribution.
     large = np.abs(left) > 4 * max(float(np.median(np.abs(left - quantiles[2]))) * 1.4826, 1e-300)
     text = (
-        f"For half of the rows, the true value minus the prediction lies between {quantiles[1]:.3g} and "
-        f"{quantiles[3]:.3g}, for 95 % between {quantiles[0]:.3g} and {quantiles[4]:.3g}."
+        f"For half of the rows, the true value minus the prediction lies between {spell_amount(quantiles[1])} and "
+        f"{spell_amount(quantiles[3])}, for 95 % between {spell_amount(quantiles[0])} and {spell_amount(quantiles[4])}."
     )
     if large.mean() > 0.01:
         text += (

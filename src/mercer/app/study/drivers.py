@@ -115,7 +115,7 @@ def _measure_dependence(model: Any, material: Material, name: str, background: A
         known = column.dropna()
         # The range ends at 2 % and 98 %: beyond it the model extrapolates from a few rows.
         values = list(dict.fromkeys(known.quantile(np.linspace(0.02, 0.98, _GRID), interpolation="nearest").tolist()))
-        shown = [value.isoformat() if hasattr(value, "isoformat") else float(value) for value in values]
+        shown = [_spell_date(value) if hasattr(value, "isoformat") else float(value) for value in values]
     if len(values) < 2:
         return None
     means, lows, highs = [], [], []
@@ -129,6 +129,11 @@ def _measure_dependence(model: Any, material: Material, name: str, background: A
         lows.append(float(low))
         highs.append(float(high))
     return Dependence(name, shown, means, lows, highs, _name_response(material))
+
+
+def _spell_date(moment: Any) -> str:
+    """Return a moment as text, without the time of day if it is midnight."""
+    return str(moment.isoformat()).removesuffix("T00:00:00")
 
 
 def _choose_shown_class(material: Material) -> str:

@@ -23,7 +23,7 @@ from mercer.app.study.choice.selection import Selection, keep_winner, open_selec
 from mercer.app.study.choice.trying import try_candidates
 from mercer.app.study.clock import Clock, ProgressEvent
 from mercer.app.study.curves import make_learning_curve, split_error
-from mercer.app.study.decisions import Stakes, decide, read_stakes
+from mercer.app.study.decisions import Stakes, check_threshold, decide, read_stakes
 from mercer.app.study.description import list_lacking, list_notices
 from mercer.app.study.draft import Draft
 from mercer.app.study.drivers import find_drivers, measure_dependences
@@ -39,7 +39,7 @@ from mercer.app.study.strange_rows import find_strange_rows
 from mercer.app.study.structure import find_structure
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
-from mercer.errors import DataError, MercerError, ParameterError
+from mercer.errors import DataError, MercerError
 
 __all__ = ["Study", "study"]
 
@@ -51,7 +51,7 @@ _PROBES = (500, 1000, 8000)
 _FEWEST_ROWS = 2000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """The results of a study, and the fitted model.
 
@@ -115,6 +115,10 @@ class Study:
             frames = [widen(columns, self.record, coverage) for columns in frames]
         return pandas.concat([pandas.DataFrame(columns) for columns in frames], ignore_index=True)
 
+    def __repr__(self) -> str:
+        """Return the answer: the whole record would fill pages."""
+        return f"<Study of {self.record.question.table}: {self.record.answer}>"
+
     def _repr_html_(self) -> str:
         from html import escape
 
@@ -148,6 +152,7 @@ def study(
             if roles.task == "structure":
                 draft.parts, draft.model, draft.answer = find_structure(draft.material, options, clock)
                 draft.parts["strange"] = _look_for_strange_rows(draft, draft.material)
+                _store_rows(draft, draft.material)
             else:
                 _study_target(draft)
         except Exception as wrong:
@@ -166,13 +171,15 @@ def _study_target(draft: Draft) -> None:
     material, few = drop_rare_classes(draft.material, options.inner + 2)
     if few:
         names = " and ".join(f"`{name}`" for name in few)
-        text = f"These classes have too few rows for fitting and testing and are left out: {names}."
-        cure = "Add rows of them, or merge them with other classes."
+        one = len(few) == 1
+        has, is_left = ("has", "is left") if one else ("have", "are left")
+        text = f"{names} {has} too few rows for fitting and testing and {is_left} out."
+        cure = "Add rows of this class, or merge it with another one." if one else "Add rows of them, or merge classes."
         draft.notices.append(Notice("warning", "the target", text, cure))
         options = draft.options = _drop_costs(options, [name in material.classes for name in everything])
     # An error here ends the search for dependence, not the study.
     if options.threshold is not None:
-        _check_threshold(options.threshold, material)
+        check_threshold(options.threshold, material)
     nothing = Finding(material, draft.roles, [], [])
     finding = clock.attempt(
         "dependence between rows", lambda: find_dependence(draft.table, draft.roles, material, options), 0.03, nothing
@@ -191,7 +198,7 @@ def _study_target(draft: Draft) -> None:
         return
     if sample.classes:
         sentence = clock.attempt(
-            "calibrating", lambda: _calibrate(selection, sample, options), 0.6, "", _estimate_calibration(selection)
+            "calibration", lambda: _calibrate(selection, sample, options), 0.6, "", _estimate_calibration(selection)
         )
         if sentence:
             clock.notices.append(Notice("note", "the model", sentence))
@@ -207,16 +214,6 @@ def _study_target(draft: Draft) -> None:
         *list_lacking(selection.lacking, options.budget, options.spent),
     ]
     _collect_parts(draft, selection, sample)
-
-
-def _check_threshold(threshold: float, material: Material) -> None:
-    """Raise if a threshold makes no sense for this target."""
-    if material.positive is None:
-        message = "threshold: it needs a target of two classes. Leave it out, or give --costs."
-        raise ParameterError(message)
-    if not 0 < threshold < 1:
-        message = f"threshold: it must be a probability between 0 and 1; got {threshold:g}."
-        raise ParameterError(message)
 
 
 def _drop_costs(options: Options, kept: list[bool]) -> Options:
@@ -308,15 +305,12 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     other = clock.attempt("other measures", lambda: measure_other_metrics(selection, sample, options, costs), 0.66, {})
     sure = parts["sureness"] = replace(parts["sureness"], other_metrics=other)
     parts |= clock.attempt(
-        "errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
+        "kinds of errors", lambda: _describe_errors(sample.take(kept), predictions[kept], options, costs), 0.68, {}
     )
-    if not options.no_rows:
-        parts["reference"] = clock.attempt(
-            "reference rows", lambda: store_reference(sample.X, sample.kinds, options.seed), 0.685
-        )
+    _store_rows(draft, sample)
     if predictions.ndim == 2 or not sample.classes:
         parts["conformal"] = clock.attempt(
-            "conformal scores", lambda: _store_scores(sample.take(kept), predictions[kept]), 0.69
+            "intervals of single predictions", lambda: _store_scores(sample.take(kept), predictions[kept]), 0.69
         )
     stakes = read_stakes(sample, options)
     if stakes is not None:
@@ -338,7 +332,7 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
         "a map of the rows", lambda: map_rows(sample.take(kept), predictions[kept], seed), 0.78
     )
     parts["dependences"] = clock.attempt(
-        "dependence", lambda: measure_dependences(draft.model, sample, top[:4], options), 0.8, []
+        "effects of the columns", lambda: measure_dependences(draft.model, sample, top[:4], options), 0.8, []
     )
     parts["learning"] = clock.attempt(
         "the learning curve", lambda: make_learning_curve(selection, sample, options), 0.83, None, 12 * once
@@ -350,6 +344,14 @@ def _collect_parts(draft: Draft, selection: Selection, sample: Material) -> None
     if not options.quick:
         parts["bias_variance"] = clock.attempt(
             "bias and variance", lambda: split_error(selection, sample, draft.listed, options), 0.94, None, every
+        )
+
+
+def _store_rows(draft: Draft, material: Material) -> None:
+    """Keep a sample of the rows, with which later ones are compared, unless the options forbid it."""
+    if not draft.options.no_rows:
+        draft.parts["reference"] = draft.clock.attempt(
+            "rows for mercer watch", lambda: store_reference(material.X, material.kinds, draft.options.seed), 0.685
         )
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mercer.app.study.amounts import spell_amount
 from mercer.app.study.material import Material, draw_rows
 from mercer.app.study.metrics import Metric
 from mercer.app.study.plane import encode_rows
@@ -94,9 +95,9 @@ def _bound_regression(material: Material, metric: Metric, score: float, seed: in
             "The estimated noise is not below the error of the model, so there is no estimate of the best possible R².",
         )
     text = (
-        f"Rows that are close to each other differ as if the noise had a standard deviation of {np.sqrt(noise):.3g}. "
-        f"No model that uses these columns can reach an R² much above {best:.3g}. (This is the Gamma test, which needs "
-        "many rows and few columns.)"
+        f"Rows that are close to each other differ as if the noise had a standard deviation of "
+        f"{spell_amount(float(np.sqrt(noise)))}. No model that uses these columns can reach an R² much above "
+        f"{best:.3g}. (This is the Gamma test, which needs many rows and few columns.)"
     )
     return float(best), text
 

@@ -92,7 +92,8 @@ def drop_rare_classes(material: Material, fewest: int) -> tuple[Material, list[s
         return material, []
     if len(kept) < 2:
         message = (
-            f"the target: at least two classes need {fewest} rows or more; the largest has {max(counts.values())}."
+            f"the target: at least two classes need {fewest} rows or more; got {sorted(counts.values())[-2]} rows of "
+            "the second largest. Add rows, or merge classes."
         )
         raise DataError(message)
     rows = np.flatnonzero(np.isin(material.y, kept))

@@ -76,8 +76,7 @@ class Column:
     """One column of the table: the role it was given, why, and what is in it."""
 
     name: str
-    # "target", "number", "category", "date", "text"; "group", "time", "weight", "cost"; left out: "id", "constant",
-    # "leak", "ignored"
+    # "target"; a kind of values; "group", "time", "weight", "cost"; left out: "id", "constant", "leak", "ignored"
     role: str
     reason: str  # why this role: "12 distinct texts", "given by --category"
     missing: int
@@ -223,6 +222,7 @@ class Conformal:
     names: list[str]  # classes; one empty name for numbers
     counts: list[int]  # rows of each
     scores: list[list[float]]  # sorted: absolute residuals, or one less the probability of the true class
+    least: float | None = None  # 0 if no number of the target is below it
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.app.study.amounts import spell_amount, spell_range
 from mercer.app.study.material import Material, draw_rows
 from mercer.app.study.record import StrangeRow
 from mercer.ensemble import IsolationForest
@@ -116,7 +117,7 @@ def _name_values(
     """Return the columns whose values lie outside the usual range, the farthest first."""
     order = [column for column in np.argsort(-excess, kind="stable") if excess[column] > _OUTSIDE]
     return [
-        f"{names[column]} is {values[column]:.4g} (usually {low[column]:.4g} to {high[column]:.4g})"
+        f"{names[column]} is {spell_amount(values[column], 4)} (usually {spell_range(low[column], high[column], 4)})"
         for column in order[:_REASONS]
     ]
 
@@ -127,7 +128,7 @@ def _name_combination(
     """Return the columns that make a row strange though each value is usual, or that values are missing."""
     explanation = explain_outlier(model, straight[row], straight)
     weighty = [column for column in explanation.order if explanation.contributions[column] > 0]
-    parts = [f"{names[column]} {values[column]:.4g}" for column in weighty if not np.isnan(values[column])]
+    parts = [f"{names[column]} {spell_amount(values[column], 4)}" for column in weighty if not np.isnan(values[column])]
     if parts:
         return [f"a rare combination: {', '.join(parts[:_REASONS])}"]
     missing = [names[column] for column in np.flatnonzero(np.isnan(values))]

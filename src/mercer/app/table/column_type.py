@@ -163,7 +163,8 @@ class Typing:
         if count:
             verb, suffix = ("is not a number", "s") if count == 1 else ("are not numbers", "")
             text = f"{count} of {n_known} values {verb} ({quote(*wrong[:3], most=3)}) and count{suffix} as missing."
-            self.notices.append(Notice("warning", name, text, f"correct them, or give --category {name}"))
+            cure = f"correct {'it' if count == 1 else 'them'}, or give --category {name}"
+            self.notices.append(Notice("warning", name, text, cure))
 
     def _read_dates(
         self, name: str, values: np.ndarray, counts: np.ndarray, given: bool, form: str

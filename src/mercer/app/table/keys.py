@@ -17,6 +17,8 @@ _FEWEST_KEYS = 10
 _FEWEST_ROWS = 2.0
 # Things that are measured repeatedly have few rows each; a city with 500 rows is a property of its rows.
 _MOST_ROWS = 50.0
+# Most blocks of equal keys over the number of keys, where rows of one key stand together.
+_TORN = 1.1
 # Rows and columns from which keys are found.
 _SAMPLE = 5000
 _MOST_COLUMNS = 40
@@ -33,12 +35,16 @@ _KEY_NAME = re.compile(
 )
 _TIME_NAME = re.compile(r"(.*[_\W])?(year|yr|date|datetime|timestamp|time|day|week|month|quarter)s?", re.IGNORECASE)
 _FOLLOW_UP = re.compile(
-    r"(.*[_\W])?(fu_?time|futime|follow_?up(_?time|_?days)?|surv(ival)?(_?time|_?days|_?months)?|time_?to_?(event|death)|"
-    r"time|days|months|years|duration|tenure|stop|exit|last_?contact)",
+    r"(.*[_\W])?([a-z]*time|follow_?up(_?time|_?days)?|surv(ival)?(_?time|_?days|_?months)?|time_?to_?\w+|"
+    r"days|months|years|duration|tenure|stop|exit|last_?contact)",
     re.IGNORECASE,
 )
+# Times before the follow-up begins.
+_BEFORE = re.compile(
+    r"(.*[_\W])?(diag\w*|start|entry|wait\w*|onset|admission|birth|arrival)([_\W].*|time)?", re.IGNORECASE
+)
 _EVENT = re.compile(
-    r"(.*[_\W])?(status|event|death|dead|died|deceased|mortality|cens(or|ored|oring)?\d*|delta|fail(ed|ure)?|relapse(d)?|"
+    r"(.*[_\W])?(status|event|death|dead|died|deceased|mortality|cens(or|ored|oring)?\d*|delta|fail(ed|ure)?|rel(apse|apsed)?|"
     r"recur(rence|red)?|churn(ed)?|default(ed)?|survived|vital_?status)",
     re.IGNORECASE,
 )
@@ -65,8 +71,8 @@ def find_keys(table: Table, roles: Roles) -> list[str]:
         if values.dtype.kind == "f" and not np.array_equal(values.dropna(), np.floor(values.dropna())):
             continue
         named = _KEY_NAME.fullmatch(column.name) is not None or column.role == "id"
-        # If each value fills one block, there is one change fewer than values.
-        blocks = 1 + int((values.to_numpy()[1:] != values.to_numpy()[:-1]).sum()) == distinct
+        # If each value fills one block, there is one change fewer than values. A few blocks may be torn.
+        blocks = 1 + int((values.to_numpy()[1:] != values.to_numpy()[:-1]).sum()) <= _TORN * distinct
         if not named and values.dtype.kind in "if" and not blocks:
             continue
         determined = _count_determined(frame, column.name, roles)
@@ -121,7 +127,7 @@ def name_follow_up(table: Table, roles: Roles) -> list[Notice]:
         return []
     notices = []
     for name, kind in roles.kinds.items():
-        if kind == "number" and _FOLLOW_UP.fullmatch(name) and float(table.frame[name].min()) >= 0:
+        if kind == "number" and _may_follow(name, target) and float(table.frame[name].min()) >= 0:
             text = (
                 f"This may be a follow-up time that ends with the event {quote(target)}. It would then be known only "
                 "after the outcome, and the score would be too good. It is used."
@@ -129,3 +135,12 @@ def name_follow_up(table: Table, roles: Roles) -> list[Notice]:
             cure = f"give --ignore {name} if its value is not known when predictions are made"
             notices.append(Notice("warning", name, text, cure))
     return notices
+
+
+def _may_follow(name: str, target: str) -> bool:
+    """Return whether a column is named like the time until an event: like a duration, or after the event itself."""
+    if _BEFORE.fullmatch(name):
+        return False
+    # A target of one or two letters is part of many names.
+    after = len(target) > 2 and name.lower() != target.lower() and name.lower().endswith(target.lower())
+    return after or _FOLLOW_UP.fullmatch(name) is not None

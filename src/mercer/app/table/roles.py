@@ -111,7 +111,7 @@ def guess_roles(
         # Only columns that models would use are measured.
         kinds = {name: guess.role for name, guess in guesses.items() if guess.role in KINDS}
         strength = measure_associations(table.frame, table.frame[target], task, kinds)
-        _mark_leaks(guesses, strength, target, LEAK[task], given, keep_leaks)
+        _mark_leaks(guesses, strength, target, task, given, keep_leaks)
     notices += [notice for guess in guesses.values() for notice in guess.notices]
     notices += _list_unused(guesses)
     return _make_roles(table, guesses, strength, special, task), notices
@@ -143,8 +143,9 @@ def _make_roles(
     ]
     kinds = {name: guess.role for name, guess in guesses.items() if guess.role in KINDS}
     if not kinds:
-        left = quote(*(name for name, guess in guesses.items() if guess.role in _LEFT_OUT))
-        message = f"{table.name}: no column is left to predict from (left out: {left or 'none'}). Give --keep COLUMN."
+        left = [name for name, guess in guesses.items() if guess.role in _LEFT_OUT]
+        cure = f"Give --keep {left[0] if len(left) == 1 else 'COLUMN'}." if left else "Add columns."
+        message = f"{table.name}: no column is left to predict from (left out: {quote(*left) or 'none'}). {cure}"
         raise DataError(message)
     return Roles(columns=columns, features=list(kinds), kinds=kinds, task=task, **special)
 
@@ -285,12 +286,14 @@ def _guess_repeated_id(name: str, known: Any, distinct: int) -> _Guess:
 
 
 def _mark_leaks(
-    guesses: dict[str, _Guess], strength: dict[str, float], target: str, limit: float, given: Any, keep: bool
+    guesses: dict[str, _Guess], strength: dict[str, float], target: str, task: str, given: Any, keep: bool
 ) -> None:
     """Leave out columns that predict the target almost perfectly, unless the user asked for them."""
+    limit = LEAK[task]
     for name, value in strength.items():
         guess = guesses[name]
-        if value < limit:
+        # A number may follow time as a trend, which is no leak: the splits find out whether later rows are predicted.
+        if value < limit or (guess.role == "date" and task == "regression"):
             continue
         text = f"This column alone predicts {quote(target)} almost perfectly ({value:.3f}, where 1 is perfect)"
         if keep or name in given:

@@ -14,10 +14,15 @@ from mercer.errors import DataError
 
 __all__ = ["FEWEST_ROWS", "check_column", "check_target", "find_likely_target", "find_task"]
 
-# With fewer rows, the inner folds of nested cross-validation are too small.
-FEWEST_ROWS = 20
+# With fewer rows, the inner folds of nested cross-validation are too small: of ten rows they train on five.
+FEWEST_ROWS = 10
+# With fewer rows than this, a warning says how little a score means.
+_ENOUGH_ROWS = 30
 # A column of whole numbers with at most this many distinct values holds classes.
 _FEW_VALUES = 10
+# With up to this many, and this many rows for each on average, they may be codes too.
+_MANY_CODES = 50
+_ROWS_OF_A_CODE = 10
 # A target with more classes is refused.
 _MOST_CLASSES = 200
 # A class with less than this share of the rows that it would have among equal classes is called rare.
@@ -78,12 +83,19 @@ def _guess_task(column: Any, target: str) -> tuple[str, list[Notice]]:
     distinct = count_distinct(column)
     known = column.dropna().to_numpy(dtype=float)
     # Few whole numbers are codes of classes more often than measurements.
-    if distinct > _FEW_VALUES or not np.array_equal(known, np.floor(known)):
-        return "regression", []
+    whole = np.array_equal(known, np.floor(known))
+    if distinct > _FEW_VALUES or not whole:
+        # Numbers that repeat as codes do may be classes nevertheless.
+        if not whole or distinct > _MANY_CODES or len(known) < _ROWS_OF_A_CODE * distinct:
+            return "regression", []
+        text = f"The target has {distinct} distinct whole numbers and is predicted as a number."
+        cure = "give --task classification to take them for classes"
+        return "regression", [Notice("note", target, text, cure, told=True)]
     if distinct == 2:
         return "classification", []
     text = f"The target has {distinct} distinct whole numbers, which are taken for classes."
-    return "classification", [Notice("note", target, text, "give --task regression to predict it as a number")]
+    cure = "give --task regression to predict it as a number"
+    return "classification", [Notice("note", target, text, cure, told=True)]
 
 
 def check_target(table: Table, target: str, task: str) -> list[Notice]:
@@ -108,6 +120,9 @@ def check_target(table: Table, target: str, task: str) -> list[Notice]:
         message = f"{table.name}: a study needs at least {FEWEST_ROWS} rows; {have}. Add rows."
         raise DataError(message)
     notices = []
+    if len(known) < _ENOUGH_ROWS:
+        text = f"A study of {len(known)} rows says little: every score is very uncertain."
+        notices.append(Notice("warning", "the table", text, "add rows"))
     if n_missing:
         text = f"The target is missing in {n_missing} of {len(column)} rows. They are not used."
         notices.append(Notice("warning", target, text, "fill it in, or remove the rows"))

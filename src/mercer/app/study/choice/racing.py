@@ -14,6 +14,7 @@ from mercer._base.candidate import Candidate
 from mercer._source.threads import n_threads, run_numbered
 from mercer.app.options import Options
 from mercer.app.study.choice.splits import make_scorer
+from mercer.app.study.choice.turns import find_turn
 from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material, draw_rows
 from mercer.app.study.metrics import Metric
@@ -52,10 +53,13 @@ def race(
     """Return the candidates that drop out, with the reason."""
     dropped: dict[str, str] = {}
     for size in list_rounds(len(material)):
-        scores = {}
-        for offer in offers:
-            if clock.budget is not None and clock.measure_spent() > _MOST_TIME * clock.budget:
-                return dropped
+        scores: dict[str, np.ndarray] = {}
+        late = False
+        # In the order of their turns, ensembles come before slow candidates: a round that ends early has its leader.
+        for offer in sorted(offers, key=find_turn):
+            late = clock.budget is not None and clock.measure_spent() > _MOST_TIME * clock.budget
+            if late:
+                break
             shape = describe_shape(material, n_columns, options.seed)
             if offer.name not in dropped and not offer.unfit(shape):
                 clock.tell(f"{offer.name}, on {size} rows", 0.04)
@@ -69,6 +73,8 @@ def race(
             best = max(float(values.mean()) for values in scores.values())
             own = float(scores[name].mean())
             dropped[name] = f"dropped early: {sign * own:.3g} on {size} rows, where the best one has {sign * best:.3g}"
+        if late:
+            break
     return dropped
 
 

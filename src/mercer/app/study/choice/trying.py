@@ -11,7 +11,7 @@ from mercer.app.study.choice.racing import race
 from mercer.app.study.choice.selection import Selection, open_selection
 from mercer.app.study.choice.stacking import NAME as STACKED
 from mercer.app.study.choice.stacking import fit_folds
-from mercer.app.study.choice.turns import SLOW, Turn, find_turn
+from mercer.app.study.choice.turns import ENSEMBLES, Turn, find_turn
 from mercer.app.study.choice.verdict import add_stack, choose
 from mercer.app.study.clock import Clock
 from mercer.app.study.material import Material
@@ -30,8 +30,8 @@ def select(material: Material, options: Options, clock: Clock) -> Selection:
 def try_candidates(selection: Selection, material: Material, options: Options, clock: Clock) -> None:
     """Try the candidates one by one, and choose among those that could be fitted, if there are any.
 
-    Quick ones come first, then ensembles, then the others; if time is limited, the quickest of these first. A candidate
-    for which there is no time gets another turn at the end, with one setting, if time is left over.
+    Quick ones come first, then trees and ensembles, then the others; if time is limited, the quickest of each first.
+    A candidate for which there is no time gets another turn at the end, with one setting, if time is left over.
     """
     n_columns = _count_columns(material)
     trying = Turn(selection, material, options, clock, n_columns, n_threads(options.n_jobs))
@@ -42,14 +42,15 @@ def try_candidates(selection: Selection, material: Material, options: Options, c
         selection.skipped |= race(able, material, selection.metric, options, clock, n_columns)
         order = sorted(selection.offers, key=find_turn)
         order = [offer for offer in order if offer.name not in selection.skipped]
-        quick = [offer for offer in order if find_turn(offer)[0] < SLOW]
+        quick = [offer for offer in order if find_turn(offer)[0] < ENSEMBLES]
+        trees = [offer for offer in order if find_turn(offer)[0] == ENSEMBLES]
         if clock.budget is None and clock.watch is not None:
             _forecast(trying, order)
-        for number, offer in enumerate(quick):
-            trying.attempt(offer, 0.05 + 0.5 * number / len(order))
-        slow = sorted(order[len(quick) :], key=trying.predict)
-        for number, offer in enumerate(slow, start=len(quick)):
-            trying.attempt(offer, 0.05 + 0.5 * number / len(order))
+        done = 0
+        for part in (quick, trees, order[len(quick) + len(trees) :]):
+            for offer in part if part is quick else sorted(part, key=trying.predict):
+                trying.attempt(offer, 0.05 + 0.5 * done / len(order))
+                done += 1
         for offer in [offer for offer in order if offer.name in trying.late]:
             trying.attempt(offer, 0.58, single=True)
         if len(selection.trials) == 1:
