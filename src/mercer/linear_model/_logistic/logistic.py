@@ -113,11 +113,12 @@ class LogisticRegression(LinearClassifier, Inferring):
     -----
     Exact up to `tol`. One step of "lbfgs" is one pass, n d k multiplications twice; its metric is a pass of n d^2 / 2,
     taken for up to 512 columns: for two classes after every three steps and, where d is at most 48, n at most 2^15 and
-    n (d + 1)^2 at most 2^21, at every step, which is Newton's method. Extra memory is a few k d numbers per thread
-    and, for "newton-cholesky" and l1, the (k d)^2 Hessian; "sag" and "saga" also remember n k residuals. Runs over
-    NumPy arrays, memory maps, frames and CSR rows, which are never made dense. Separable classes without a penalty have
-    no finite optimum: a warning says so. There is no ``partial_fit``: the loss of rows seen before is not a function of
-    finitely many sums.
+    n (d + 1)^2 at most 2^21, at every step, which is Newton's method; for more classes k n d^2 / 2, after 15 steps or
+    more and then at intervals that double. Extra memory is a few k d numbers per thread and, for "newton-cholesky" and
+    l1, the (k d)^2 Hessian, for "lbfgs" of several classes k d^2 numbers; "sag" and "saga" also remember n k residuals.
+    Runs over NumPy arrays, memory maps, frames and CSR rows, which are never made dense. Separable classes without a
+    penalty have no finite optimum: a warning says so. There is no ``partial_fit``: the loss of rows seen before is not
+    a function of finitely many sums.
 
     References
     ----------
