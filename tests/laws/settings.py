@@ -24,6 +24,11 @@ with sklearn.config_context(enable_metadata_routing=True):
         for name, member in (("plain", LinearRegression()), ("ridge", Ridge()), ("strong", Ridge(alpha=100.0)))
     ]
 
+# Settings of classifiers that the laws try with two classes, since two take another way than three.
+TWO_CLASSES = {
+    "LogisticRegression": [{"solver": "lbfgs"}],
+}
+
 # scikit-learn's checks standardise their rows: parameters that are lengths are other ones there.
 STANDARDISED = {
     "ClusterOutlier": {"eps": 0.5},
@@ -267,6 +272,7 @@ SETTINGS = {
     "SVC": [{}, {"multi_class": "ovr"}, {"multi_class": "joint"}],
     "LogisticRegression": [
         {},
+        {"solver": "lbfgs"},
         *({"solver": solver} for solver in ("newton-cholesky", "newton-cg", "liblinear", "sag", "saga")),
         {"solver": "saga", "l1_ratio": 1.0, "C": 0.1},
         {"solver": "saga", "l1_ratio": 0.5, "C": 0.1},

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mercer._families import FAMILIES
 from mercer.preprocessing import WordPresence
-from tests.laws.settings import SETTINGS
+from tests.laws.settings import SETTINGS, TWO_CLASSES
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class Subject:
     def kind(self) -> str:
         model = self.make()
         if is_classifier(model) or self.name == "NeighborhoodComponentsAnalysis":
-            return "two classes" if self.settings.get("solver") in ("liblinear",) else "classes"
+            two = self.settings.get("solver") == "liblinear" or self.settings in TWO_CLASSES.get(self.name, [])
+            return "two classes" if two else "classes"
         # Projections of two tables need a second one: the targets of regressors.
         if is_regressor(model) or (model.__sklearn_tags__().target_tags.required and hasattr(model, "transform")):
             return "numbers"

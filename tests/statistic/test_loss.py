@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from mercer._objective import Logistic, Softmax
 from mercer._source import ArraySource, SparseSource
 from mercer._statistic.class_moments import LabelledScatter
-from mercer._statistic.loss import CurvatureProduct, LossCurvature, LossGradient
+from mercer._statistic.loss import ClassCurvature, CurvatureProduct, LossCurvature, LossGradient
 
 LOSSES = [Logistic(), Softmax(3)]
 
@@ -50,6 +50,19 @@ def test_hessian_products_and_working_sets_are_parts_of_the_hessian(loss):
     part = source.reduce(LossCurvature(loss, parameters, chosen))
     kept = (np.arange(loss.n_scores)[:, None] * 5 + np.array([0, 2, 4])).reshape(-1)
     assert part == pytest.approx(hessian[np.ix_(kept, kept)])
+
+
+def test_class_curvatures_are_the_diagonal_blocks_of_the_hessian():
+    loss = Softmax(3)
+    X, y, weight, parameters = make(loss)
+    dense, sparse = ArraySource(X, y, weight), SparseSource(csr_array(X), y, weight)
+    xp = array_api_strict
+    other = ArraySource(xp.asarray(X), xp.asarray(y), xp.asarray(weight), xp=xp)
+    hessian = dense.reduce(LossCurvature(loss, parameters)).reshape(3, 5, 3, 5)
+    for source, given in ((dense, parameters), (sparse, parameters), (other, xp.asarray(parameters))):
+        blocks = np.asarray(source.reduce(ClassCurvature(loss, given)))
+        for j in range(3):
+            assert blocks[j] == pytest.approx(hessian[j, :, j], abs=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)

@@ -110,7 +110,7 @@ class LinearProblem:
         # Fenchel and Young: the mean conjugate is <W, U> - L.
         conjugate = float(np.vdot(point.parameters, dual)) - point.loss
         # A free intercept asks the residuals of every class to sum to zero.
-        if self._has_free_intercept:
+        if self.has_free_intercept:
             conjugate, dual = self._balance(conjugate, dual, moments)
         if self.penalty.has_l1 and len(self.penalty.unbounded):
             conjugate, dual = self._bound(conjugate, dual)
@@ -118,7 +118,8 @@ class LinearProblem:
         return max(0.0, point.objective + conjugate + self.penalty.conjugate(dual))
 
     @cached_property
-    def _has_free_intercept(self) -> bool:
+    def has_free_intercept(self) -> bool:
+        """Whether there is an intercept that nothing penalises."""
         return self.fit_intercept and self.penalty.l2[-1] == 0 and self.penalty.l1[-1] == 0
 
     def _bound(self, conjugate: float, dual: np.ndarray) -> tuple[float, np.ndarray]:
@@ -155,11 +156,15 @@ class LinearProblem:
 
     def certify(self, point: Point, moments: LabelledMoments) -> Certificate:
         """Return the duality gap, or the largest gradient entry if nothing is penalised."""
+        return self.state_bound(point.violation, self.gap(point, moments))
+
+    def state_bound(self, violation: float, gap: float) -> Certificate:
+        """Return the certificate of a point with this largest gradient entry and this gap."""
         if self.penalty.is_zero:
             statement = "The largest entry of the gradient of the mean loss; without a penalty no gap can be computed."
-            return Certificate.of("gradient norm", point.violation, self.tol, statement)
+            return Certificate.of("gradient norm", violation, self.tol, statement)
         statement = "The penalised mean loss is at most this far above its minimum."
-        return Certificate.of("duality gap", self.gap(point, moments), self.gap_tolerance, statement)
+        return Certificate.of("duality gap", gap, self.gap_tolerance, statement)
 
     def is_solved(self, point: Point, certificate: Certificate) -> bool:
         """Return whether both the subgradient and the gap are within their tolerances."""

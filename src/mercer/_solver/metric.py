@@ -15,9 +15,9 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 from mercer._solver.linear_problem import LinearProblem
 from mercer._solver.request import Dense
 from mercer._statistic.class_moments import LabelledMoments, LabelledScatter
-from mercer._statistic.loss import LossCurvature
+from mercer._statistic.loss import ClassCurvature, LossCurvature
 
-__all__ = ["WIDEST_GRAM", "LocalMetric", "Metric", "measure_at", "survey"]
+__all__ = ["WIDEST_GRAM", "ClassMetric", "LocalMetric", "Metric", "measure_at", "survey"]
 
 # Up to this many columns the Gram matrix (n d^2 / 2 at matrix-product speed) costs less than the passes it saves.
 WIDEST_GRAM = 512
@@ -54,14 +54,35 @@ class LocalMetric:
         return dpotrs(self.factor, gradient.T, lower=1)[0].T
 
 
-def measure_at(problem: LinearProblem, parameters: np.ndarray) -> Generator[Any, Any, LocalMetric]:
-    """Compute the metric at `parameters` in one pass."""
-    curvature = (yield LossCurvature(problem.loss, parameters)) / problem.total_weight
+@dataclass(frozen=True, eq=False)
+class ClassMetric:
+    """Solves with the diagonal blocks of the Hessian of J at a point: k Cholesky factors of d + 1 rows.
+
+    A vector added to the parameters of all classes changes no loss, and the penalty is least where they sum to zero:
+    there the curvature is that of the penalty alone, which the blocks do not show. So steps keep the sum.
+    """
+
+    factors: list[np.ndarray]
+
+    def solve(self, gradient: np.ndarray) -> np.ndarray:
+        """Return each inverse block applied to its row of `gradient` (k, d + 1), less the mean over the rows."""
+        rows = zip(self.factors, gradient - gradient.mean(axis=0), strict=True)
+        moves = np.stack([dpotrs(factor, row, lower=1)[0] for factor, row in rows])
+        return moves - moves.mean(axis=0)
+
+
+def measure_at(problem: LinearProblem, parameters: np.ndarray) -> Generator[Any, Any, LocalMetric | ClassMetric]:
+    """Compute the metric at `parameters` in one pass; of several classes each has its own block."""
+    single = problem.shape[0] == 1
+    statistic = LossCurvature(problem.loss, parameters) if single else ClassCurvature(problem.loss, parameters)
+    curvature = (yield statistic) / problem.total_weight
     if not problem.fit_intercept:
         # The gradient is zero in this direction, so any positive value will do.
-        curvature[-1, :], curvature[:, -1], curvature[-1, -1] = 0.0, 0.0, 1.0
-    factor = yield Dense(lambda: _factor(curvature, problem.penalty.l2))
-    return LocalMetric(factor)
+        curvature[..., -1, :], curvature[..., :, -1], curvature[..., -1, -1] = 0.0, 0.0, 1.0
+    l2 = problem.penalty.l2
+    if single:
+        return LocalMetric((yield Dense(lambda: _factor(curvature, l2))))
+    return ClassMetric((yield Dense(lambda: [_factor(block, l2) for block in curvature])))
 
 
 def survey(problem: LinearProblem, n_features: int) -> Generator[Any, Any, tuple[LabelledMoments, Metric]]:

@@ -18,6 +18,7 @@ from mercer._statistic.statistic import Statistic, Sums, fold_sums
 from mercer._types import Array, Rows
 
 __all__ = [
+    "ClassCurvature",
     "CurvatureProduct",
     "LossCurvature",
     "LossGradient",
@@ -164,14 +165,7 @@ class LossCurvature(LinearStatistic):
         if not self._is_of_moments(block):
             return super().on_run(block, unit)
         bends = self.loss.curvature(self.scores(block), block.y, np, checked=True)[:, 0]
-        weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weigh(bends))
-        sums = Moments(centre=False).on_run(weighted, unit)
-        # The targets of ones are the column of the intercept: their cross moments are its row of the Hessian.
-        d = block.X.shape[1]
-        hessian = np.empty((d + 1, d + 1), sums.scatter.dtype)
-        hessian[:d, :d], hessian[:d, d:] = sums.scatter, sums.cross
-        hessian[d:, :d], hessian[d:, d:] = sums.cross.T, sums.y_scatter[:, None]
-        return hessian
+        return _sum_moments(block, unit, bends)
 
     def on(self, block: Block) -> Array:
         return self.on_run(block, max(1, block.n)) if self._is_of_moments(block) else super().on(block)
@@ -185,6 +179,42 @@ class LossCurvature(LinearStatistic):
 
     def _choose_columns(self, block: Block) -> Array:
         return block.X[:, self.columns] if block.xp is np else block.xp.take(block.X, self.columns, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCurvature(LinearStatistic):
+    """The blocks on the diagonal of the Hessian of the summed cross-entropy, (k, d + 1, d + 1): one for each class.
+
+    The block of class j is sum_i s_i p_ij (1 - p_ij) [x_i, 1][x_i, 1]^T.
+    """
+
+    def of(self, block: Block) -> Array:
+        p = self.loss.mean(self.scores(block), block.xp)
+        bends = block.weigh(p * (1.0 - p))
+        return block.xp.stack([_gram(block, block.X, bends[:, j : j + 1]) for j in range(p.shape[1])])
+
+    def on_run(self, block: Block, unit: int) -> Array:
+        """Compute the blocks by compiled moments: they are second moments of [x, 1], weighted."""
+        if not block.is_native:
+            return super().on_run(block, unit)
+        p = self.loss.mean(self.scores(block), np)
+        bends = p * (1.0 - p)
+        return np.stack([_sum_moments(block, unit, np.ascontiguousarray(bends[:, j])) for j in range(p.shape[1])])
+
+    def on(self, block: Block) -> Array:
+        return self.on_run(block, max(1, block.n)) if block.is_native else super().on(block)
+
+
+def _sum_moments(block: Block, unit: int, bends: Array) -> Array:
+    """Return sum_i s_i bends_i [x_i, 1][x_i, 1]^T over a run of blocks, by compiled code."""
+    weighted = DenseBlock(block.X, block.start, np.ones(block.n), block.weigh(bends))
+    sums = Moments(centre=False).on_run(weighted, unit)
+    # The targets of ones are the column of the intercept: their cross moments are its row of the Hessian.
+    d = block.X.shape[1]
+    hessian = np.empty((d + 1, d + 1), sums.scatter.dtype)
+    hessian[:d, :d], hessian[:d, d:] = sums.scatter, sums.cross
+    hessian[d:, :d], hessian[d:, d:] = sums.cross.T, sums.y_scatter[:, None]
+    return hessian
 
 
 def _diagonal(parts: list[Array], xp: Any) -> Array:

@@ -159,3 +159,16 @@ def test_class_numbers_stand_for_signs_and_empty_weights_for_ones(stochastic):
         found.append((v.tolist(), score.intercept, score.losses, score.losses_at_zero, score.updates, score.weight))
     assert found[0] == found[1]
     assert 0 < score.updates <= 30
+
+
+@pytest.mark.parametrize("loss", range(8))
+def test_at_zero_coefficients_the_loss_is_that_at_a_score_of_zero_to_the_bit(stochastic, loss):
+    X, y, weight, order = rows()
+    method = stochastic.Method(loss, CONSTANT, 0.3, 0.4, 7.0, False, 0.0, 0.0, 0)
+    none = numpy.empty(0)
+    score = stochastic.Score(numpy.zeros(X.shape[1]), none, none, 0.0, -1.0)
+    visits = stochastic.Visits(y, weight, order, order, 4)
+    # A rate of zero leaves the coefficients where they are.
+    stochastic.visit_rows(*list_row_arrays(X), visits, 0, len(order), method, score, numpy.zeros(1))
+    assert score.losses > 0
+    assert score.losses == score.losses_at_zero

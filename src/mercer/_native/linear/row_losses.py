@@ -4,7 +4,7 @@ import cython
 
 from mercer._native.shared import inline as elementary
 
-__all__ = ["find_loss", "find_push", "find_rate", "find_slope", "multiply_row", "penalise"]
+__all__ = ["find_loss", "find_loss_at_zero", "find_push", "find_rate", "find_slope", "multiply_row", "penalise"]
 
 real = cython.fused_type(cython.float, cython.double)
 # Losses of a row: with m = y z (a margin) or r = z - y (a residual), `shape` is the corner of the hinge (1; 0 for the
@@ -22,6 +22,8 @@ INVERSE_SCALING = 2
 PASSIVE_AGGRESSIVE = 3
 # Steeper slopes are clipped, so that one huge row gives large coefficients and not infinite ones.
 STEEPEST = 1e12
+# The logistic loss at a score of zero.
+LOG_TWO = 0.6931471805599453
 
 
 def find_loss(loss: cython.int, shape: cython.double, y: cython.double, z: cython.double) -> cython.double:
@@ -42,6 +44,11 @@ def find_loss(loss: cython.int, shape: cython.double, y: cython.double, z: cytho
         return 0.5 * r * r if r <= shape else shape * (r - 0.5 * shape)
     r = r - shape if r > shape else 0.0
     return r if loss == EPSILON_INSENSITIVE else r * r
+
+
+def find_loss_at_zero(loss: cython.int, shape: cython.double, y: cython.double) -> cython.double:
+    """Return the loss at a score of zero of a row with target y; of labels the logistic loss is a constant."""
+    return LOG_TWO if loss == LOGISTIC else find_loss(loss, shape, y, 0.0)
 
 
 def find_slope(loss: cython.int, shape: cython.double, y: cython.double, z: cython.double) -> cython.double:

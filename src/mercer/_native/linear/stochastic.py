@@ -169,7 +169,7 @@ def meet_row(
     z: cython.double = score.scale * product + score.intercept
     target: cython.double = y if score.positive < 0 else (1.0 if y == score.positive else -1.0)
     score.losses += size * row_losses.find_loss(method.loss, method.shape, target, z)
-    score.losses_at_zero += size * row_losses.find_loss(method.loss, method.shape, target, 0.0)
+    score.losses_at_zero += size * row_losses.find_loss_at_zero(method.loss, method.shape, target)
     score.weight += size
     return size * row_losses.find_push(method.loss, method.shape, method.schedule, rate, target, z, length)
 

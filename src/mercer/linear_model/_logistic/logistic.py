@@ -22,6 +22,7 @@ from mercer._source.namespace import to_numpy
 from mercer._source.threads import one_blas_thread
 from mercer.errors import DataError
 from mercer.linear_model._inference.inference import Inferring
+from mercer.linear_model._logistic.few_rows import solve_few, takes_few
 from mercer.linear_model._logistic.penalty import check_solver, read_penalty, strengths
 from mercer.linear_model._logistic.separability import warn_if_separable
 from mercer.linear_model._solvers.composite.proximal_newton import proximal_newton
@@ -110,11 +111,14 @@ class LogisticRegression(LinearClassifier, Inferring):
 
     Notes
     -----
-    Exact up to `tol`. One step of "lbfgs" is one pass, n d k multiplications twice; its metric is a pass of
-    n d^2 / 2, taken for up to 512 columns. Extra memory is a few k d numbers per thread and, for "newton-cholesky" and
-    l1, the (k d)^2 Hessian; "sag" and "saga" also remember n k residuals. Runs over NumPy arrays, memory maps, frames
-    and CSR rows, which are never made dense. Separable classes without a penalty have no finite optimum: a warning
-    says so. There is no ``partial_fit``: the loss of rows seen before is not a function of finitely many sums.
+    Exact up to `tol`. One step of "lbfgs" is one pass, n d k multiplications twice; its metric is a pass of n d^2 / 2,
+    taken for up to 512 columns: for two classes after every three steps and, where d is at most 48, n at most 2^15 and
+    n (d + 1)^2 at most 2^21, at every step, which is Newton's method; for more classes k n d^2 / 2, after 15 steps or
+    more and then at intervals that double. Extra memory is a few k d numbers per thread and, for "newton-cholesky" and
+    l1, the (k d)^2 Hessian, for "lbfgs" of several classes k d^2 numbers; "sag" and "saga" also remember n k residuals.
+    Runs over NumPy arrays, memory maps, frames and CSR rows, which are never made dense. Separable classes without a
+    penalty have no finite optimum: a warning says so. There is no ``partial_fit``: the loss of rows seen before is not
+    a function of finitely many sums.
 
     References
     ----------
@@ -222,6 +226,9 @@ class LogisticRegression(LinearClassifier, Inferring):
             "proximal-newton": proximal_newton,
         }
         begin = self._start(problem)
+        if used == "lbfgs" and takes_few(problem, source):
+            watched = self._is_watched()
+            return used, lambda state: solve_few(problem, begin if state is None else state, self.max_iter, watched)
         if used in simple:
             return used, lambda state: simple[used](problem, begin if state is None else state, self.max_iter)
         self._needs_memory(source, f"solver={self.solver!r}", "use solver='lbfgs'")
