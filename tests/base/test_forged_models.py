@@ -20,7 +20,7 @@ from mercer.ensemble import (
 from mercer.errors import DataError, MemoryForecastError, ModelFileError
 from mercer.hmm import SemiMarkovHMM
 from mercer.kernel_approximation import RBFNetworkClassifier
-from mercer.linear_model import LogisticRegression
+from mercer.linear_model import BayesianRidge, LogisticRegression
 from mercer.manifold import TSNE
 from mercer.mixture import GaussianMixture
 from mercer.naive_bayes import GaussianNB
@@ -194,6 +194,27 @@ def test_parts_of_a_file_that_no_declaration_compares_end_in_a_sentence(tmp_path
     forge_array(model, "classes_", shorten, path)
     with pytest.raises(ModelFileError, match="predict failed, because the file of this model holds parts that"):
         mercer.load(path).predict(X)
+
+
+def test_every_public_method_and_property_of_a_forged_model_ends_in_a_sentence(tmp_path):
+    """Not only those that predict: what lacks or does not fit is the file's fault, wherever it is met."""
+    path = tmp_path / "model.mercer"
+    forge_array(BayesianRidge().fit(X, X[:, 0]), "along", lambda along: along[:0], path)
+    with pytest.raises(ModelFileError, match="BayesianRidge: log_evidence failed"):
+        mercer.load(path).log_evidence()
+    with pytest.raises(ModelFileError, match="BayesianRidge: sample_posterior failed"):
+        mercer.load(path).sample_posterior()
+    original = Original(RandomForestClassifier(n_estimators=2, random_state=0).fit(X, Y))
+    header = copy.deepcopy(original.header)
+    header["model"]["state"]["_n_drawn"] = 2**53
+    write_container(path, header, original.arrays)
+    with pytest.raises(ModelFileError, match="estimators_samples_ failed"):
+        _ = mercer.load(path).estimators_samples_
+    forge_array(
+        HistGradientBoostingClassifier(max_iter=2).fit(X, Y), "values", lambda values: values.astype(np.float16), path
+    )
+    with pytest.raises(ModelFileError, match=r"staged_predict failed|must be"):
+        list(mercer.load(path).staged_predict(X))
 
 
 def test_a_model_that_no_file_held_raises_its_own_errors():
