@@ -121,6 +121,8 @@ def test_sparse_values_that_native_code_cannot_read_are_converted_or_refused():
 def test_rows_beyond_memory_are_a_sentence():
     with pytest.raises(MemoryForecastError, match="10000000000000 rows and 3 columns needs more memory"):
         Ridge().fit(np.broadcast_to(np.float32(1.5), (10**13, 3)), y)
+    with pytest.raises(DataError, match="an array may have 2147483647 columns; got 10000000000000"):
+        KMeans(2).fit(np.broadcast_to(np.float32(1.5), (3, 10**13)))
     with pytest.raises(DataError, match="a sparse matrix may have 2147483647 columns; got 1099511627776"):
         Ridge().fit(csr_array((30, 2**40)), y)
 

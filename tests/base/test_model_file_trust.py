@@ -14,6 +14,7 @@ from mercer._base.model_file.container import write_container
 from mercer._base.model_file.description import describe_file
 from mercer.cluster import KMeans
 from mercer.discriminant_analysis import QuadraticDiscriminantAnalysis
+from mercer.ensemble import RandomForestRegressor, StackingRegressor, VotingRegressor
 from mercer.errors import CheckpointError, ModelFileError, ParameterError
 from mercer.linear_model import LogisticRegression, Ridge
 from mercer.watch import Checkpoint
@@ -146,6 +147,45 @@ SHOWN = ("_doc_link_module", "_doc_link_template", "_repr_html_inner")
 def test_files_cannot_hide_what_a_notebook_shows_or_calls(model, name, path):
     forge_header(model, lambda node: node["state"].update({name: "<script>"}), path)
     with pytest.raises(ModelFileError, match="an attribute may not hide a method or property"):
+        mercer.load(path)
+
+
+@pytest.mark.parametrize("name", ["x',alert(1),'", "<b>", r"([\s\S]*[\s\S]*){30}q", "(a+)+", "(", "x" * 201, "a\\"])
+@pytest.mark.parametrize(
+    ("model", "parameter"),
+    [(VotingRegressor([("one", Ridge())]), "estimators"), (make_pipeline(Ridge()), "steps")],
+    ids=["mercer", "scikit-learn"],
+)
+def test_names_of_parts_cannot_be_scripts_or_endless_searches_where_a_notebook_shows_them(model, parameter, name, path):
+    def rename(node):
+        node["params"][parameter][0]["items"][0] = name
+
+    forge_header(model, rename, path)
+    with pytest.raises(ModelFileError, match=f"{parameter}: the name of a part must have at most 200 letters"):
+        mercer.load(path)
+
+
+@pytest.mark.parametrize("name", ["k-nearest (k = 5)", "pca+svm", "Bäume", "a.b:c/d"])
+def test_usual_names_of_parts_are_kept(name, path):
+    mercer.save(VotingRegressor([(name, Ridge())]).fit(X, Y), path)
+    assert name in mercer.load(path).get_params()
+
+
+def test_a_notebook_shows_what_is_stored_and_computes_nothing(path):
+    """A forged number of drawn rows would make the rows of every tree, as large as it says."""
+    model = RandomForestRegressor(2, random_state=0).fit(X, Y)
+    forge_header(model, lambda node: node["state"].update(_n_drawn=2**53), path)
+    shown = mercer.load(path)._repr_html_()
+    assert "n_features_in_" in shown
+    assert "estimators_samples_" not in shown
+
+
+def test_a_stack_cannot_claim_more_columns_than_its_final_estimator_takes(path):
+    model = StackingRegressor([("one", Ridge())], Ridge(), cv=2).fit(X, Y)
+    forge_header(model, lambda node: node["state"].update(_widths=[2**31]), path)
+    with pytest.raises(
+        ModelFileError, match="_widths must be columns of final_estimator_, which takes 1; the file has"
+    ):
         mercer.load(path)
 
 

@@ -10,6 +10,9 @@ from mercer.errors import DataError
 
 __all__ = ["clean_arguments"]
 
+# Most columns: the index of a column fits into 31 bits. An array with a stride of zero may have more.
+_MOST_COLUMNS = 2**31 - 1
+
 
 def clean_arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a fit or a prediction; plain arrays cost a tenth of a microsecond each."""
@@ -22,7 +25,7 @@ def clean_arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 def _needs_care(value: Any) -> bool:
     if type(value) is np.ndarray:
         # Fields of a packed record lie at any address; C may read a number only at a multiple of its size.
-        return not (value.dtype.isnative and value.flags.aligned)
+        return not (value.dtype.isnative and value.flags.aligned) or value.size > _MOST_COLUMNS
     return value is not None and (issparse(value) or isinstance(value, np.ma.MaskedArray))
 
 
@@ -38,6 +41,10 @@ def _clean(name: str, value: Any) -> Any:
             raise DataError(message)
         value = value.data
     if isinstance(value, np.ndarray):
+        if value.ndim == 2 and value.shape[1] > _MOST_COLUMNS:
+            message = f"{name}: an array may have {_MOST_COLUMNS} columns; got {value.shape[1]}. Give fewer."
+            raise DataError(message)
         # A copy lies at an aligned address.
-        return value if not _needs_care(value) else value.astype(value.dtype.newbyteorder("="))
+        readable = value.dtype.isnative and value.flags.aligned
+        return value if readable else value.astype(value.dtype.newbyteorder("="))
     return check_sparse_rows(name, value) if issparse(value) else value

@@ -17,6 +17,7 @@ from mercer._base.guard import note_loaded, note_state
 from mercer._base.guard.soundness import check_estimator, check_record, drop_old_names
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
+from mercer._base.model_file.part_names import check_part_names
 from mercer._base.model_file.registry import class_of, key_of_class
 from mercer._plain import PLAIN
 from mercer._stored import collect_stored
@@ -56,6 +57,7 @@ def _describe(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
     for name in attributes:
         _check_name(name, type(value), f"save: {path}")
     _check_memory(attributes, f"save: {path}")
+    check_part_names(attributes, f"save: {path}")
     nodes = {name: encoder.encode(item, f"{path}.{name}") for name, item in attributes.items()}
     cls: Any = type(value)
     parameters = _parameters(cls).keys()
@@ -138,6 +140,7 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
     for name in attributes:
         _check_name(name, cls, key)
     _check_memory(attributes, key)
+    check_part_names(attributes, key)
     if issubclass(cls, BaseEstimator):
         # A file of an older version may have parameters that the migration
         # renamed or dropped, so these are not compared.

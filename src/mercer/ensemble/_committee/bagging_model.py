@@ -150,7 +150,7 @@ class BaggingModel(MemberList, Estimator):
         if width > d:
             message = f"{name}: max_features must be <= n_features; got {width} for {d} columns. Lower it."
             raise ParameterError(message)
-        entropy = self._draws.entropy if continues else seed_sequence(self.random_state).entropy
+        entropy: Any = self._draws.entropy if continues else seed_sequence(self.random_state).entropy
         # With equal weights the same rows are drawn as without weights.
         share = None if weight is None or np.ptp(weight) == 0 else weight / weight.sum()
         # Zero parts mean that every member draws from all rows.
