@@ -217,6 +217,38 @@ def test_every_public_method_and_property_of_a_forged_model_ends_in_a_sentence(t
         list(mercer.load(path).staged_predict(X))
 
 
+def forge_part(model, other, name, path):
+    """Write the file of a model in which one attribute is that of another model, with all its arrays."""
+    original, stranger = Original(model), Original(other)
+    first = len(original.arrays)
+    header = copy.deepcopy(original.header)
+    header["model"]["state"][name] = _move_arrays(stranger.header["model"]["state"][name], first)
+    write_container(path, header, [*original.arrays, *stranger.arrays])
+
+
+def _move_arrays(node, first):
+    """Return a node of a header whose arrays are `first` places further on."""
+    if isinstance(node, list):
+        return [_move_arrays(item, first) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if node.get("type") == "array":
+        return {**node, "index": node["index"] + first}
+    return {name: _move_arrays(item, first) for name, item in node.items()}
+
+
+def test_parts_of_another_model_are_refused_where_native_code_reads_both(tmp_path):
+    path = tmp_path / "model.mercer"
+    boosted = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)
+    forge_part(copy.copy(boosted).fit(X, Y), copy.copy(boosted).fit(X[:40], Y[:40]), "_forest", path)
+    with pytest.raises(ModelFileError, match="its packed trees must be those of its state"):
+        mercer.load(path).contributions(X)
+    durations = SemiMarkovHMM(2, max_duration=4, random_state=0)
+    forge_part(copy.copy(durations).fit(X), copy.copy(durations).fit(X[:, :2]), "emission_", path)
+    with pytest.raises(ModelFileError, match=r"emission_ must have the \(columns, states\) \(4, 2\) of the model"):
+        mercer.load(path)
+
+
 def test_a_model_that_no_file_held_raises_its_own_errors():
     model = DecisionTreeClassifier(random_state=0).fit(X, np.repeat(["a", "b", "c"], 20))
     model.classes_ = model.classes_[:1]

@@ -165,6 +165,15 @@ def test_names_of_parts_cannot_be_scripts_or_endless_searches_where_a_notebook_s
         mercer.load(path)
 
 
+def test_a_member_that_is_no_estimator_is_refused(path):
+    def replace(node):
+        node["params"]["estimators"][0]["items"][1] = 2
+
+    forge_header(VotingRegressor([("one", Ridge())]), replace, path)
+    with pytest.raises(ModelFileError, match="estimators: a part must be an estimator, a word such as 'drop', or None"):
+        mercer.load(path)
+
+
 @pytest.mark.parametrize("name", ["k-nearest (k = 5)", "pca+svm", "Bäume", "a.b:c/d"])
 def test_usual_names_of_parts_are_kept(name, path):
     mercer.save(VotingRegressor([(name, Ridge())]).fit(X, Y), path)

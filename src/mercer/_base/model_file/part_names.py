@@ -21,7 +21,7 @@ _HARMLESS = re.compile(r"(?:[\w ,.:;=/@#%&~!$^|()-]|(?<=[\w ])\+)*")
 
 
 def check_part_names(attributes: dict[str, Any], where: str) -> None:
-    """Raise ModelFileError if the name of a part could be more than text where a notebook shows it."""
+    """Raise ModelFileError if the name of a part could be more than text in a notebook, or a part is none."""
     for parameter in _LISTS:
         pairs = attributes.get(parameter)
         if type(pairs) is not list and type(pairs) is not tuple:
@@ -34,6 +34,16 @@ def check_part_names(attributes: dict[str, Any], where: str) -> None:
                     f"signs such as - . : = ( ), without quotes, brackets, repetitions; got {name[:40]!r}. Rename it."
                 )
                 raise ModelFileError(message)
+            if isinstance(pair, tuple | list) and len(pair) > 1 and not _is_part(pair[1]):
+                message = (
+                    f"{where}.{parameter}: a part must be an estimator, a word such as 'drop', or None; got "
+                    f"{type(pair[1]).__name__}."
+                )
+                raise ModelFileError(message)
+
+
+def _is_part(value: Any) -> bool:
+    return value is None or isinstance(value, str) or hasattr(value, "get_params")
 
 
 def _is_harmless(name: str) -> bool:

@@ -147,6 +147,17 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
     }
 
     def _check_structure(self) -> None:
+        state = vars(self)
+        if "emission_" in state and "startprob_" in state:
+            # Native code reads as many columns and states of the emissions as the model has.
+            own = state.get("n_features_in_"), len(self.startprob_)
+            theirs = tuple(vars(self.emission_).get(name) for name in ("n_features_in_", "n_components"))
+            if own != theirs:
+                message = (
+                    f"{type(self).__name__}.emission_ must have the (columns, states) {own} of the model; the file's "
+                    f"has {theirs}. Fit the model again."
+                )
+                raise ModelFileError(message)
         # Tables of all durations are made for each answer.
         size, most = vars(self).get("duration_size_", 0), self.max_duration
         if vars(self).get("duration_is_cut_") and most is not None and size > most:
