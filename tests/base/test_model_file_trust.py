@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 import mercer
 from mercer._base.model_file import archive, container, save_plain
 from mercer._base.model_file.container import write_container
 from mercer._base.model_file.description import describe_file
 from mercer.cluster import KMeans
+from mercer.decomposition import PCA
 from mercer.discriminant_analysis import QuadraticDiscriminantAnalysis
 from mercer.ensemble import RandomForestRegressor, StackingRegressor, VotingRegressor
 from mercer.errors import CheckpointError, ModelFileError, ParameterError
@@ -195,6 +196,14 @@ def test_a_stack_cannot_claim_more_columns_than_its_final_estimator_takes(path):
     with pytest.raises(
         ModelFileError, match="_widths must be columns of final_estimator_, which takes 1; the file has"
     ):
+        mercer.load(path)
+
+
+@pytest.mark.parametrize(("model", "name"), [(PCA(1), "_n_features_out"), (Normalizer(), "n_features_in_")])
+def test_a_file_cannot_claim_columns_that_nothing_in_it_has(model, name, path):
+    """A notebook lists a name for each of them."""
+    forge_header(model.fit(X), lambda node: node["state"].update({name: 2**31 - 1}), path)
+    with pytest.raises(ModelFileError, match=name):
         mercer.load(path)
 
 

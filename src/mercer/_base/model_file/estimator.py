@@ -17,8 +17,8 @@ from mercer._base.guard import note_loaded, note_state
 from mercer._base.guard.soundness import check_estimator, check_record, drop_old_names
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
-from mercer._base.model_file.part_names import check_part_names
 from mercer._base.model_file.registry import class_of, key_of_class
+from mercer._base.model_file.shown import check_column_counts, check_part_names
 from mercer._plain import PLAIN
 from mercer._stored import collect_stored
 from mercer.errors import ModelFileError
@@ -150,6 +150,8 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
         attributes = {**_defaults(cls, key, attributes), **attributes}
     decoder.charge(4 * sum(getattr(item, "nbytes", 0) for item in attributes.values()) if key == _ISOTONIC else 0)
     instance = _build(cls, attributes, key)
+    if hasattr(cls, "get_feature_names_out"):
+        check_column_counts(instance, key)
     if hasattr(cls, "_stored"):
         check_estimator(instance)
         note_loaded(instance)
