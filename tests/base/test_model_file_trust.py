@@ -9,16 +9,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 import mercer
-from mercer._base.model_file import archive, container, save_plain
+from mercer._base.model_file import archive, container, load_plain, save_plain
 from mercer._base.model_file.container import write_container
 from mercer._base.model_file.description import describe_file
+from mercer._solver.restarts import keep_history_of
 from mercer.cluster import KMeans
 from mercer.decomposition import PCA
 from mercer.discriminant_analysis import QuadraticDiscriminantAnalysis
-from mercer.ensemble import RandomForestRegressor, StackingRegressor, VotingRegressor
+from mercer.ensemble import HistGradientBoostingRegressor, RandomForestRegressor, StackingRegressor, VotingRegressor
 from mercer.errors import CheckpointError, ModelFileError, ParameterError
 from mercer.linear_model import LogisticRegression, Ridge
-from mercer.watch import Checkpoint
+from mercer.watch import Checkpoint, TimeLimit
 from tools.fuzzing import cost
 from tools.fuzzing.files.forgery import Original
 
@@ -260,3 +261,37 @@ def test_the_measurement_of_costs_times_both_functions_by_turns():
     times = cost.compare(lambda: calls.append("a"), lambda: calls.append("b"), seconds=0.0)
     assert calls == ["b", "a", "a", "b"] * 10
     assert len(times) == 2
+
+
+class _Stop(TimeLimit):
+    """Ends a fit by an error, as a crash would, after its second step."""
+
+    def __init__(self):
+        super().__init__(3600.0)
+        self.steps = 0
+
+    def on_fit_task_end(self, estimator, context):
+        self.steps += 1
+        if self.steps > 2:
+            raise RuntimeError
+
+
+def _crash(model, path):
+    """Fit until the model has left a checkpoint, and return what it holds."""
+    with pytest.raises(RuntimeError):
+        model.set_callbacks(Checkpoint(path, every=0), _Stop()).fit(X, Y)
+    return load_plain(path)
+
+
+def test_trees_of_a_checkpoint_split_columns_that_the_rows_have(path):
+    model = HistGradientBoostingRegressor(max_iter=9, min_samples_leaf=1)
+    record = _crash(model, path)
+    record["state"].trees[-1].feature[0] = 2**20
+    save_plain(record, path)
+    with pytest.raises(CheckpointError, match="trees must split the 2 columns of the rows"):
+        model.set_callbacks(Checkpoint(path)).fit(X, Y)
+
+
+def test_the_history_of_a_checkpoint_of_restarts_has_their_column():
+    with pytest.raises(CheckpointError, match="must have the column 'restart'"):
+        keep_history_of(0, {"step": np.arange(3), "objective": np.zeros(3)})
