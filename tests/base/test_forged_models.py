@@ -284,6 +284,18 @@ def test_a_pickled_tree_is_checked_and_indices_cannot_be_written():
         whole.tree_.children_right[0] = 10**6
 
 
+@pytest.mark.parametrize("restore", [lambda model: model, lambda model: pickle.loads(pickle.dumps(model))])
+def test_indices_of_forests_and_of_trees_of_rows_cannot_be_written(restore):
+    forest = restore(RandomForestClassifier(2, random_state=0).fit(X, Y))
+    forest.predict(X)
+    with pytest.raises(ValueError, match="read-only"):
+        forest.estimators_[1].tree_.feature[:] = 2**30
+    density = restore(KernelDensity().fit(X))
+    density.score_samples(X)
+    with pytest.raises(ValueError, match="read-only"):
+        density.tree_.bounds[-1] = 2**30
+
+
 def test_rows_narrower_than_trees_read_are_refused_though_n_features_in_was_changed():
     for model in (
         DecisionTreeClassifier(random_state=0),
