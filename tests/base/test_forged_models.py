@@ -20,7 +20,7 @@ from mercer.ensemble import (
 from mercer.errors import DataError, MemoryForecastError, ModelFileError
 from mercer.hmm import SemiMarkovHMM
 from mercer.kernel_approximation import RBFNetworkClassifier
-from mercer.linear_model import LogisticRegression
+from mercer.linear_model import BayesianRidge, LogisticRegression
 from mercer.manifold import TSNE
 from mercer.mixture import GaussianMixture
 from mercer.naive_bayes import GaussianNB
@@ -196,6 +196,59 @@ def test_parts_of_a_file_that_no_declaration_compares_end_in_a_sentence(tmp_path
         mercer.load(path).predict(X)
 
 
+def test_every_public_method_and_property_of_a_forged_model_ends_in_a_sentence(tmp_path):
+    """Not only those that predict: what lacks or does not fit is the file's fault, wherever it is met."""
+    path = tmp_path / "model.mercer"
+    forge_array(BayesianRidge().fit(X, X[:, 0]), "along", lambda along: along[:0], path)
+    with pytest.raises(ModelFileError, match="BayesianRidge: log_evidence failed"):
+        mercer.load(path).log_evidence()
+    with pytest.raises(ModelFileError, match="BayesianRidge: sample_posterior failed"):
+        mercer.load(path).sample_posterior()
+    original = Original(RandomForestClassifier(n_estimators=2, random_state=0).fit(X, Y))
+    header = copy.deepcopy(original.header)
+    header["model"]["state"]["_n_drawn"] = 2**53
+    write_container(path, header, original.arrays)
+    with pytest.raises(ModelFileError, match="estimators_samples_ failed"):
+        _ = mercer.load(path).estimators_samples_
+    forge_array(
+        HistGradientBoostingClassifier(max_iter=2).fit(X, Y), "values", lambda values: values.astype(np.float16), path
+    )
+    with pytest.raises(ModelFileError, match=r"staged_predict failed|must be"):
+        list(mercer.load(path).staged_predict(X))
+
+
+def forge_part(model, other, name, path):
+    """Write the file of a model in which one attribute is that of another model, with all its arrays."""
+    original, stranger = Original(model), Original(other)
+    first = len(original.arrays)
+    header = copy.deepcopy(original.header)
+    header["model"]["state"][name] = _move_arrays(stranger.header["model"]["state"][name], first)
+    write_container(path, header, [*original.arrays, *stranger.arrays])
+
+
+def _move_arrays(node, first):
+    """Return a node of a header whose arrays are `first` places further on."""
+    if isinstance(node, list):
+        return [_move_arrays(item, first) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if node.get("type") == "array":
+        return {**node, "index": node["index"] + first}
+    return {name: _move_arrays(item, first) for name, item in node.items()}
+
+
+def test_parts_of_another_model_are_refused_where_native_code_reads_both(tmp_path):
+    path = tmp_path / "model.mercer"
+    boosted = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)
+    forge_part(copy.copy(boosted).fit(X, Y), copy.copy(boosted).fit(X[:40], Y[:40]), "_forest", path)
+    with pytest.raises(ModelFileError, match="its packed trees must be those of its state"):
+        mercer.load(path).contributions(X)
+    durations = SemiMarkovHMM(2, max_duration=4, random_state=0)
+    forge_part(copy.copy(durations).fit(X), copy.copy(durations).fit(X[:, :2]), "emission_", path)
+    with pytest.raises(ModelFileError, match=r"emission_ must have the \(columns, states\) \(4, 2\) of the model"):
+        mercer.load(path)
+
+
 def test_a_model_that_no_file_held_raises_its_own_errors():
     model = DecisionTreeClassifier(random_state=0).fit(X, np.repeat(["a", "b", "c"], 20))
     model.classes_ = model.classes_[:1]
@@ -229,6 +282,18 @@ def test_a_pickled_tree_is_checked_and_indices_cannot_be_written():
     whole.predict(X)
     with pytest.raises(ValueError, match="read-only"):
         whole.tree_.children_right[0] = 10**6
+
+
+@pytest.mark.parametrize("restore", [lambda model: model, lambda model: pickle.loads(pickle.dumps(model))])
+def test_indices_of_forests_and_of_trees_of_rows_cannot_be_written(restore):
+    forest = restore(RandomForestClassifier(2, random_state=0).fit(X, Y))
+    forest.predict(X)
+    with pytest.raises(ValueError, match="read-only"):
+        forest.estimators_[1].tree_.feature[:] = 2**30
+    density = restore(KernelDensity().fit(X))
+    density.score_samples(X)
+    with pytest.raises(ValueError, match="read-only"):
+        density.tree_.bounds[-1] = 2**30
 
 
 def test_rows_narrower_than_trees_read_are_refused_though_n_features_in_was_changed():

@@ -1,14 +1,16 @@
 """Guards against hostile inputs: each kind of raw error is a sentence, answers are finite, and a fit warns once."""
 
 import warnings
+from decimal import Decimal
 
 import numpy as np
+import pandas
 import pytest
 from scipy.sparse import coo_array, csr_array
 
 from mercer._base.guard.extremes import NOTED, are_ordinary
 from mercer.cluster import KMeans, linkage
-from mercer.errors import DataError, DataTypeError
+from mercer.errors import DataError, DataTypeError, MemoryForecastError
 from mercer.linear_model import BayesianRidge, LogisticRegressionCV, Ridge
 from mercer.naive_bayes import GaussianNB
 from mercer.tree import DecisionTreeRegressor
@@ -23,6 +25,12 @@ def _broken(part: str, place: int, value: int) -> csr_array:
     return matrix
 
 
+def _odd(value: object) -> np.ndarray:
+    rows = X.astype(object)
+    rows[0, 0] = value
+    return rows
+
+
 @pytest.mark.parametrize(
     ("rows", "targets", "words"),
     [
@@ -35,6 +43,11 @@ def _broken(part: str, place: int, value: int) -> csr_array:
         (X, y.astype(complex), "(?i)complex data not supported"),
         (X, csr_array(y[:, None]), r"y must be dense; got a sparse matrix|for y is not supported; give y.toarray"),
         (X, [{value} for value in y], r"y must hold numbers or labels; got a set"),
+        (_odd(10**400), y, r"row 0, column 0 holds '1000.*too large for a float"),
+        (_odd(Decimal("sNaN")), y, "row 0, column 0 holds 'sNaN', a Decimal"),
+        (pandas.DataFrame(X, columns=["a", "b", "a"]), y, "columns of different names; 'a' comes more than once"),
+        (np.ma.masked_greater(X, 1.0), y, "arrays may not hide values under a mask"),
+        (X, np.ma.masked_greater(y, 1.0), "arrays may not hide values under a mask"),
         (_broken("indices", -1, 1000), y, "sparse matrix must hold indices inside its shape"),
         (_broken("indices", -1, -3), y, "sparse matrix must hold indices inside its shape"),
         (_broken("indptr", -1, 10**6), y, "sparse matrix must hold indices inside its shape"),
@@ -81,6 +94,37 @@ def test_values_stored_twice_are_added():
     doubled = csr_array((np.repeat(matrix.data / 2, 2), np.repeat(matrix.indices, 2), matrix.indptr * 2), shape=X.shape)
     np.testing.assert_allclose(Ridge().fit(doubled, y).coef_, Ridge().fit(matrix, y).coef_)
     assert doubled.nnz == 2 * matrix.nnz
+
+
+def test_indices_that_were_changed_after_scipy_looked_at_them_are_put_in_order():
+    matrix = csr_array(X)
+    assert matrix.has_canonical_format
+    matrix.indices[:] = 0
+    summed = np.column_stack([X.sum(axis=1), np.zeros(30), np.zeros(30)])
+    np.testing.assert_allclose(Ridge().fit(matrix, y).coef_, Ridge().fit(summed, y).coef_, atol=1e-12)
+
+
+def test_sparse_values_that_native_code_cannot_read_are_converted_or_refused():
+    plain = Ridge().fit(csr_array(X.astype(np.float16).astype(np.float64)), y)
+    half, spread, texts = csr_array(X), csr_array(X), csr_array(X)
+    half.data = X.astype(np.float16).ravel()
+    np.testing.assert_array_equal(Ridge().fit(half, y).coef_, plain.coef_)
+    spread.data = np.repeat(X.ravel(), 2)[::2]
+    np.testing.assert_array_equal(
+        KMeans(2, random_state=0).fit(spread).labels_, KMeans(2, random_state=0).fit(X).labels_
+    )
+    texts.data = np.full(X.size, "ash", dtype=object)
+    with pytest.raises(DataTypeError, match="a sparse matrix must hold numbers; got object"):
+        Ridge().fit(texts, y)
+
+
+def test_rows_beyond_memory_are_a_sentence():
+    with pytest.raises(MemoryForecastError, match="10000000000000 rows and 3 columns needs more memory"):
+        Ridge().fit(np.broadcast_to(np.float32(1.5), (10**13, 3)), y)
+    with pytest.raises(DataError, match="an array may have 2147483647 columns; got 10000000000000"):
+        KMeans(2).fit(np.broadcast_to(np.float32(1.5), (3, 10**13)))
+    with pytest.raises(DataError, match="a sparse matrix may have 2147483647 columns; got 1099511627776"):
+        Ridge().fit(csr_array((30, 2**40)), y)
 
 
 def test_a_fit_warns_once():

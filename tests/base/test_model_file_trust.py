@@ -6,17 +6,20 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 import mercer
-from mercer._base.model_file import archive, container, save_plain
+from mercer._base.model_file import archive, container, load_plain, save_plain
 from mercer._base.model_file.container import write_container
 from mercer._base.model_file.description import describe_file
+from mercer._solver.restarts import keep_history_of
 from mercer.cluster import KMeans
+from mercer.decomposition import PCA
 from mercer.discriminant_analysis import QuadraticDiscriminantAnalysis
+from mercer.ensemble import HistGradientBoostingRegressor, RandomForestRegressor, StackingRegressor, VotingRegressor
 from mercer.errors import CheckpointError, ModelFileError, ParameterError
 from mercer.linear_model import LogisticRegression, Ridge
-from mercer.watch import Checkpoint
+from mercer.watch import Checkpoint, TimeLimit
 from tools.fuzzing import cost
 from tools.fuzzing.files.forgery import Original
 
@@ -149,6 +152,62 @@ def test_files_cannot_hide_what_a_notebook_shows_or_calls(model, name, path):
         mercer.load(path)
 
 
+@pytest.mark.parametrize("name", ["x',alert(1),'", "<b>", r"([\s\S]*[\s\S]*){30}q", "(a+)+", "(", "x" * 201, "a\\"])
+@pytest.mark.parametrize(
+    ("model", "parameter"),
+    [(VotingRegressor([("one", Ridge())]), "estimators"), (make_pipeline(Ridge()), "steps")],
+    ids=["mercer", "scikit-learn"],
+)
+def test_names_of_parts_cannot_be_scripts_or_endless_searches_where_a_notebook_shows_them(model, parameter, name, path):
+    def rename(node):
+        node["params"][parameter][0]["items"][0] = name
+
+    forge_header(model, rename, path)
+    with pytest.raises(ModelFileError, match=f"{parameter}: the name of a part must have at most 200 letters"):
+        mercer.load(path)
+
+
+def test_a_member_that_is_no_estimator_is_refused(path):
+    def replace(node):
+        node["params"]["estimators"][0]["items"][1] = 2
+
+    forge_header(VotingRegressor([("one", Ridge())]), replace, path)
+    with pytest.raises(ModelFileError, match="estimators: a part must be an estimator, a word such as 'drop', or None"):
+        mercer.load(path)
+
+
+@pytest.mark.parametrize("name", ["k-nearest (k = 5)", "pca+svm", "Bäume", "a.b:c/d"])
+def test_usual_names_of_parts_are_kept(name, path):
+    mercer.save(VotingRegressor([(name, Ridge())]).fit(X, Y), path)
+    assert name in mercer.load(path).get_params()
+
+
+def test_a_notebook_shows_what_is_stored_and_computes_nothing(path):
+    """A forged number of drawn rows would make the rows of every tree, as large as it says."""
+    model = RandomForestRegressor(2, random_state=0).fit(X, Y)
+    forge_header(model, lambda node: node["state"].update(_n_drawn=2**53), path)
+    shown = mercer.load(path)._repr_html_()
+    assert "n_features_in_" in shown
+    assert "estimators_samples_" not in shown
+
+
+def test_a_stack_cannot_claim_more_columns_than_its_final_estimator_takes(path):
+    model = StackingRegressor([("one", Ridge())], Ridge(), cv=2).fit(X, Y)
+    forge_header(model, lambda node: node["state"].update(_widths=[2**31]), path)
+    with pytest.raises(
+        ModelFileError, match="_widths must be columns of final_estimator_, which takes 1; the file has"
+    ):
+        mercer.load(path)
+
+
+@pytest.mark.parametrize(("model", "name"), [(PCA(1), "_n_features_out"), (Normalizer(), "n_features_in_")])
+def test_a_file_cannot_claim_columns_that_nothing_in_it_has(model, name, path):
+    """A notebook lists a name for each of them."""
+    forge_header(model.fit(X), lambda node: node["state"].update({name: 2**31 - 1}), path)
+    with pytest.raises(ModelFileError, match=name):
+        mercer.load(path)
+
+
 def test_a_model_that_lacks_an_attribute_says_so(path):
     forge_header(Ridge().fit(X, Y), lambda node: node["state"].pop("coef_"), path)
     model = mercer.load(path)
@@ -202,3 +261,37 @@ def test_the_measurement_of_costs_times_both_functions_by_turns():
     times = cost.compare(lambda: calls.append("a"), lambda: calls.append("b"), seconds=0.0)
     assert calls == ["b", "a", "a", "b"] * 10
     assert len(times) == 2
+
+
+class _Stop(TimeLimit):
+    """Ends a fit by an error, as a crash would, after its second step."""
+
+    def __init__(self):
+        super().__init__(3600.0)
+        self.steps = 0
+
+    def on_fit_task_end(self, estimator, context):
+        self.steps += 1
+        if self.steps > 2:
+            raise RuntimeError
+
+
+def _crash(model, path):
+    """Fit until the model has left a checkpoint, and return what it holds."""
+    with pytest.raises(RuntimeError):
+        model.set_callbacks(Checkpoint(path, every=0), _Stop()).fit(X, Y)
+    return load_plain(path)
+
+
+def test_trees_of_a_checkpoint_split_columns_that_the_rows_have(path):
+    model = HistGradientBoostingRegressor(max_iter=9, min_samples_leaf=1)
+    record = _crash(model, path)
+    record["state"].trees[-1].feature[0] = 2**20
+    save_plain(record, path)
+    with pytest.raises(CheckpointError, match="trees must split the 2 columns of the rows"):
+        model.set_callbacks(Checkpoint(path)).fit(X, Y)
+
+
+def test_the_history_of_a_checkpoint_of_restarts_has_their_column():
+    with pytest.raises(CheckpointError, match="must have the column 'restart'"):
+        keep_history_of(0, {"step": np.arange(3), "objective": np.zeros(3)})

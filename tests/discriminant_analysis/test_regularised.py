@@ -145,3 +145,11 @@ def test_what_sums_cannot_know_is_said(unequal):
     assert fisher_criterion(np.c_[X, X[:, 0]], y, ridge=1e-3) > 0
     with pytest.raises(DataError, match="class_weight must be two numbers"):
         fisher_criterion(X, y, class_weight=[1.0, 1.0, 1.0])
+
+
+def test_a_threshold_survives_sparse_coefficients_and_is_absent_without_an_axis(unequal):
+    rows, labels = unequal
+    model = LinearDiscriminantAnalysis(solver="lsqr").fit(rows, labels)
+    threshold = model.threshold_
+    assert model.sparsify().threshold_ == threshold
+    assert not hasattr(LinearDiscriminantAnalysis().fit(np.ones_like(rows), labels), "threshold_")

@@ -1,6 +1,7 @@
 """Bagging: draws, out-of-bag judgement, subspaces, parts; combination rules and the variance of averages."""
 
 import numpy as np
+import pandas
 import pytest
 import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -233,3 +234,16 @@ def test_members_work_under_the_settings_of_scikit_learn_that_hold_at_the_call(m
         model.fit(X, y).predict(X)
     assert {member.fitted_under_ for member in model.estimators_} == {"polars"}
     assert {member.asked_under_ for member in model.estimators_} == {"polars"}
+
+
+def test_members_see_some_columns_of_a_frame_with_categories():
+    """Trees split categories of a frame themselves, so the frame reaches the members as it is."""
+    random = np.random.default_rng(0)
+    kinds = random.integers(0, 3, 80)
+    frame = pandas.DataFrame(
+        {"size": random.normal(size=80), "wood": pandas.Categorical.from_codes(kinds, list("abc"))}
+    )
+    tree = DecisionTreeRegressor(categorical_features="from_dtype")
+    model = BaggingRegressor(tree, 20, max_features=0.5, oob_score=True, random_state=0).fit(frame, kinds == 1)
+    assert {len(columns) for columns in model.estimators_features_} == {1}
+    assert np.corrcoef(model.predict(frame), kinds == 1)[0, 1] > 0.9

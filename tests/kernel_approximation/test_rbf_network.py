@@ -112,3 +112,11 @@ def test_the_centres_that_a_grid_needs_grow_exponentially_with_the_dimension():
     assert needed[1] >= 3, needed
     assert needed[2] >= needed[1] ** 2
     assert needed[3] >= needed[1] ** 3
+
+
+@pytest.mark.parametrize("size", [1e-5, 1.0, 1e5])
+def test_equal_rows_of_single_precision_have_finite_activations(size):
+    """Their spread is zero, and a width of nearly zero overflowed in float32."""
+    rows = np.full((20, 3), size, dtype=np.float32)
+    model = RBFNetworkClassifier(4, random_state=0).fit(rows, np.arange(20) % 2)
+    assert np.isfinite(model.decision_function(rows)).all()

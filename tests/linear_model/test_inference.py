@@ -204,3 +204,12 @@ def test_what_has_no_errors_is_refused(data):
         inference(LogisticRegression(solver="auto", l1_ratio=1.0).fit(X, labels), X, labels)
     with pytest.raises(ParameterError, match="leave nothing of 4 rows"):
         inference(LinearRegression().fit(X[:4], y[:4]), X[:4], y[:4])
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [0, 1, 2, 3], [5, 6, 7]])
+def test_labels_of_other_classes_than_those_of_the_fit_are_refused(labels):
+    """Native code reads one score for each class of the labels."""
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    model = LogisticRegression().fit(rows, np.arange(60) % 3)
+    with pytest.raises(DataError, match="infer needs the rows of the fit, with labels of all its 3 classes"):
+        model.infer(rows, np.asarray(labels)[np.arange(60) % len(labels)])

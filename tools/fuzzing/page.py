@@ -53,6 +53,13 @@ def _spell_latency(result: dict[str, Any]) -> str:
     return f"| seconds until Ctrl-C ends a fit | {cases} | {found} | {_spell_commits(result)} |"
 
 
+def _spell_races(result: dict[str, Any]) -> str:
+    sanitizers = " under " + " and ".join(result["sanitizers"]) if result["sanitizers"] else ""
+    cases = f"{len(result['fits'])} kinds of fit, {result['threads']} threads and 1, {result['rows']:,} rows"
+    found = ", ".join(f"{outcome} {count}" for outcome, count in sorted(result["total"].items()))
+    return f"| threads that share native steps{sanitizers} | {cases} | {found} | {_spell_commits(result)} |"
+
+
 def _spell_cost(result: dict[str, Any]) -> list[str]:
     rows = []
     for key, words in (
@@ -72,6 +79,7 @@ def render_page(text: str, folder: Path = RESULTS) -> str:
     rows = ["| what | tried | found | commit |", "|---|---|---|---|"]
     rows += [_spell_cases(name, results[name]) for name in _CASES if name in results]
     rows += [_spell_latency(results["latency"])] if "latency" in results else []
+    rows += [_spell_races(results["races"])] if "races" in results else []
     rows += _spell_cost(results["cost"]) if "cost" in results else []
     before, _, rest = text.partition(_BEGIN)
     _, _, after = rest.partition(_END)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer._source.namespace import to_numpy
-from mercer.errors import DataError
+from mercer.errors import DataError, DataTypeError
 
 __all__ = ["class_priors"]
 
@@ -30,7 +30,11 @@ def class_priors(
     """
     if given is None:
         return weights / weights.sum()
-    priors = np.asarray(to_numpy(given), dtype=np.float64)
+    priors = np.asarray(to_numpy(given))
+    if priors.dtype.kind not in "biuf":
+        message = f"{subject}: priors must be numbers; got {priors.dtype}. Give one number for each class."
+        raise DataTypeError(message)
+    priors = priors.astype(np.float64)
     if priors.shape != weights.shape:
         message = (
             f"{subject}: Number of priors must match number of classes; got {priors.shape} for {len(weights)} classes. "

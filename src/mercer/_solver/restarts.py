@@ -15,6 +15,7 @@ from mercer._plain import plain
 from mercer._solver.relay import relay
 from mercer._solver.step import Step
 from mercer._types import Array
+from mercer.errors import CheckpointError
 
 __all__ = ["Restarts", "Run", "child_seed", "keep_best_run", "keep_history_of"]
 
@@ -104,5 +105,8 @@ def keep_history_of(restart: int, history: dict[str, Array]) -> dict[str, Array]
     """Return the part of `history` that belongs to one restart, its steps numbered from zero."""
     if len(history["step"]) == 0:
         return history
+    if "restart" not in history:
+        message = "Checkpoint: a fit with restarts must have the column 'restart' in its history; delete the file."
+        raise CheckpointError(message)
     chosen = history["restart"] == restart
     return {name: column[chosen] for name, column in history.items()} | {"step": np.arange(np.count_nonzero(chosen))}

@@ -268,7 +268,14 @@ class CovarianceEstimator(Estimator):
             The distance.
         """
         check_is_fitted(self)
-        error = to_numpy(comp_cov) - to_numpy(self.covariance_)
+        other, own = to_numpy(comp_cov), to_numpy(self.covariance_)
+        if np.shape(other) != own.shape:
+            message = (
+                f"error_norm: comp_cov must have the shape of covariance_, {own.shape}; got {np.shape(other)}. Give a "
+                f"covariance of the same columns."
+            )
+            raise DataError(message)
+        error = other - own
         if norm not in ("frobenius", "spectral"):
             message = f"error_norm: norm must be one of 'frobenius', 'spectral'; got {norm!r}."
             raise UnsupportedError(message)

@@ -4,6 +4,7 @@ from collections.abc import Generator
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, few_rows, open_new_rows
@@ -302,11 +303,15 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, LinearClassifi
     def threshold_(self) -> float:
         """Where the projection to the axis passes from the first of two classes to the second."""
         check_is_fitted(self)
-        axis, coef = self._axes()[:, 0], self.coef_[0]
+        # `sparsify` makes the coefficients a sparse matrix.
+        coef = (self.coef_.toarray() if issparse(self.coef_) else self.coef_)[0]
+        # Rows whose class means are equal have no axis: a zero stands for it.
+        axis = np.append(self._axes(), np.zeros((len(coef), 1)), axis=1)[:, 0]
         # The score is a multiple of the projection plus a constant, coef = factor * axis; with 'eigen' and priors that
         # are not the rows' shares, scikit-learn's covariance between classes, which is taken, has other axes.
-        factor = float(coef @ axis) / float(axis @ axis)
-        if len(self.classes_) != 2 or not np.allclose(coef, factor * axis, rtol=1e-4, atol=1e-4 * np.abs(coef).max()):
+        factor = float(coef @ axis) / (float(axis @ axis) or 1.0)
+        along = factor != 0 and np.allclose(coef, factor * axis, rtol=1e-4, atol=1e-4 * np.abs(coef).max())
+        if len(self.classes_) != 2 or not along:
             message = (
                 f"{type(self).__name__}: threshold_ exists for two classes whose scores are along the axis; got "
                 f"{len(self.classes_)} classes and solver={self.solver!r}. Use solver='lsqr', or coef_ and intercept_."

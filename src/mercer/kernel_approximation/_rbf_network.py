@@ -32,6 +32,8 @@ _STATEMENT = (
 )
 # Relative gradient norm that rounding leaves in a closed form.
 _TOLERANCE = 1e-8
+# The spread of rows relative to their largest value, below which it is rounding of float64.
+_ROUNDING = 1e-12
 
 
 @plain
@@ -156,7 +158,9 @@ class _RBFNetwork(LimitedEstimator):
         # All pairs of up to 2000 centres are 32 MB of float64; beyond, the widths follow from the spread of the rows.
         gaps = np.linalg.norm(centres[:, None] - centres[None], axis=2) if len(centres) <= 2000 else None
         spread = np.average((rows - np.average(rows, axis=0, weights=share)) ** 2, axis=0, weights=share).sum()
-        size = max(float(np.sqrt(spread)), 1e-77)
+        # Equal rows have no spread but rounding: any width does, and one of their size overflows nowhere.
+        size, largest = float(np.sqrt(spread)), float(np.abs(rows).max())
+        size = size if size > _ROUNDING * largest else largest or 1.0
         if gaps is None or len(centres) == 1:
             # M balls of this radius fill a region of the size of the rows.
             nearest = np.full(len(centres), size / len(centres) ** (1.0 / rows.shape[1]))

@@ -175,6 +175,8 @@ def build_tree(X: Array, weight: Array, unit: Array, leaf_size: int, *, threads:
     for first in range(0, len(order), count):
         data[first : first + count] = X[order[first : first + count]]
     weight = np.empty(0) if weight is None else weight[order]
+    # Native code follows these without looking at them again.
+    order.flags.writeable = bounds.flags.writeable = False
     return RowTree(data, weight, order, bounds, lower, upper, _masses(weight, bounds))
 
 

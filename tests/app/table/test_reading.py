@@ -110,6 +110,18 @@ def test_one_part_of_several_is_chosen_by_name(tmp_path):
     assert read_table(book).notices[0].text == "The first sheet, `first`, was read; the sheets are `first`, `second`."
 
 
+def test_a_view_of_a_database_is_read_only_where_it_is_named(tmp_path):
+    """A view is a program of the file: this one gives rows without end."""
+    path = tmp_path / "endless.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE VIEW rows AS WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x FROM r"
+        )
+    connection.close()
+    with pytest.raises(DataError, match=r"holds no table but the view `rows`. Give endless.sqlite::VIEW"):
+        read_table(path)
+
+
 def say(folder, text, encoding="utf-8", **options):
     path = folder / "t.csv"
     path.write_bytes(text.encode(encoding))

@@ -3,8 +3,11 @@
 Nothing here runs unless a fit or a prediction has failed.
 """
 
+import dis
+import math
 import re
-from numbers import Real
+from collections import Counter
+from types import TracebackType
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
 from mercer._base.guard.extremes import describe_extremes
-from mercer.errors import DataError, DataTypeError, MercerError
+from mercer.errors import DataError, DataTypeError, MemoryForecastError, MercerError
 
 __all__ = ["explain_error", "speaks_for_itself"]
 
@@ -20,9 +23,12 @@ __all__ = ["explain_error", "speaks_for_itself"]
 _CONVERSION = re.compile(
     r"could not convert|Cannot cast|setting an array element|argument must be a|not implemented|Expected sequence"
 )
+# The instruction of a ``raise`` statement: an error of another instruction comes from below, in the words of NumPy.
+_RAISE = dis.opmap["RAISE_VARARGS"]
 # What odd inputs raise: wrong types, arithmetic (also numpy.linalg.LinAlgError, a ValueError), sizes beyond memory.
 _EXPLAINED = (
     *(ValueError, TypeError, AttributeError, ArithmeticError, IndexError, KeyError, MemoryError, NotImplementedError),
+    RecursionError,
 )
 # Where errors are raised that an input can explain; those of a user's own functions and callbacks are left alone.
 _LIBRARIES = ("mercer", "numpy", "scipy", "sklearn", "pandas", "polars", "pyarrow", "narwhals", "joblib", "")
@@ -40,6 +46,8 @@ def explain_error(
         return None
     if _is_of_scikit_learn(error) or _find_origin(error) not in _LIBRARIES:
         return None
+    if isinstance(error, MemoryError):
+        return _explain_memory(name, X)
     # The order is that of likely causes: rows before targets before weights. The first fault found is the one told.
     sentence = (
         _find_bad_rows(X)
@@ -55,21 +63,44 @@ def explain_error(
     return kind(f"{name}: {sentence}")
 
 
+def _explain_memory(name: str, X: Any) -> Exception | None:
+    """Return an error that says how large the rows are."""
+    shape = getattr(X, "shape", None)
+    if not isinstance(shape, tuple) or len(shape) != 2:
+        return None
+    message = (
+        f"{name}: a table of {shape[0]} rows and {shape[1]} columns needs more memory than there is: "
+        f"{8 * math.prod(shape) / 2**30:.3g} GiB as float64. Give fewer rows or columns, or rows in blocks of a file."
+    )
+    return MemoryForecastError(message)
+
+
 def speaks_for_itself(error: Exception) -> bool:
     """Return whether an error was raised on purpose, by mercer or by scikit-learn's checks, with words for the user."""
     return isinstance(error, MercerError | NotFittedError) or _is_of_scikit_learn(error)
 
 
 def _is_of_scikit_learn(error: Exception) -> bool:
-    return _find_origin(error) == "sklearn" and not _CONVERSION.search(str(error))
+    if _find_origin(error) != "sklearn" or _CONVERSION.search(str(error)):
+        return False
+    trace = _find_last(error)
+    code = trace.tb_frame.f_code.co_code if trace is not None else b""
+    # Compiled functions have no instructions; the words of their errors are scikit-learn's.
+    return trace is None or trace.tb_lasti >= len(code) or code[trace.tb_lasti] == _RAISE
 
 
 def _find_origin(error: Exception) -> str:
     """Return the name of the library in which the error was raised."""
+    trace = _find_last(error)
+    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _find_last(error: Exception) -> TracebackType | None:
+    """Return the innermost place of an error that Python knows of."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0]
+    return trace
 
 
 def _cure(phrases: list[str]) -> str:
@@ -89,6 +120,9 @@ def _find_bad_rows(X: Any) -> str | None:
     if issparse(X):
         return None
     if hasattr(X, "columns"):
+        repeated = [name for name, count in Counter(map(str, X.columns)).items() if count > 1]
+        if repeated:
+            return f"X must have columns of different names; {repeated[0]!r:.80} comes more than once. Rename them."
         X = np.asarray(X)
     dtype = getattr(X, "dtype", None)
     # Types of other array libraries have no field names.
@@ -152,6 +186,8 @@ def _find_odd_value(name: str, given: Any, cure: str) -> str | None:
     if kind in "Mm":
         what = "dates" if kind == "M" else "durations"
         return f"{name} must hold numbers; got {what} ({values.dtype}). Subtract a start and divide by a unit first."
+    if kind == "T":
+        return f"{name} must hold numbers; got texts of variable width ({values.dtype}). {cure}"
     if kind == "c":
         return f"{name} must hold real numbers; got {values.dtype}: complex data not supported. Give its real part."
     for place, value in enumerate(values.ravel()):
@@ -160,6 +196,8 @@ def _find_odd_value(name: str, given: Any, cure: str) -> str | None:
             # The reasons are worded as those of NumPy and Python, which scikit-learn's users search for.
             if isinstance(value, str):
                 reason = "could not convert string to float"
+            elif isinstance(value, int):
+                reason = "it is too large for a float"
             else:
                 reason = "every argument must be a number, or a string that reads as a number"
             held = f"{str(value)[:40]!r}, a {type(value).__name__}"
@@ -168,11 +206,11 @@ def _find_odd_value(name: str, given: Any, cure: str) -> str | None:
 
 
 def _reads_as_number(value: Any) -> bool:
-    if isinstance(value, Real):
+    if isinstance(value, float | np.number):
         return True
     try:
         float(cast(Any, value))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 

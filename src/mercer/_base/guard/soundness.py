@@ -49,6 +49,10 @@ def check_record(record: Any, values: dict[str, Any]) -> None:
         check_stored(cls.__name__, values, cls._stored, {})
     if hasattr(cls, "check_fields"):
         record.check_fields()
+        # Indices that were checked stay as they are.
+        for value in values.values():
+            if type(value) is np.ndarray and value.dtype.kind in "iu":
+                value.flags.writeable = False
 
 
 def check_estimator(model: Any) -> None:

@@ -18,6 +18,7 @@ from mercer._base.guard.soundness import check_estimator, check_record, drop_old
 from mercer._base.model_file.codec import Decoder, Encoder, decodes, encodes_where
 from mercer._base.model_file.migration import migrate_state
 from mercer._base.model_file.registry import class_of, key_of_class
+from mercer._base.model_file.shown import check_column_counts, check_part_names
 from mercer._plain import PLAIN
 from mercer._stored import collect_stored
 from mercer.errors import ModelFileError
@@ -56,6 +57,7 @@ def _describe(value: Any, encoder: Encoder, path: str) -> dict[str, Any]:
     for name in attributes:
         _check_name(name, type(value), f"save: {path}")
     _check_memory(attributes, f"save: {path}")
+    check_part_names(attributes, f"save: {path}")
     nodes = {name: encoder.encode(item, f"{path}.{name}") for name, item in attributes.items()}
     cls: Any = type(value)
     parameters = _parameters(cls).keys()
@@ -138,6 +140,7 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
     for name in attributes:
         _check_name(name, cls, key)
     _check_memory(attributes, key)
+    check_part_names(attributes, key)
     if issubclass(cls, BaseEstimator):
         # A file of an older version may have parameters that the migration
         # renamed or dropped, so these are not compared.
@@ -147,6 +150,8 @@ def _read_object(node: dict[str, Any], decoder: Decoder) -> Any:
         attributes = {**_defaults(cls, key, attributes), **attributes}
     decoder.charge(4 * sum(getattr(item, "nbytes", 0) for item in attributes.values()) if key == _ISOTONIC else 0)
     instance = _build(cls, attributes, key)
+    if hasattr(cls, "get_feature_names_out"):
+        check_column_counts(instance, key)
     if hasattr(cls, "_stored"):
         check_estimator(instance)
         note_loaded(instance)

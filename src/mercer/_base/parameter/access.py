@@ -1,5 +1,6 @@
 """Quick access to declared parameters: their names, their values, and unfitted copies."""
 
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from mercer._base.interface import BaseEstimator
@@ -27,6 +28,16 @@ class DeclaredEstimator(Declared, BaseEstimator):
         if "_parameter_names" not in vars(cls):
             cls._parameter_names = tuple(super()._get_param_names())
         return list(cls._parameter_names)
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Return scikit-learn's table of fitted attributes for a notebook, with what is stored alone.
+
+        scikit-learn asks all properties too, and those that compute take time and memory that nobody asked for: the
+        rows of every tree of a forest, and in a forged file as many as it likes.
+        """
+        table = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**vars(self)), doc_link)
+        table.estimator_class = type(self)
+        return table
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.

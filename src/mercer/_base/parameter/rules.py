@@ -287,7 +287,7 @@ def check_parameters(subject: str, rules: dict[str, Rule], values: dict[str, Any
         return
     for (name, rule), value in zip(rules.items(), given, strict=True):
         if not is_accepted(rule, value):
-            message = f"{subject}: {name} must be {rule.text}; got {value!r}."
+            message = f"{subject}: {name} must be {rule.text}; got {value!r:.500}."
             raise ParameterError(message)
     if all(map(_PLAIN.__contains__, map(type, given))):
         if len(_passed) >= _MOST_CLASSES:

@@ -220,12 +220,17 @@ def _connect(place: Place) -> Any:
 
 def _choose_table(place: Place, connection: Any, query: str | None) -> str:
     """Return the table to read: the one asked for, or the only one."""
-    tables = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
-    names = sorted(name for (name,) in tables if not name.startswith("sqlite_"))
+    found = connection.execute("SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
+    kinds = {name: kind for name, kind in found if not name.startswith("sqlite_")}
+    names = sorted(kinds)
     if query is not None and query in names:
         return query
     if query is None and len(names) == 1:
-        return names[0]
+        if kinds[names[0]] == "table":
+            return names[0]
+        # A view is a program of the file: it may give rows without end, so nobody runs it without having named it.
+        message = f"{place.name}: the database holds no table but the view {quote(*names)}. Give {place.name}::VIEW."
+        raise DataError(message)
     if not names:
         message = f"{place.name}: the database holds no table. Give another file."
         raise DataError(message)

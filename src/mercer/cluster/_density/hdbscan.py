@@ -21,6 +21,7 @@ from mercer._base.parameter import (
     Nothing,
     Real,
     attribute,
+    check_parameters,
     parameter,
 )
 from mercer._base.preparation import prepare_once
@@ -48,6 +49,9 @@ from mercer.cluster._numbering import number_by_first_rows
 from mercer.errors import ModelFileError
 
 __all__ = ["HDBSCAN"]
+
+# What `dbscan_clustering` takes.
+_CUT_RULES = {"cut_distance": Real(0), "min_cluster_size": Integer(1)}
 
 
 @plain
@@ -321,6 +325,8 @@ class HDBSCAN(ClusterMixin, Estimator):
             Numbered in the order of their first rows; noise, infinite and missing rows as in ``labels_``.
         """
         check_is_fitted(self)
+        given = {"cut_distance": cut_distance, "min_cluster_size": min_cluster_size}
+        check_parameters("dbscan_clustering", _CUT_RULES, given)
         tree, n = self.single_linkage_tree_, len(self.single_linkage_tree_) + 1
         # Merges below the cut, as edges from both children to their node: components of this graph are the clusters.
         merged = np.flatnonzero(tree[:, 2] < cut_distance)

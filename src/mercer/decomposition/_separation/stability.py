@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.randomness import seed_sequence
 from mercer._types import Array
-from mercer.errors import ParameterError
+from mercer.errors import DataError, ParameterError
 
 __all__ = ["SourceStability", "measure_stability"]
 
@@ -91,6 +91,13 @@ def measure_stability(
         # Drawing n rows with replacement gives each a number of repetitions, which is its weight.
         weights = {"sample_weight": random.multinomial(n, np.full(n, 1.0 / n)).astype(np.float64)} if bootstrap else {}
         fits.append(np.asarray(again.fit(X, **weights).components_, dtype=np.float64))
+    found = {len(components) for components in fits}
+    if found != {len(reference)}:
+        message = (
+            f"measure_stability: every resample must give {len(reference)} sources; some give {min(found)}, because "
+            f"their different rows are too few. Give more rows than {n}, or bootstrap=False."
+        )
+        raise DataError(message)
     return _cluster(reference, np.stack(fits), covariance)
 
 

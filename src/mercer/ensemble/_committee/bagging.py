@@ -11,7 +11,7 @@ from mercer._base.scoring import ClassifierMixin, RegressorMixin
 from mercer._base.validation import check_labels, flatten_targets
 from mercer._stored import Stored, floats, size
 from mercer.ensemble._committee.bagging_model import BaggingModel
-from mercer.ensemble._reweighting.weak_learner import predict_shares
+from mercer.ensemble._reweighting.weak_learner import predict_shares, take_rows
 from mercer.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
@@ -190,7 +190,7 @@ class BaggingClassifier(ClassifierMixin, BaggingModel):
 
         total = np.zeros((len(y), self.n_classes_))
         for member, index, left_out in self._find_left_out(len(y)):
-            total[left_out] += self._predict_shares(member, self._take_columns(rows[left_out], index), {})
+            total[left_out] += self._predict_shares(member, self._take_columns(take_rows(rows, left_out), index), {})
         # A member that votes gives one vote; rows that no member left out have none.
         counts = total.sum(axis=1)
         _warn_of_rows_without_score(counts)
@@ -278,7 +278,7 @@ class BaggingRegressor(RegressorMixin, BaggingModel):
 
         total, counts = np.zeros(y.shape), np.zeros(len(y))
         for member, index, left_out in self._find_left_out(len(y)):
-            total[left_out] += member.predict(self._take_columns(rows[left_out], index))
+            total[left_out] += member.predict(self._take_columns(take_rows(rows, left_out), index))
             counts[left_out] += 1
         _warn_of_rows_without_score(counts)
         # Rows without any prediction keep zero; the warning has said so.

@@ -14,7 +14,6 @@ from mercer._base import Estimator, fitting, seed_sequence
 from mercer._base.parameter import Boolean, HasFit, Integer, Nothing, Real, Seed, parameter
 from mercer._base.validation import check_weight
 from mercer._base.wrapping import check_wrapped_place
-from mercer._source.namespace import is_sparse_matrix
 from mercer._source.threads import run_numbered
 from mercer._stored import Stored, integers, members, part
 from mercer.ensemble._committee.bags import BATCH, Bagging, BagState, Draws, fit_member
@@ -23,6 +22,7 @@ from mercer.ensemble._reweighting.weak_learner import (
     check_member_rows,
     check_member_table,
     make_driver_source,
+    take_columns,
 )
 from mercer.errors import ParameterError, UnsupportedError
 
@@ -150,7 +150,7 @@ class BaggingModel(MemberList, Estimator):
         if width > d:
             message = f"{name}: max_features must be <= n_features; got {width} for {d} columns. Lower it."
             raise ParameterError(message)
-        entropy = self._draws.entropy if continues else seed_sequence(self.random_state).entropy
+        entropy: Any = self._draws.entropy if continues else seed_sequence(self.random_state).entropy
         # With equal weights the same rows are drawn as without weights.
         share = None if weight is None or np.ptp(weight) == 0 else weight / weight.sum()
         # Zero parts mean that every member draws from all rows.
@@ -227,7 +227,7 @@ class BaggingModel(MemberList, Estimator):
         features = self.estimators_features_[index]
         if len(features) == self.n_features_in_ and not self.bootstrap_features:
             return rows
-        return rows[:, features] if is_sparse_matrix(rows) else np.ascontiguousarray(rows[:, features])
+        return take_columns(rows, features)
 
     def get_metadata_routing(self) -> Any:
         """Return the routes of metadata: what ``fit`` and the predictions are given goes to the members."""

@@ -13,7 +13,7 @@ from mercer._plain import plain
 from mercer._solver import Certificate, Solution, Solver, Step
 from mercer._solver.request import Dense
 from mercer._source.threads import run_numbered
-from mercer.ensemble._reweighting.weak_learner import seed_member, take_rows
+from mercer.ensemble._reweighting.weak_learner import seed_member, take_columns, take_rows
 
 __all__ = ["BATCH", "NO_BOUND", "BagState", "Bagging", "Draws", "fit_member"]
 
@@ -31,7 +31,7 @@ class Draws:
     rows (n_rows,), or None for equal ones.
     """
 
-    entropy: Any
+    entropy: int | list[int] | tuple[int, ...]
     n_rows: int
     n_features: int
     max_samples: int
@@ -112,7 +112,7 @@ def fit_member(estimator: Any, draws: Draws, index: int, X: Any, y: np.ndarray, 
     member = seed_member(clone(estimator), draws.make_seed(index))
     rows, features = draws.draw_rows(index), draws.draw_features(index)
     if len(features) < draws.n_features or draws.bootstrap_features:
-        X = X[:, features]
+        X = take_columns(X, features)
     # A row drawn twice has the weight two: no rows are copied.
     if has_fit_parameter(member, "sample_weight"):
         counts = np.bincount(rows, minlength=draws.n_rows).astype(np.float64)

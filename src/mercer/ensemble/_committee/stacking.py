@@ -107,6 +107,7 @@ class StackingClassifier(ClassifierMixin, StackingModel):
         return _decode(source.y, given["classes_"])
 
     def _check_structure(self) -> None:
+        super()._check_structure()
         codes: Any = getattr(vars(self).get("final_estimator_"), "classes_", None)
         classes: Any = vars(self).get("classes_")
         if not isinstance(codes, np.ndarray) or not isinstance(classes, np.ndarray):

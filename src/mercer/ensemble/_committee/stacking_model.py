@@ -31,7 +31,7 @@ from mercer.ensemble._committee.named_members import (
     is_dropped,
 )
 from mercer.ensemble._reweighting.weak_learner import predict_shares
-from mercer.errors import DataError, ParameterError
+from mercer.errors import DataError, ModelFileError, ParameterError
 
 __all__ = ["StackState", "StackingModel", "final_has"]
 
@@ -134,6 +134,17 @@ class StackingModel(TransformerMixin, NamedMembers):
         "final_estimator_": part("BaseEstimator"),
         "_widths": members(integers(low=0)),
     }
+
+    def _check_structure(self) -> None:
+        # Names are made for as many columns as the members are said to give.
+        taken = getattr(vars(self).get("final_estimator_"), "n_features_in_", None)
+        widths = vars(self).get("_widths", [])
+        if isinstance(taken, int) and sum(widths) > taken:
+            message = (
+                f"{type(self).__name__}._widths must be columns of final_estimator_, which takes {taken}; the file has "
+                f"{sum(widths)}."
+            )
+            raise ModelFileError(message)
 
     def _choose_final(self) -> Any:
         """Return the final estimator, not fitted."""

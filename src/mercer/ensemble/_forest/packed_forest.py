@@ -51,6 +51,10 @@ class PackedForest:
                 for part, begin in zip(parts, begins)
             ]
         joined: Any = [np.concatenate([part[k] for part in parts]) for k in range(5)]
+        # Trees are views of these: indices that native code follows cannot be written, as those of one tree cannot.
+        for part in joined:
+            if part.dtype.kind in "iu":
+                part.flags.writeable = False
         values = np.concatenate([tree.value.reshape(tree.node_count, -1) for tree in trees])
         return cls(roots, *joined, values)  # type: ignore[call-arg]
 

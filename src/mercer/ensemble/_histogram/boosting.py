@@ -310,10 +310,21 @@ class HistBoosting(HistParameters):
         """
         check_is_fitted(self)
         rows, source = self._open_fitted(X)
+        self._check_packed()
         function = Contributions(Scores(self._forest, self._baseline, self._categories), self._state.trees)
         source = open_source(rows, threads=self._threads()) if source is None else source
         parts = source.map(function).astype(source.host_dtype, copy=False)
         return parts[:, 0] if parts.shape[1] == 1 else parts
+
+    def _check_packed(self) -> None:
+        """Raise unless the packed trees are as large as the trees themselves: contributions walk both at once."""
+        sizes = [len(tree.left) for tree in self._state.trees]
+        if not np.array_equal(self._forest.roots, np.cumsum([0, *sizes])[:-1]) or len(self._forest.words) != sum(sizes):
+            message = (
+                f"{type(self).__name__}: its packed trees must be those of its state; a file or an assignment has put "
+                f"others there. Fit the model again."
+            )
+            raise ModelFileError(message)
 
     @property
     def feature_importances_(self) -> Array:

@@ -16,6 +16,7 @@ from mercer.ensemble._histogram.tree import BoostedTree
 from mercer.ensemble._histogram.tree_builder import TreeBuilder, TreeLimits
 from mercer.ensemble._histogram.validation import EarlyStopping, ValidationScores, add_tree
 from mercer.ensemble._histogram.workers import Workers
+from mercer.errors import CheckpointError
 
 __all__ = ["Boosting", "BoostingState", "sum_trees"]
 
@@ -74,6 +75,7 @@ class Boosting:
     def solve(self, start: BoostingState, resumed: BoostingState | None = None) -> Solver:
         """Add rounds to `start`, or to the state at which a fit from the same start was interrupted."""
         state = start if resumed is None else resumed
+        self._check_columns(state)
         k, width = self.loss.n_scores, self.rows.bins.width
         scores = sum_trees(self.rows.codes, state, k, width)
         held_out = self._score_validation(state)
@@ -92,6 +94,13 @@ class Boosting:
                 yield Step(gradients.objective, state, _NO_BOUND, self._list_measures(state))
         converged = bool(state.ended) or not grew
         return Solution(state, converged, _NO_BOUND, "" if converged else "rounds")
+
+    def _check_columns(self, state: BoostingState) -> None:
+        """Raise if a tree of a checkpoint reads a column that the rows have not: native code would follow it."""
+        d = len(self.rows.bins.counts)
+        if any(tree.feature.max(initial=-1) >= d for tree in state.trees):
+            message = f"Checkpoint: trees must split the {d} columns of the rows; some split others. Delete the file."
+            raise CheckpointError(message)
 
     def _grow_round(self, state: BoostingState, builder: TreeBuilder, gradients: Gradients) -> list[BoostedTree]:
         """Grow a tree for each score, and move the scores by them."""

@@ -35,6 +35,7 @@ __all__ = [
     "make_stump",
     "predict_shares",
     "seed_member",
+    "take_columns",
     "take_rows",
 ]
 
@@ -265,6 +266,15 @@ def take_rows(X: Any, index: np.ndarray) -> Any:
     if is_sparse_matrix(X) and X.format != "csr":
         return X.tocsr()[index].asformat(X.format)
     return X[index]
+
+
+def take_columns(X: Any, index: np.ndarray) -> Any:
+    """Return the columns of an array, a sparse matrix or a frame with these indices."""
+    if hasattr(X, "iloc"):
+        return X.iloc[:, index]
+    if hasattr(X, "columns"):
+        return X.select([X.columns[column] for column in index])
+    return X[:, index] if is_sparse_matrix(X) else np.ascontiguousarray(X[:, index])
 
 
 def make_driver_source(X: Any, y: Any, weight: Any, threads: int) -> Source:

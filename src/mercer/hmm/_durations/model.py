@@ -30,7 +30,7 @@ from mercer._solver.step import Step
 from mercer._source import Source
 from mercer._stored import Stored, flags, floats, integers, part
 from mercer._types import Array
-from mercer.errors import DataError
+from mercer.errors import DataError, ModelFileError
 from mercer.hmm._durations.distributions import KINDS, StateDurations, first_durations
 from mercer.hmm._durations.training import SegmentPasses, SemiMarkovParameters, SemiMarkovTraining
 from mercer.hmm._emission import check_columns
@@ -145,6 +145,27 @@ class SemiMarkovHMM(DensityMixin, LimitedEstimator):
         "emission_": part("BaseEstimator"),
         "log_likelihood_": floats(),
     }
+
+    def _check_structure(self) -> None:
+        state = vars(self)
+        if "emission_" in state and "startprob_" in state:
+            # Native code reads as many columns and states of the emissions as the model has.
+            own = state.get("n_features_in_"), len(self.startprob_)
+            theirs = tuple(vars(self.emission_).get(name) for name in ("n_features_in_", "n_components"))
+            if own != theirs:
+                message = (
+                    f"{type(self).__name__}.emission_ must have the (columns, states) {own} of the model; the file's "
+                    f"has {theirs}. Fit the model again."
+                )
+                raise ModelFileError(message)
+        # Tables of all durations are made for each answer.
+        size, most = vars(self).get("duration_size_", 0), self.max_duration
+        if vars(self).get("duration_is_cut_") and most is not None and size > most:
+            message = (
+                f"{type(self).__name__}.duration_size_ must be at most max_duration = {most}; the file has {size}. "
+                f"Save the model again."
+            )
+            raise ModelFileError(message)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

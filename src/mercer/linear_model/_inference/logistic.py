@@ -16,7 +16,7 @@ from mercer._objective import Logistic, Softmax
 from mercer._source import Source
 from mercer._statistic.labels import Labels
 from mercer._statistic.loss import LossCurvature, LossGradient
-from mercer.errors import ParameterError
+from mercer.errors import DataError, ParameterError
 from mercer.linear_model._inference.inference import Inference, describe_estimates, refuse_rank, term_names
 from mercer.linear_model._logistic.penalty import strengths
 
@@ -36,6 +36,13 @@ def infer_logistic(model: Any, X: Any, y: Any, sample_weight: Any, confidence: f
     classes, source = label_classes(model, opened)
     loss = Logistic() if len(classes) == 2 else Softmax(len(classes))
     coef = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+    # Native code reads a score for each class of y from the coefficients.
+    if not np.array_equal(classes, model.classes_) or len(coef) != (1 if len(classes) == 2 else len(classes)):
+        message = (
+            f"{type(model).__name__}: infer needs the rows of the fit, with labels of all its {len(model.classes_)} "
+            f"classes; got {len(classes)} classes and coefficients of {len(coef)} scores. Give the X and y of the fit."
+        )
+        raise DataError(message)
     parameters = np.column_stack([coef, np.broadcast_to(model.intercept_, len(coef))]).astype(np.float64)
     total = source.total_weight()
     # The summed loss is minus the log-likelihood.
