@@ -1,6 +1,7 @@
 """Who wrote a model file, and what it may hold: signatures, sizes, declared attributes, and places to write to."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -286,8 +287,11 @@ def _crash(model, path):
 def test_trees_of_a_checkpoint_split_columns_that_the_rows_have(path):
     model = HistGradientBoostingRegressor(max_iter=9, min_samples_leaf=1)
     record = _crash(model, path)
-    record["state"].trees[-1].feature[0] = 2**20
-    save_plain(record, path)
+    trees = record["state"].trees
+    feature = trees[-1].feature.copy()
+    feature[0] = 2**20
+    forged = replace(record["state"], trees=(*trees[:-1], replace(trees[-1], feature=feature)))
+    save_plain({**record, "state": forged}, path)
     with pytest.raises(CheckpointError, match="trees must split the 2 columns of the rows"):
         model.set_callbacks(Checkpoint(path)).fit(X, Y)
 

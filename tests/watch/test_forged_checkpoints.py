@@ -1,5 +1,7 @@
 """Forged checkpoints: a state that no fit wrote ends in CheckpointError, and errors of callbacks stay what they are."""
 
+from dataclasses import fields, is_dataclass, replace
+
 import numpy as np
 import pytest
 
@@ -64,6 +66,35 @@ def test_a_state_of_another_kind_is_a_sentence(stopped, state):
     with pytest.raises((CheckpointError, MercerError)) as caught:
         resume(model, path)
     assert "delete it to start afresh" in str(caught.value)
+
+
+def cut_columns(value):
+    """Return a state whose tables have lost their last column."""
+    if isinstance(value, np.ndarray):
+        return np.ascontiguousarray(value[..., :-1]) if value.ndim > 1 else value
+    if is_dataclass(value):
+        return replace(value, **{item.name: cut_columns(getattr(value, item.name)) for item in fields(value)})
+    return value
+
+
+def test_a_state_of_fewer_columns_is_refused_before_native_code_reads_it(stopped):
+    model, path = stopped
+    record = load_plain(path)
+    save_plain({**record, "state": cut_columns(record["state"])}, path)
+    with pytest.raises(CheckpointError, match=r"does not fit these rows: .* Delete it to start afresh\."):
+        resume(model, path)
+
+
+def test_runs_of_different_shapes_are_refused(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    model = KMeans(3, n_init=2, init="random", random_state=0)
+    with pytest.raises(RuntimeError, match="killed"):
+        model.set_callbacks(Checkpoint(path, every=0), Crash(3)).fit(X)
+    record = load_plain(path)
+    best = replace(record["state"].run, centres=np.zeros((3, 2)))
+    save_plain({**record, "state": replace(record["state"], best=best, best_restart=0)}, path)
+    with pytest.raises(CheckpointError):
+        model.set_callbacks(Checkpoint(path, every=0)).fit(X)
 
 
 @pytest.mark.parametrize("history", [5, {}, {"step": [], "objective": [], "seconds": []}, {"step": ["a"]}], ids=str)

@@ -21,7 +21,7 @@ from mercer._base.opening import open_rows
 from mercer._base.parameter import Integer, Nothing, Real, check_parameters, parameter
 from mercer._base.parameter.access import DeclaredEstimator
 from mercer._base.rehearsal import find_rehearsal
-from mercer._base.resumption import CheckpointWriter, read_resumed, resume_solver, resume_state
+from mercer._base.resumption import CheckpointWriter, check_resumed, read_resumed, resume_solver, resume_state
 from mercer._base.tags import add_places
 from mercer._config import get_config
 from mercer._solver import Outcome, Solver, Step, drive
@@ -151,6 +151,9 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
     _stored_before: ClassVar[tuple[str, ...]] = ()
     # Which way the objective in history_ moves: "down" for costs, "up" for likelihoods, None where neither is promised.
     _objective_moves: ClassVar[str | None] = "down"
+    # Whether the state of a checkpoint is a model by itself, whose attributes are checked before a fit goes on from it.
+    # Elsewhere the attributes also need what the fit computes anew, and no native code reads the state.
+    _checks_resumed: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -260,6 +263,8 @@ class Estimator(CallbackSupportMixin, DeclaredEstimator, Noted):
                 if following.resumed is None or following.start is None:
                     solver = solve(following.start)
                 else:
+                    if self._checks_resumed:
+                        check_resumed(self, following.start, fitted, given, following.resumed.path)
                     solver = resume_solver(solve, following.start, following.resumed)
                     fitted = read_resumed(fitted, following.resumed)
                 outcome = drive(solver, source, following.watches, following.recorder)

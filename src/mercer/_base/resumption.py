@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from mercer._base import model_file
+from mercer._base.guard.soundness import check_parts
 from mercer._solver import Solver, Step
 from mercer._solver.driver import Recorder
 from mercer._source import Source
+from mercer._stored import check_stored, collect_stored
 from mercer._types import State
 from mercer.errors import CheckpointError, MercerError, ModelFileError
 from mercer.watch import Checkpoint
 
-__all__ = ["CheckpointWriter", "read_resumed", "resume_solver", "resume_state"]
+__all__ = ["CheckpointWriter", "check_resumed", "read_resumed", "resume_solver", "resume_state"]
 
 
 def _fingerprint(estimator: Any, source: Source) -> dict[str, Any]:
@@ -95,6 +97,24 @@ def _is_history(history: Any) -> bool:
     if not all(isinstance(column, list) and all(isinstance(one, int | float) for one in column) for column in columns):
         return False
     return 0 < len(history["step"]) == len(history["objective"]) == len(history["seconds"])
+
+
+def check_resumed(
+    estimator: Any, state: State, fitted: Callable[[State], dict[str, Any]], given: dict[str, Any], path: Path
+) -> None:
+    """Raise CheckpointError if the attributes that a state stands for do not fit the rows of this fit.
+
+    Native code reads rows and parameters side by side, without checking their shapes. `given` holds the attributes that
+    do not depend on the state; those of an earlier fit are not looked at.
+    """
+    with _blaming(path):
+        attributes = {"n_features_in_": estimator.n_features_in_} | given | fitted(state)
+    try:
+        check_parts(attributes.values())
+        check_stored(type(estimator).__name__, attributes, collect_stored(type(estimator)), {})
+    except ModelFileError as error:
+        message = f"Checkpoint: {path} holds a state that does not fit these rows: {error} Delete it to start afresh."
+        raise CheckpointError(message) from error
 
 
 def resume_solver(

@@ -79,6 +79,9 @@ def keep_best_run(
     """
     if state is None:
         state = Restarts(seed, 0, (yield from begin(child_seed(seed, 0), 0)))
+    elif state.best is not None and _list_shapes(state.best) != _list_shapes(state.run):
+        message = "Checkpoint: all runs of a fit must have arrays of the same shapes; delete the file to start afresh."
+        raise CheckpointError(message)
     while True:
         run = yield from relay(complete(state.run), partial(_add_restart, state))
         state = replace(state, run=run)
@@ -91,6 +94,11 @@ def keep_best_run(
         # The seed depends on the root and the index of the run alone.
         run = yield from begin(child_seed(state.seed, following), following)
         state = replace(state, restart=following, run=run)
+
+
+def _list_shapes(run: Any) -> list[tuple[int, ...]]:
+    """Return the shapes of the arrays that a run holds."""
+    return [value.shape for value in vars(run).values() if isinstance(value, np.ndarray)]
 
 
 def _add_restart(state: Restarts, step: Step) -> Step:

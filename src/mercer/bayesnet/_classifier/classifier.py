@@ -113,6 +113,8 @@ class BayesNetClassifier(JointScores, LimitedEstimator):
     max_iter: int = parameter(Integer(1), default=1000)
 
     _objective_moves: ClassVar[str | None] = "up"
+    # A state names edges; tables are counted anew.
+    _checks_resumed: ClassVar[bool] = False
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the distinct rows are kept as codes of one byte a value, several times while they are merged"
     }

@@ -150,6 +150,8 @@ BayesianNetwork, default='hill_climb'
 
     _places: ClassVar[tuple[str, ...]] = ("memory", "file", "stream", "dask")
     _objective_moves: ClassVar[str | None] = "up"
+    # A state names edges; tables are counted anew.
+    _checks_resumed: ClassVar[bool] = False
     _law_exceptions: ClassVar[dict[str, str]] = {
         "memory": "the distinct rows are kept as codes of one byte a value, several times while they are merged"
     }

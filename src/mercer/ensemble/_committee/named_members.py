@@ -102,6 +102,8 @@ class NamedMembers(MetaEstimatorMixin, Estimator):
 
     estimators_: list[Any] = attribute()
 
+    # Members of a checkpoint were checked when it was loaded; only after the fit do they tell the number of columns.
+    _checks_resumed: ClassVar[bool] = False
     _stored: ClassVar[dict[str, Stored]] = {
         "estimators_": members(part("BaseEstimator")),
         "named_estimators_": mapping(part("BaseEstimator") | texts()),
