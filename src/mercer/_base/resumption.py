@@ -107,11 +107,12 @@ def check_resumed(
     Native code reads rows and parameters side by side, without checking their shapes. `given` holds the attributes that
     do not depend on the state; those of an earlier fit are not looked at.
     """
+    cls: Any = type(estimator)
     with _blaming(path):
         attributes = {"n_features_in_": estimator.n_features_in_} | given | fitted(state)
     try:
         check_parts(attributes.values())
-        check_stored(type(estimator).__name__, attributes, collect_stored(type(estimator)), {})
+        check_stored(cls.__name__, attributes, collect_stored(cls), {})
     except ModelFileError as error:
         message = f"Checkpoint: {path} holds a state that does not fit these rows: {error} Delete it to start afresh."
         raise CheckpointError(message) from error
