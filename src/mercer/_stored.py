@@ -56,6 +56,8 @@ _KINDS = {
 _GROUPS = {"UO": "text", "bu": "boolean", "fiu": "number", "biufUOSM": "label"}
 # Sizes that mean the same in a model and in its parts.
 _SHARED = ("columns", "classes")
+# Types of whole numbers, as a tuple: a union of types would be made anew in every call.
+_WHOLE = (int, np.integer)
 
 
 class Stored:
@@ -356,4 +358,4 @@ def _refusal(place: str, rule: str, got: Any, be: str = "be ") -> ModelFileError
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 0)
+    return isinstance(value, _WHOLE) and not isinstance(value, bool) and bool(value >= 0)

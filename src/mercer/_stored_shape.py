@@ -51,7 +51,7 @@ def match(shape: tuple[Any, ...], wanted: tuple[Axis, ...], sizes: dict[str, int
     if len(shape) != len(wanted):
         return None
     learnt: dict[str, int] = {}
-    for length, axis in zip(shape, wanted, strict=True):
+    for length, axis in zip(shape, wanted):
         if axis == "*":
             continue
         if isinstance(axis, int):

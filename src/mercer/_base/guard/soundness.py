@@ -31,6 +31,8 @@ _SINGLE: dict[Any, tuple[type, ...]] = {
     complex: (int, float, complex, np.number),
     str: (str,),
 }
+# Types of truth values, as a tuple: a union of types would be made anew in every call.
+_TRUTHS = (bool, np.bool_)
 # What a field may hold that is annotated as an array: a single number is an array of no dimension.
 _ARRAYS = (np.ndarray, np.generic, int, float, complex, type(None))
 
@@ -138,7 +140,7 @@ def _compile(hint: Any) -> Accepts | None:
         return lambda value: value is None
     if hint in _SINGLE:
         kinds, is_truth = _SINGLE[hint], hint is bool
-        return lambda value: isinstance(value, kinds) and (is_truth or not isinstance(value, bool | np.bool_))
+        return lambda value: isinstance(value, kinds) and (is_truth or not isinstance(value, _TRUTHS))
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
         tests = [_compile(argument) for argument in get_args(hint)]

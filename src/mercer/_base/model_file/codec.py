@@ -18,8 +18,6 @@ __all__ = ["Decoder", "Encoder", "decodes", "encodes", "encodes_where"]
 MAX_DEPTH = 100  # levels of values; three Python frames a level stay far below the interpreter's limit
 MAX_EXACT = 2**53  # the largest integers that every JSON reader keeps
 
-# What stands for itself in a header; a tuple, because a union of types takes longer to compare with.
-_LEAVES = (bool, int, str)
 
 Node = Any
 Write = Callable[[Any, "Encoder", str], Node]
@@ -143,13 +141,15 @@ class Decoder:
 
     def decode(self, node: Node) -> Any:
         """Return the object of a node."""
-        if node is None or isinstance(node, _LEAVES):
+        # JSON has no other types that hold values.
+        kind = type(node)
+        if kind is not dict and kind is not list:
             return node
         if self._depth == MAX_DEPTH:
             message = f"values may be nested {MAX_DEPTH} levels deep; the header nests more."
             raise ModelFileError(message)
         self._depth += 1
-        value = [self.decode(item) for item in node] if isinstance(node, list) else self._read(node)
+        value = [self.decode(item) for item in node] if kind is list else self._read(node)
         self._depth -= 1
         return value
 

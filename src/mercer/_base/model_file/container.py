@@ -35,8 +35,8 @@ _CHUNK = 2**22  # bytes hashed and written at a time, small enough to stay in th
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)  # always matches at a quote: linear on any input
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SIGNS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")  # +1 and -1 as signed bytes
-# Bytes of a header that may be cut into pieces, an object each: 2 MB of memory where all are quotes.
-_SHORT = 2**16
+# Bytes of a header that may be cut into pieces, an object each: 8 MB of memory at most.
+_SHORT = 2**18
 _ARRAY_FIELDS = {"dtype", "shape", "order", "bytes", "sha256"}
 
 Array = np.ndarray[Any, Any]
@@ -262,16 +262,23 @@ class ArrayReader:
 
     def _fill(self, member: Member, data: memoryview, read: bool) -> str:
         """Read the member into `data`, unless it is mapped there already, and return its checksum."""
-        digest = hashlib.sha256()
         self._file.seek(member.offset)
+        if len(data) <= _CHUNK:
+            self._read_chunk(data, read)
+            return hashlib.sha256(data).hexdigest()
+        digest = hashlib.sha256()
         # Chunks let the checksum be computed while the bytes are still in the cache.
         for start in range(0, len(data), _CHUNK):
             chunk = data[start : start + _CHUNK]
-            if read and self._file.readinto(chunk) != len(chunk):
-                message = "an array ends too early; the file is truncated."
-                raise ModelFileError(message)
+            self._read_chunk(chunk, read)
             digest.update(chunk)
         return digest.hexdigest()
+
+    def _read_chunk(self, chunk: memoryview, read: bool) -> None:
+        """Read the next bytes of the file into `chunk`, unless it is mapped there already."""
+        if read and self._file.readinto(chunk) != len(chunk):
+            message = "an array ends too early; the file is truncated."
+            raise ModelFileError(message)
 
 
 def _check_entry(entry: Any, size: int) -> tuple[np.dtype[Any], tuple[int, ...], str]:

@@ -28,6 +28,8 @@ __all__ = ["is_registered"]
 # Callbacks follow one fit on one machine; they are not part of the model.
 _CALLBACKS = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx"}
 _REQUESTS = "_metadata_request"
+# A tuple: a union of types is made anew, and takes longer to compare with, in every call.
+_SEQUENCES = (list, tuple)
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _ROUTED = (
     *("fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score"),
@@ -114,7 +116,7 @@ def _check_memory(attributes: dict[str, Any], where: str) -> None:
         raise ModelFileError(message)
     for name, value in attributes.items():
         # A search sets parameters of its estimator when it is fitted again.
-        for grid in value if isinstance(value, list | tuple) else (value,):
+        for grid in value if isinstance(value, _SEQUENCES) else (value,):
             if isinstance(grid, dict) and any(_names_folder(*item) for item in grid.items()):
                 message = f"{where}.{name} may not set `memory`; a cache is not part of a model. Take it out."
                 raise ModelFileError(message)

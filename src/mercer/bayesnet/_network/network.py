@@ -238,19 +238,23 @@ def _read_table(name: Any, variables: dict[Any, tuple[Any, ...]], above: tuple[A
             f"{list_some(above)} and its own {len(variables[name])}; got {table.shape}."
         )
         raise DataError(message)
-    if not ((table >= 0) & (table <= 1 + _SUM_TOLERANCE)).all():
+    # NaN makes both comparisons false.
+    if not (table.min() >= 0 and table.max() <= 1 + _SUM_TOLERANCE):
         worst = table[~((table >= 0) & (table <= 1 + _SUM_TOLERANCE))].flat[0]
         message = f"BayesianNetwork: the table of {name!r} must hold probabilities in [0, 1]; got {worst:g}."
         raise DataError(message)
     sums = table.sum(axis=-1, keepdims=True)
-    if np.abs(sums - 1).max() > _SUM_TOLERANCE:
-        place = np.unravel_index(int(np.abs(sums - 1).argmax()), sums.shape)[:-1]
+    errors = np.abs(sums - 1)
+    largest = errors.max()
+    if largest > _SUM_TOLERANCE:
+        place = np.unravel_index(int(errors.argmax()), sums.shape)[:-1]
         states = {parent: variables[parent][code] for parent, code in zip(above, place, strict=True)}
         where = f" given {states!r}" if states else ""
         message = f"BayesianNetwork: the table of {name!r} must sum to 1{where}; got {sums[(*place, 0)]:g}. "
         message += "Divide the row by its sum."
         raise DataError(message)
     # Rows that are right to the last bit stay as they are, so that reading a table twice changes nothing.
-    table = np.where(np.abs(sums - 1) > 4e-16 * shape[-1], table / sums, table)
+    if largest > 4e-16 * shape[-1]:
+        table = np.where(errors > 4e-16 * shape[-1], table / sums, table)
     table.flags.writeable = False
     return table
