@@ -98,13 +98,14 @@ def test_a_merge_for_whose_edges_there_is_no_room_waits(merging):
     assert merging.merge_closest(clusters, edges, 1, 24, 10**6, found, heights) == 0
 
 
-def test_the_shortest_edges_that_span_the_graph_are_the_merges_of_single_linkage(merging):
+def test_the_shortest_edges_that_span_the_graph_are_the_merges_of_single_linkage(level):
+    hierarchy = importlib.import_module(f"mercer._native.{level}.hierarchy")
     X, pairs = draw_graph()
     lengths = numpy.linalg.norm(X[pairs[:, 0]] - X[pairs[:, 1]], axis=1)
     order = numpy.argsort(lengths)
     ends, parents = pairs[order].astype(numpy.int32), numpy.arange(24, dtype=numpy.int32)
     kept, made = numpy.empty(23, numpy.intp), 0
     for start in range(0, len(ends), 7):
-        made += merging.span_edges(ends[start : start + 7], start, parents, kept[made:])
+        made += hierarchy.span_edges(ends[start : start + 7], start, parents, kept[made:])
     assert made == 23
     numpy.testing.assert_allclose(lengths[order][kept], find_heights(X, pairs, "single"))

@@ -16,7 +16,7 @@ else:
 
     from mercer._native.shared import inline
 
-__all__ = ["Clusters", "Edges", "link_edges", "merge_closest", "span_edges"]
+__all__ = ["Clusters", "Edges", "link_edges", "merge_closest"]
 
 COMPLETE = cython.declare(cython.int, 0)
 AVERAGE = cython.declare(cython.int, 1)
@@ -293,45 +293,3 @@ def merge_closest(
             made += 1
             work -= more
     return made
-
-
-@cython.cfunc
-@cython.nogil
-@cython.inline
-@cython.exceptval(check=False)
-def find_root(parents: cython.int[::1], node: cython.int) -> cython.int:
-    """Return the root of a node, and halve the path to it."""
-    while parents[node] != node:
-        parents[node] = parents[parents[node]]
-        node = parents[node]
-    return node
-
-
-def span_edges(
-    ends: cython.const[cython.int][:, ::1],
-    start: cython.Py_ssize_t,
-    parents: cython.int[::1],
-    kept: cython.Py_ssize_t[::1],
-) -> cython.Py_ssize_t:
-    """Write the indices of edges that join two trees, in their order (Kruskal); return their number.
-
-    Parameters
-    ----------
-    ends : (m, 2), edges from the shortest to the longest
-    start : the index of the first of them among all edges
-    parents : (n,), of the trees so far; before the first call each node is its own
-    kept : written; it ends when this is full
-    """
-    edge: cython.Py_ssize_t
-    count: cython.Py_ssize_t = 0
-    with cython.nogil:
-        for edge in range(ends.shape[0]):
-            if count == kept.shape[0]:
-                break
-            a: cython.int = find_root(parents, ends[edge, 0])
-            b: cython.int = find_root(parents, ends[edge, 1])
-            if a != b:
-                parents[a] = b
-                kept[count] = start + edge
-                count += 1
-    return count

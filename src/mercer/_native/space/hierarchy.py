@@ -1,4 +1,4 @@
-"""From the edges of a minimum spanning tree to the tree of merges, and to the condensed tree of clusters."""
+"""From edges to the minimum spanning tree, from it to the tree of merges, and to the condensed tree of clusters."""
 
 import cython
 
@@ -7,7 +7,7 @@ if cython.compiled:
 else:
     from math import inf as INFINITY  # noqa: N812
 
-__all__ = ["condense", "merge_edges"]
+__all__ = ["condense", "merge_edges", "span_edges"]
 
 
 @cython.cfunc
@@ -20,6 +20,36 @@ def root_of(parent: cython.int[::1], x: cython.int) -> cython.int:
         parent[x] = parent[parent[x]]
         x = parent[x]
     return x
+
+
+def span_edges(
+    ends: cython.const[cython.int][:, ::1],
+    start: cython.Py_ssize_t,
+    parents: cython.int[::1],
+    kept: cython.Py_ssize_t[::1],
+) -> cython.Py_ssize_t:
+    """Write the indices of edges that join two trees, in their order (Kruskal); return their number.
+
+    Parameters
+    ----------
+    ends : (m, 2), edges from the shortest to the longest
+    start : the index of the first of them among all edges
+    parents : (n,), of the trees so far; before the first call each node is its own
+    kept : written; it ends when this is full
+    """
+    edge: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for edge in range(ends.shape[0]):
+            if count == kept.shape[0]:
+                break
+            a: cython.int = root_of(parents, ends[edge, 0])
+            b: cython.int = root_of(parents, ends[edge, 1])
+            if a != b:
+                parents[a] = b
+                kept[count] = start + edge
+                count += 1
+    return count
 
 
 def merge_edges(

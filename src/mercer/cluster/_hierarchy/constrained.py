@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_array
 
-from mercer._native.space import graph_merging
+from mercer._native.space import graph_merging, hierarchy
 from mercer._source.memory import require_memory
 from mercer._source.namespace import is_sparse_matrix
 from mercer._types import Array
@@ -164,7 +164,7 @@ def _span_graph(graph: Graph, n: int, total: int) -> Iterator[Merges]:
     ends = np.column_stack([graph.left, graph.right]).astype(np.int32)[order]
     parents, kept, made = np.arange(n, dtype=np.int32), np.empty(total, dtype=np.intp), 0
     for start in range(0, len(ends), _WORK):
-        made += graph_merging.span_edges(ends[start : start + _WORK], start, parents, kept[made:])
+        made += hierarchy.span_edges(ends[start : start + _WORK], start, parents, kept[made:])
         yield Merges(ends[kept[:made]].astype(np.intp), graph.lengths[order[kept[:made]]])
         if made == total:
             break
