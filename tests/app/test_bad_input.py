@@ -37,7 +37,6 @@ FILES = {
         "11 of 71 lines do not have as many fields as the first line (3); most have 5. Give --delimiter, or quote "
         "values that hold the delimiter.",
     ),
-    "nine.csv": ("a,b,y\n" + "\n".join(ROWS.split("\n")[:9]), "a study needs at least 10 rows; got 9. Add rows."),
     "torn.parquet": (
         b"PAR1" + bytes(40),
         "the file is damaged (Parquet magic bytes not found in footer. Either the file is corrupted or this is not a "

@@ -26,7 +26,8 @@ def forecast_study(frame: Any, roles: Any, options: Options) -> str:
     table = int(frame.memory_usage(deep=False).sum())
     needed = table + _BYTES * compared * max(width, 1) * _COPIES * n_threads(options.n_jobs)
     allowed = count_allowed_bytes()
-    size = f"{rows} rows and {columns} columns ({readable(table)})"
+    counts = [f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in ((rows, "row"), (columns, "column"))]
+    size = f"{' and '.join(counts)} ({readable(table)})"
     memory = f"encoded rows will take up to about {readable(needed)} of memory"
     if needed > allowed:
         memory += f", but only {readable(allowed)} are free: give --max-rows or --ignore"

@@ -1,10 +1,14 @@
 """Studies of tables that used to stop with an error end with a report, and its record says what was done."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas
 import pytest
 
 import mercer
+from mercer.app.command import main
+from mercer.app.study import Study
 from mercer.app.table import guess_roles, read_table
 from mercer.errors import DataError
 
@@ -47,12 +51,68 @@ def test_classes_that_appear_late_in_time_are_no_error(metric):
     assert np.isfinite([record.sureness.score, record.sureness.low, record.sureness.high]).all()
 
 
-def test_folds_of_one_class_only_are_refused_in_a_sentence():
+def test_folds_of_one_class_only_end_in_a_report_without_a_model():
     frame = _draw(60)
     frame["day"] = range(60)
     frame["y"] = np.where(frame["day"] < 52, "u", "v")
-    with pytest.raises(DataError, match="the training rows have two classes or more"):
-        mercer.run(frame, "y", order="day", **QUICK)
+    study = mercer.run(frame, "y", order="day", **QUICK)
+    assert study.model is None
+    assert study.record.answer == (
+        "There is no model: in at most 0 of 3 folds the training rows have two classes or more. Give other folds, or "
+        "leave out --time or --group."
+    )
+
+
+@pytest.mark.parametrize("n_groups", [2, 4])
+def test_few_groups_give_fewer_folds_or_a_report_without_a_model(n_groups):
+    frame = _draw(120)
+    frame["person"] = np.arange(120) % n_groups
+    study = mercer.run(frame, "y", group="person", **{**QUICK, "folds": 5})
+    if n_groups == 2:
+        assert study.model is None
+        assert study.record.answer == (
+            "There is no model: a study by groups needs at least 3 groups; got 2. Leave out --group."
+        )
+        return
+    assert study.model is not None
+    assert study.record.question.splits == "4 folds that keep groups of `person` together"
+    texts = [notice.text for notice in study.record.data.notices]
+    assert "The rows have 4 groups, so that they are split into 4 folds instead of 5." in texts
+
+
+SMALL = {
+    "three rows": ("a,b,y\n1,2,p\n3,4,q\n5,6,p\n", "y", "a study needs at least 10 rows; got 3. Add rows."),
+    "no target": ("a,b,y\n1,2,p\n3,4,q\n5,6,p\n", None, "a study needs at least 10 rows; got 3. Add rows."),
+    "one row": (
+        "a,y\n1,2\n",
+        "y",
+        "the target `y` must have at least two values; every row has `2`. Choose another column.",
+    ),
+    "rare classes": (
+        "a,y\n" + "".join(f"{k % 7},c{k // 3}\n" for k in range(30)),
+        "y",
+        "at least two classes of the target need 5 rows or more; the second largest has 3. Add rows, or merge classes.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_table_too_small_for_a_model_ends_in_a_report_that_says_why(name, tmp_path, monkeypatch, capsys):
+    text, target, why = SMALL[name]
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(text)
+    given = ["run", "t.csv", "--no-open", *(["--target", target] if target else [])]
+    assert main(given) == 1
+    assert f"There is no model: {why}" in capsys.readouterr().out
+    study = Study.load("report")
+    assert study.model is None
+    assert study.record.question.n_rows == len(text.splitlines()) - 1
+    assert [column.name for column in study.record.data.columns] == text.splitlines()[0].split(",")
+    page = Path("report/report.html").read_text()
+    assert "There is no model" in page
+    assert "could not be made" not in page
+    with pytest.raises(DataError, match="the study has no model; its report says why"):
+        study.predict("t.csv")
 
 
 def test_costs_of_a_class_that_is_set_aside_are_dropped():

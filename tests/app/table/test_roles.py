@@ -169,24 +169,6 @@ ERRORS = [
         {"target": "yess"},
         "there is no column `yess`; the columns are `yes`, `x`. Did you mean `yes`?",
     ),
-    ({"y": [None] * 60}, {"target": "y"}, "target `y` is missing in every row. Choose another column."),
-    (
-        {"y": [3] * 60},
-        {"target": "y"},
-        "target `y` must have at least two values; every row has `3`. Choose another column.",
-    ),
-    (
-        {"y": [f"k{k}" for k in range(60)]},
-        {"target": "y"},
-        "target `y` has a different value in every row, like an id, so that it cannot be predicted. Choose "
-        "another column.",
-    ),
-    (
-        {"y": range(60)},
-        {"target": "y"},
-        "target `y` has a different value in every row, like an id, so that it cannot be predicted. Choose "
-        "another column.",
-    ),
     (
         {"y": [k // 2 for k in range(60)]},
         {"target": "y", "task": "tasty"},
@@ -208,11 +190,6 @@ ERRORS = [
         {"y": pandas.date_range("2020-01-01", periods=60)},
         {"target": "y"},
         "target `y` must be numbers or classes; got dates. Choose another column.",
-    ),
-    (
-        {"y": [1, 2] * 30},
-        {"target": "y", "given": {"x": "ignored"}},
-        "no column is left to predict from (left out: `x`). Give --keep x.",
     ),
     (
         {"y": [1, 2] * 30, "w": [-1.0] * 60},
@@ -239,11 +216,51 @@ def test_what_cannot_be_studied_is_refused_in_a_sentence(columns, options, words
     assert str(caught.value) == f"frame: {words}"
 
 
-def test_nine_rows_are_too_few():
-    for options in ({"target": "y"}, {}):
-        with pytest.raises(DataError) as caught:
-            guess_roles(table_of(y=["a", "b", "a"] * 3, x=range(9)), **options)
-        assert str(caught.value) == "frame: a study needs at least 10 rows; got 9. Add rows."
+OBSTACLES = [
+    ({"y": [None] * 60}, {"target": "y"}, "the target `y` is missing in every row. Choose another column."),
+    (
+        {"y": [3] * 60},
+        {"target": "y"},
+        "the target `y` must have at least two values; every row has `3`. Choose another column.",
+    ),
+    (
+        {"y": [f"k{k}" for k in range(60)]},
+        {"target": "y"},
+        "the target `y` has a different value in every row, like an id, so that it cannot be predicted. Choose "
+        "another column.",
+    ),
+    (
+        {"y": range(60)},
+        {"target": "y"},
+        "the target `y` has a different value in every row, like an id, so that it cannot be predicted. Choose "
+        "another column.",
+    ),
+    (
+        {"y": [f"k{k // 2}" for k in range(420)]},
+        {"target": "y"},
+        "the target `y` may have at most 200 classes; got 210. Merge classes, or choose another column.",
+    ),
+    (
+        {"y": [1, 2] * 30},
+        {"target": "y", "given": {"x": "ignored"}},
+        "no column is left to predict from (left out: `x`). Give --keep x.",
+    ),
+    ({"y": [1, 2, 1] * 3}, {"target": "y"}, "a study needs at least 10 rows; got 9. Add rows."),
+    ({"y": [1, 2, 1] * 3}, {}, "a study needs at least 10 rows; got 9. Add rows."),
+    (
+        {"y": [1, 2, 1, None] * 3},
+        {"target": "y"},
+        "a study needs at least 10 rows; got 9 where the target is known. Add rows.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("columns", "options", "words"), OBSTACLES, ids=range(len(OBSTACLES)))
+def test_what_cannot_be_predicted_has_an_obstacle_and_every_column_a_role(columns, options, words):
+    table = table_of(**columns, x=RNG.random(len(columns["y"])))
+    found, _ = guess_roles(table, **options)
+    assert found.obstacle == words
+    assert [column.name for column in found.columns] == ["y", "x"]
 
 
 def test_a_leak_among_thousands_of_columns_is_found_without_measuring_all_of_them_three_times(monkeypatch):

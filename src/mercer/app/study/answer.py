@@ -185,7 +185,9 @@ def _say_worries(record: Record) -> list[str]:
         shown += ["others"] if len(subjects) > 4 else []
         words = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
         count = "the warning" if len(grave) == 1 else f"the {len(grave)} warnings"
-        sentences.append(f"Before you use the model, read {count} about {words} in the report.")
+        chosen = any(candidate.status == "chosen" for candidate in record.candidates)
+        when = "Before you use the model, read" if chosen else "Read"
+        sentences.append(f"{when} {count} about {words} in the report.")
     return sentences
 
 

@@ -15,6 +15,7 @@ from mercer.app.study.description import (
     list_left_out,
 )
 from mercer.app.study.material import Material
+from mercer.app.study.metrics import find_metric
 from mercer.app.study.record import Candidate, Data, Notice, Question, Record
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
@@ -57,11 +58,26 @@ class Draft:
             question = Question("structure", self.table.name, n_rows, n_columns, metric=metric)
             answer = self.answer or "The study ended before groups of rows were found."
             return Record(question, answer, data, origin, **self.parts)
-        assert self.material is not None
+        if self.material is None:
+            return Record(self._describe_bare_question(), self.answer, data, origin)
         question = describe_question(self.table, self.roles, self.material, self.options)
         parts = {"candidates": self.listed or self._list_untried(), **self.parts}
         record = Record(question, self._write_answer(), data, origin, **parts)
         return replace(record, findings=write_findings(record))
+
+    def _describe_bare_question(self) -> Question:
+        """Return what was asked of a table to which no model can be fitted."""
+        n_rows, n_columns = self.table.frame.shape
+        metric = find_metric(self.options.metric, self.roles.task)
+        return Question(
+            self.roles.task,
+            self.table.name,
+            n_rows,
+            n_columns,
+            self.roles.target,
+            metric=metric.words,
+            greater_is_better=metric.greater_is_better,
+        )
 
     def _list_untried(self) -> list[Candidate]:
         """Return the candidates with the reason why they have no score; empty before the comparison began."""
@@ -71,6 +87,8 @@ class Draft:
     def _write_answer(self) -> str:
         """Return the answer in one sentence, as far as the study came."""
         assert self.roles.target is not None
+        if self.answer:
+            return self.answer
         sureness = self.parts.get("sureness")
         chosen = next((candidate for candidate in self.listed if candidate.status == "chosen"), None)
         if self.selection is not None and chosen is not None and sureness is not None:

@@ -20,6 +20,7 @@ from mercer.app.study.choice.calibrating import calibrate
 from mercer.app.study.choice.constraints import list_dropped_texts, read_directions
 from mercer.app.study.choice.dependence import Finding, find_dependence
 from mercer.app.study.choice.selection import Selection, keep_winner, open_selection
+from mercer.app.study.choice.splits import limit_folds
 from mercer.app.study.choice.trying import try_candidates
 from mercer.app.study.clock import Clock, ProgressEvent
 from mercer.app.study.curves import make_learning_curve, split_error
@@ -39,6 +40,7 @@ from mercer.app.study.strange_rows import find_strange_rows
 from mercer.app.study.structure import find_structure
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
+from mercer.app.table.target import Obstacle
 from mercer.errors import DataError, MercerError
 
 __all__ = ["Study", "study"]
@@ -60,7 +62,8 @@ class Study:
     record : Record
         Everything that the report says, as data.
     model : Pipeline
-        Fitted to all rows; takes a frame with the columns of the table.
+        Fitted to all rows; takes a frame with the columns of the table. None if no model can be fitted: the answer
+        says why.
     """
 
     record: Record
@@ -147,14 +150,16 @@ def study(
     with warnings.catch_warnings(), config_context(on_interrupt="raise"):
         # The record tells whether the final fit converged; warnings of the other fits would only confuse.
         warnings.simplefilter("ignore")
-        draft.material = gather(table, roles, options.positive)
         try:
+            draft.material = gather(table, roles, options.positive)
             if roles.task == "structure":
                 draft.parts, draft.model, draft.answer = find_structure(draft.material, options, clock)
                 draft.parts["strange"] = _look_for_strange_rows(draft, draft.material)
                 _store_rows(draft, draft.material)
             else:
                 _study_target(draft)
+        except Obstacle as wrong:
+            draft.answer = f"There is no model: {wrong}"
         except Exception as wrong:
             # Before the comparison, an error of mercer says that the question cannot be asked of this table.
             if options.debug or (isinstance(wrong, MercerError) and draft.selection is None):
@@ -189,6 +194,8 @@ def _study_target(draft: Draft) -> None:
     draft.notices += finding.notices
     material = draft.material = replace(material, directions=read_directions(material, options))
     draft.notices += list_dropped_texts(material)
+    options, notices = limit_folds(options, material)
+    draft.options, draft.notices = options, draft.notices + notices
     stakes = read_stakes(material, options)
     sample = draw_rows(material, _choose_sample_size(material, options), options.seed)
     selection = open_selection(sample, options)

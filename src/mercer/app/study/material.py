@@ -9,7 +9,7 @@ from mercer.app.study.positive import choose_positive
 from mercer.app.table.column_type import spell_categories
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
-from mercer.errors import DataError
+from mercer.app.table.target import Obstacle
 from mercer.model_selection.trials import Splitting
 
 __all__ = ["Material", "choose_positive", "draw_rows", "drop_rare_classes", "gather", "read_groups", "read_times"]
@@ -51,11 +51,13 @@ class Material:
 
 
 def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
-    """Take features and target from a table; rows without a target are left out."""
+    """Take features and target from a table; rows without a target are left out.
+
+    Raise `Obstacle` if no model can be fitted to the table.
+    """
+    if roles.obstacle:
+        raise Obstacle(roles.obstacle)
     frame = table.frame
-    if not roles.features:
-        message = f"{table.name}: no column is left to predict from. Give --keep COLUMN."
-        raise DataError(message)
     if roles.target is not None:
         frame = frame[frame[roles.target].notna()]
     y, classes = np.zeros(len(frame)), []
@@ -82,7 +84,10 @@ def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
 
 
 def drop_rare_classes(material: Material, fewest: int) -> tuple[Material, list[str]]:
-    """Return the rows of classes with at least `fewest` rows, and the names of the other classes."""
+    """Return the rows of classes with at least `fewest` rows, and the names of the other classes.
+
+    Raise `Obstacle` if fewer than two classes are left.
+    """
     if not material.classes:
         return material, []
     counts = {name: int((material.y == name).sum()) for name in material.classes}
@@ -92,10 +97,10 @@ def drop_rare_classes(material: Material, fewest: int) -> tuple[Material, list[s
         return material, []
     if len(kept) < 2:
         message = (
-            f"the target: at least two classes need {fewest} rows or more; got {sorted(counts.values())[-2]} rows of "
-            "the second largest. Add rows, or merge classes."
+            f"at least two classes of the target need {fewest} rows or more; the second largest has "
+            f"{sorted(counts.values())[-2]}. Add rows, or merge classes."
         )
-        raise DataError(message)
+        raise Obstacle(message)
     rows = np.flatnonzero(np.isin(material.y, kept))
     known = replace(material.take(rows), classes=kept)
     return replace(known, positive=choose_positive(kept, _count_shares(known.y, kept), None)), rare

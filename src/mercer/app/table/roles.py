@@ -11,7 +11,15 @@ from mercer.app.study.record import Column, Notice
 from mercer.app.table.association import LEAK, measure_associations
 from mercer.app.table.column_summary import count_distinct, describe_column
 from mercer.app.table.table import Table, quote
-from mercer.app.table.target import FEWEST_ROWS, check_column, check_target, find_likely_target, find_task
+from mercer.app.table.target import (
+    FEWEST_ROWS,
+    Obstacle,
+    check_column,
+    check_size,
+    check_target,
+    find_likely_target,
+    find_task,
+)
 from mercer.errors import DataError
 
 __all__ = ["KINDS", "Roles", "guess_roles"]
@@ -31,7 +39,10 @@ _OWN_VALUE = 0.9
 
 @dataclass(frozen=True)
 class Roles:
-    """The role of each column, and the names by role."""
+    """The role of each column, and the names by role.
+
+    `obstacle` says why no model can be fitted to the table, if none can.
+    """
 
     columns: list[Column]
     target: str | None
@@ -42,6 +53,7 @@ class Roles:
     features: list[str]
     kinds: dict[str, str]
     task: str
+    obstacle: str = ""
 
 
 @dataclass
@@ -93,10 +105,11 @@ def guess_roles(
     given = dict(given or {})
     _check_given(table, special, given)
     task, notices = find_task(table, target, task)
-    if target is None:
-        notices += _check_without_target(table)
-    else:
-        notices += check_target(table, target, task)
+    obstacle = ""
+    try:
+        notices += _check_without_target(table) if target is None else check_target(table, target, task)
+    except Obstacle as wrong:
+        obstacle = str(wrong)
     taken = {name: role for role, name in special.items() if name is not None}
     guesses = {}
     for name in map(str, table.frame.columns):
@@ -107,14 +120,14 @@ def guess_roles(
             guesses[name] = _guess(name, column, given.get(name))
     _check_roles(table, special)
     strength = {}
-    if target is not None:
+    if target is not None and not obstacle:
         # Only columns that models would use are measured.
         kinds = {name: guess.role for name, guess in guesses.items() if guess.role in KINDS}
         strength = measure_associations(table.frame, table.frame[target], task, kinds)
         _mark_leaks(guesses, strength, target, task, given, keep_leaks)
     notices += [notice for guess in guesses.values() for notice in guess.notices]
     notices += _list_unused(guesses)
-    return _make_roles(table, guesses, strength, special, task), notices
+    return _make_roles(table, guesses, strength, special, task, obstacle), notices
 
 
 def _list_unused(guesses: dict[str, _Guess]) -> list[Notice]:
@@ -134,20 +147,24 @@ def _list_unused(guesses: dict[str, _Guess]) -> list[Notice]:
 
 
 def _make_roles(
-    table: Table, guesses: dict[str, _Guess], strength: dict[str, float], special: dict[str, Any], task: str
+    table: Table,
+    guesses: dict[str, _Guess],
+    strength: dict[str, float],
+    special: dict[str, Any],
+    task: str,
+    obstacle: str,
 ) -> Roles:
-    """Return the roles with the summary of each column; DataError if no column is left to predict from."""
+    """Return the roles with the summary of each column."""
     columns = [
         describe_column(name, table.frame[name], guess.role, guess.reason, guess.distinct, strength.get(name))
         for name, guess in guesses.items()
     ]
     kinds = {name: guess.role for name, guess in guesses.items() if guess.role in KINDS}
-    if not kinds:
+    if not kinds and not obstacle:
         left = [name for name, guess in guesses.items() if guess.role in _LEFT_OUT]
         cure = f"Give --keep {left[0] if len(left) == 1 else 'COLUMN'}." if left else "Add columns."
-        message = f"{table.name}: no column is left to predict from (left out: {quote(*left) or 'none'}). {cure}"
-        raise DataError(message)
-    return Roles(columns=columns, features=list(kinds), kinds=kinds, task=task, **special)
+        obstacle = f"no column is left to predict from (left out: {quote(*left) or 'none'}). {cure}"
+    return Roles(columns=columns, features=list(kinds), kinds=kinds, task=task, obstacle=obstacle, **special)
 
 
 def _check_given(table: Table, special: dict[str, str | None], given: dict[str, str]) -> None:
@@ -194,10 +211,8 @@ def _check_roles(table: Table, special: dict[str, str | None]) -> None:
 
 
 def _check_without_target(table: Table) -> list[Notice]:
-    """Return a notice about a column that looks like a target; DataError if there are too few rows."""
-    if len(table.frame) < FEWEST_ROWS:
-        message = f"{table.name}: a study needs at least {FEWEST_ROWS} rows; got {len(table.frame)}. Add rows."
-        raise DataError(message)
+    """Return a notice about a column that looks like a target; raise `Obstacle` if there are too few rows."""
+    check_size(len(table.frame))
     name = find_likely_target(table)
     if name is None:
         return []

@@ -12,7 +12,7 @@ from mercer.app.table.column_type import spell_categories
 from mercer.app.table.table import Table, quote
 from mercer.errors import DataError
 
-__all__ = ["FEWEST_ROWS", "check_column", "check_target", "find_likely_target", "find_task"]
+__all__ = ["FEWEST_ROWS", "Obstacle", "check_column", "check_size", "check_target", "find_likely_target", "find_task"]
 
 # With fewer rows, the inner folds of nested cross-validation are too small: of ten rows they train on five.
 FEWEST_ROWS = 10
@@ -32,6 +32,10 @@ _NAMES = re.compile(
     r"(target|label|class|outcome|response|y|churn(ed)?|default(ed)?|survived|species|diagnosis|fraud|failure|failed)",
     re.IGNORECASE,
 )
+
+
+class Obstacle(DataError):
+    """The table can be read, but no model can be fitted to it. The study ends with a report that says why."""
 
 
 def check_column(table: Table, name: str | None, flag: str) -> None:
@@ -91,34 +95,38 @@ def _guess_task(column: Any, target: str) -> tuple[str, list[Notice]]:
         text = f"The target has {distinct} distinct whole numbers and is predicted as a number."
         cure = "give --task classification to take them for classes"
         return "regression", [Notice("note", target, text, cure, told=True)]
-    if distinct == 2:
+    if distinct <= 2:
         return "classification", []
     text = f"The target has {distinct} distinct whole numbers, which are taken for classes."
     cure = "give --task regression to predict it as a number"
     return "classification", [Notice("note", target, text, cure, told=True)]
 
 
+def check_size(n_rows: int, where: str = "") -> None:
+    """Raise `Obstacle` if a study has too few rows; `where` says which rows of the table count."""
+    if n_rows < FEWEST_ROWS:
+        message = f"a study needs at least {FEWEST_ROWS} rows; got {n_rows}{where}. Add rows."
+        raise Obstacle(message)
+
+
 def check_target(table: Table, target: str, task: str) -> list[Notice]:
-    """Raise if the target cannot be predicted; else return notices about it."""
+    """Raise `Obstacle` if the target cannot be predicted; else return notices about it."""
     column = table.frame[target]
     known = column.dropna()
     distinct = count_distinct(known)
     n_missing = len(column) - len(known)
     if len(known) == 0:
-        message = f"{table.name}: target {quote(target)} is missing in every row. Choose another column."
-        raise DataError(message)
+        message = f"the target {quote(target)} is missing in every row. Choose another column."
+        raise Obstacle(message)
     if distinct == 1:
         message = (
-            f"{table.name}: target {quote(target)} must have at least two values; every row has "
+            f"the target {quote(target)} must have at least two values; every row has "
             f"{quote(spell_categories(known).iloc[0])}. Choose another column."
         )
-        raise DataError(message)
+        raise Obstacle(message)
+    check_size(len(known), " where the target is known" if n_missing else "")
     # A target that differs in each row is an id, or has classes of one row.
-    _check_unique(table, target, known, distinct, task)
-    if len(known) < FEWEST_ROWS:
-        have = f"got {len(known)}" if n_missing == 0 else f"got {len(known)} where the target is known"
-        message = f"{table.name}: a study needs at least {FEWEST_ROWS} rows; {have}. Add rows."
-        raise DataError(message)
+    _check_unique(target, known, distinct, task)
     notices = []
     if len(known) < _ENOUGH_ROWS:
         text = f"A study of {len(known)} rows says little: every score is very uncertain."
@@ -126,30 +134,30 @@ def check_target(table: Table, target: str, task: str) -> list[Notice]:
     if n_missing:
         text = f"The target is missing in {n_missing} of {len(column)} rows. They are not used."
         notices.append(Notice("warning", target, text, "fill it in, or remove the rows"))
-    return notices + (_check_classes(table, target, known) if task == "classification" else [])
+    return notices + (_check_classes(target, known) if task == "classification" else [])
 
 
-def _check_unique(table: Table, target: str, known: Any, distinct: int, task: str) -> None:
-    """Raise if every row has a different value."""
+def _check_unique(target: str, known: Any, distinct: int, task: str) -> None:
+    """Raise `Obstacle` if every row has a different value."""
     counting = known.dtype.kind == "i" and distinct == len(known) and int(known.max()) - int(known.min()) < len(known)
     if distinct == len(known) and (task == "classification" or counting):
         message = (
-            f"{table.name}: target {quote(target)} has a different value in every row, like an id, so that it cannot "
-            f"be predicted. Choose another column."
+            f"the target {quote(target)} has a different value in every row, like an id, so that it cannot be "
+            "predicted. Choose another column."
         )
-        raise DataError(message)
+        raise Obstacle(message)
 
 
-def _check_classes(table: Table, target: str, known: Any) -> list[Notice]:
-    """Raise if there are too many classes; else return notices about rare ones."""
+def _check_classes(target: str, known: Any) -> list[Notice]:
+    """Raise `Obstacle` if there are too many classes; else return notices about rare ones."""
     counts = spell_categories(known).value_counts()
     if len(counts) > _MOST_CLASSES:
         cure = "Give --task regression" if known.dtype.kind in "if" else "Merge classes"
         message = (
-            f"{table.name}: target {quote(target)} may have at most {_MOST_CLASSES} classes; got {len(counts)}. "
-            f"{cure}, or choose another column."
+            f"the target {quote(target)} may have at most {_MOST_CLASSES} classes; got {len(counts)}. {cure}, or "
+            "choose another column."
         )
-        raise DataError(message)
+        raise Obstacle(message)
     rare = counts.iloc[-1]
     # The study itself sets classes with fewer than five rows aside, and says so.
     if 5 <= rare < 10:

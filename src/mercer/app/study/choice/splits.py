@@ -11,13 +11,16 @@ from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 from mercer.app.options import Options
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import Metric
-from mercer.errors import DataError
+from mercer.app.study.record import Notice
+from mercer.app.table.target import Obstacle
 from mercer.model_selection.trials import Plan, Rows, make_plan, respond
 
-__all__ = ["draw_plan", "make_scorer"]
+__all__ = ["draw_plan", "limit_folds", "make_scorer"]
 
 # Probabilities below this count as this: a class that the training rows lack would give an infinite log loss.
 _LEAST_PROBABILITY = 1e-6
+# Groups of rows that a study by groups needs: one to test on, and two for the inner folds.
+_FEWEST_GROUPS = 3
 
 
 def make_scorer(metric: Metric, classes: list[str]) -> Callable[..., float]:
@@ -49,6 +52,22 @@ def _score_log_loss(classes: np.ndarray, model: Any, X: Any, y: Any, sample_weig
     return -float(log_loss(y, shares, labels=classes, sample_weight=sample_weight))
 
 
+def limit_folds(options: Options, material: Material) -> tuple[Options, list[Notice]]:
+    """Return the options with no more folds than the rows have groups, and a notice if there are fewer folds now.
+
+    Raise `Obstacle` if there are fewer than three groups.
+    """
+    n_groups = options.folds if material.groups is None else len(np.unique(material.groups))
+    if n_groups >= options.folds:
+        return options, []
+    if n_groups < _FEWEST_GROUPS:
+        message = f"a study by groups needs at least {_FEWEST_GROUPS} groups; got {n_groups}. Leave out --group."
+        raise Obstacle(message)
+    text = f"The rows have {n_groups} groups, so that they are split into {n_groups} folds instead of {options.folds}."
+    limited = replace(options, folds=n_groups, inner=min(options.inner, n_groups - 1))
+    return limited, [Notice("note", "the splits", text, told=True)]
+
+
 def draw_plan(material: Material, metric: Metric, options: Options) -> Plan:
     """Draw the outer and inner folds; each has at least two classes to learn from.
 
@@ -57,7 +76,7 @@ def draw_plan(material: Material, metric: Metric, options: Options) -> Plan:
 
     Raises
     ------
-    DataError
+    Obstacle
         If fewer than two outer splits are left.
     """
     rows = Rows(material.X, material.y, material.weight, make_scorer(metric, material.classes))
@@ -78,10 +97,10 @@ def draw_plan(material: Material, metric: Metric, options: Options) -> Plan:
         folds += int(place < plan.folds)
     if len(outer) < 2 or folds < 1:
         message = (
-            f"the target: in at most {len(outer)} of {len(plan.outer)} folds the training rows have two classes or "
-            "more. Give other folds, or leave out --time or --group."
+            f"in at most {len(outer)} of {len(plan.outer)} folds the training rows have two classes or more. Give "
+            "other folds, or leave out --time or --group."
         )
-        raise DataError(message)
+        raise Obstacle(message)
     return replace(plan, outer=outer, inner=inner, folds=folds)
 
 
