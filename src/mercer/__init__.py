@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mercer._base.scaling import amdahl, measure_growth
     from mercer._versions import show_versions
     from mercer.app.job import run
-    from mercer.app.study.engine import Study
+    from mercer.app.study.result import Study
 
 __all__ = [
     "Study",
@@ -84,7 +84,7 @@ _PACKAGES = (
     "watch",
 )
 _HOMES = {
-    "Study": "mercer.app.study.engine",
+    "Study": "mercer.app.study.result",
     "amdahl": "mercer._base.scaling",
     "forecast": "mercer._base.forecasting",
     "run": "mercer.app.job",

@@ -232,6 +232,19 @@ def test_python_gives_the_study_as_an_object(place):
     assert study.record.origin.options == {"target": "failure", "quick": True, "candidates": ["naive Bayes"]}
 
 
+def test_predict_names_categories_that_no_training_row_had(tmp_path, capsys):
+    random = np.random.default_rng(0)
+    frame = pandas.DataFrame({"city": np.repeat(["Bergen", "Oslo"], 40), "noise": random.normal(size=80)})
+    frame["late"] = np.where(frame["city"] == "Oslo", "yes", "no")
+    found = mercer.run(frame, target="late", candidates=["naive Bayes"], quick=True, keep=["city"])
+    found.save(tmp_path / "run")
+    asked = pandas.DataFrame({"city": ["Oslo", "Bodø", "Tromsø", "Bodø", None], "noise": 0.0})
+    asked.to_csv(tmp_path / "asked.csv", index=False)
+    assert main(["predict", str(tmp_path / "run"), str(tmp_path / "asked.csv"), "-o", str(tmp_path / "told.csv")]) == 0
+    expected = "mercer: warning: city: 3 rows have a value that no training row had: `Bodø`, `Tromsø`."
+    assert f"{expected} The model treats them as unknown values.\n" in capsys.readouterr().err
+
+
 def test_dates_at_predict_time_are_read_as_those_of_the_run(tmp_path):
     random = np.random.default_rng(0)
     days = pandas.date_range("2020-01-01", periods=400)

@@ -18,6 +18,7 @@ from mercer.errors import DataError
 __all__ = [
     "Rule",
     "Schema",
+    "count_new_categories",
     "find_encoder",
     "find_record",
     "find_rule",
@@ -58,6 +59,15 @@ def find_encoder(model: Any) -> Any:
     first, last = model.steps[0][1], model.steps[-1][1]
     inside = last.estimator_ if isinstance(last, DecisionClassifier) else last
     return find_encoder(inside.estimators_[0]) if isinstance(first, str) else first
+
+
+def count_new_categories(model: Any, frame: Any) -> dict[str, dict[str, int]]:
+    """Return the number of rows of each category that no training row of the model had, by column."""
+    models = model.models.values() if isinstance(model, TargetModels) else [model]
+    counts: dict[str, dict[str, int]] = {}
+    for encoder in filter(None, map(find_encoder, models)):
+        counts |= encoder.count_new_categories(frame)
+    return counts
 
 
 def _find_kind(encoder: Any, place: int) -> str:

@@ -132,6 +132,21 @@ class CategoryCoding:
         table = np.array([places.get(value, other) for value in values] + [missing], dtype=np.intp)
         return table[codes]
 
+    def count_new(self, columns: Columns, index: int) -> dict[str, int]:
+        """Return the categories that no training row had, and the number of rows of each.
+
+        Empty if the training rows had rare categories: their names are not kept, so that any other may be one of them.
+        """
+        if self.others:
+            return {}
+        values, codes = columns.factorise(index)
+        known = set(self.categories)
+        new = [place for place, value in enumerate(values) if value not in known]
+        if not new:
+            return {}
+        counts = np.bincount(codes[codes >= 0], minlength=len(values))
+        return {values[place]: int(counts[place]) for place in new}
+
     def write(self, columns: Columns, index: int, out: np.ndarray) -> None:
         places = self.find_places(columns, index)
         if self.codes:

@@ -259,6 +259,36 @@ class TableEncoder(Basis):
         run_numbered(write, len(self._codings), self._threads(), lambda done: None)
         return out
 
+    def count_new_categories(self, X: Any) -> dict[str, dict[str, int]]:
+        """Count the rows whose category no training row had.
+
+        Parameters
+        ----------
+        X : frame or array-like of shape (n_samples, n_features)
+            Rows, with the columns of the fit; a frame may have others too.
+
+        Returns
+        -------
+        dict of str to dict of str to int
+            For each column with new categories, the number of rows of each. Columns whose training rows had rare
+            categories are left out: the names of rare categories are not kept, so that a name may be one of them.
+
+        Examples
+        --------
+        >>> from mercer.preprocessing import TableEncoder
+        >>> encoder = TableEncoder(min_frequency=1).fit([["Audi"], ["BMW"], ["VW"]])
+        >>> encoder.count_new_categories([["BMW"], ["Fiat"], ["Fiat"]])
+        {'x0': {'Fiat': 2}}
+        """
+        check_is_fitted(self)
+        columns = open_columns(self, X, reset=False)
+        found = {
+            columns.names[index]: coding.count_new(columns, index)
+            for index, coding in enumerate(self._codings)
+            if isinstance(coding, CategoryCoding)
+        }
+        return {name: counts for name, counts in found.items() if counts}
+
     def inverse_transform(self, X: Any) -> Any:
         """Return the table that numbers stand for.
 

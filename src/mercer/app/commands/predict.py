@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections import Counter
 from typing import Any
 
 from mercer.app.commands.arguments import add_output, add_reading_options, add_silencers, parse_reading_options
@@ -10,6 +11,8 @@ from mercer.errors import DataError
 
 __all__ = ["HELP", "declare", "execute"]
 
+# New categories of a column that a notice names.
+_MOST_NAMED = 3
 HELP = "predict the target for every row of a table, with the model of an earlier run"
 
 
@@ -59,13 +62,17 @@ def execute(options: Any) -> int:
     # Arrow tables where pandas, which takes as long to load as all the rest, is not needed to read the rows.
     stream = replace(open_rows(options.table, schema, others, **parse_reading_options(options)), arrow=True)
     names, count = list(schema.kinds), 0
+    new: dict[str, Counter[str]] = {}
     inputs = [options.model, options.table]
     with Writer.open(options.output, inputs=inputs, keep_formulas=options.keep_formulas) as writer:
 
-        def write(predictions: Any) -> None:
+        def write(result: tuple[Any, dict[str, dict[str, int]]]) -> None:
             nonlocal count
+            predictions, found = result
             writer.write(predictions)
             count += len(predictions)
+            for name, counts in found.items():
+                new.setdefault(name, Counter()).update(counts)
 
         frames = ReadAhead(frame for frame in stream if len(frame))
         widening = None if record is None else (record, options.coverage)
@@ -79,12 +86,29 @@ def execute(options: Any) -> int:
             f"mercer: note: {writer.escaped} texts begin with =, +, - or @, as formulas do, and were written with an "
             f"apostrophe before them. Give --keep-formulas to write them as they are.\n"
         )
-    _print_summary(options, stream, count, rule)
+    _print_summary(options, [*stream.notices, *_list_new_categories(new)], count, rule)
     return 0
 
 
-def _predict_frame(model: Any, names: list[str], others: list[str], rule: Any, widening: Any, frame: Any) -> Any:
-    """Return an Arrow table with the predictions for some rows and the columns to copy.
+def _list_new_categories(new: dict[str, "Counter[str]"]) -> list[Any]:
+    """Return a notice about each column with categories that no training row had; `new` counts their rows."""
+    from mercer.app.study.record import Notice
+    from mercer.app.table.table import quote
+
+    notices = []
+    for name, counts in new.items():
+        rows = sum(counts.values())
+        some = quote(*(value for value, _ in counts.most_common(_MOST_NAMED)))
+        more = f" and {len(counts) - _MOST_NAMED} more" if len(counts) > _MOST_NAMED else ""
+        text = f"{rows} {'row has' if rows == 1 else 'rows have'} a value that no training row had: {some}{more}."
+        notices.append(Notice("warning", name, f"{text} The model treats them as unknown values."))
+    return notices
+
+
+def _predict_frame(
+    model: Any, names: list[str], others: list[str], rule: Any, widening: Any, frame: Any
+) -> tuple[Any, dict[str, dict[str, int]]]:
+    """Return an Arrow table with the predictions for some rows and the columns to copy, and counts of new categories.
 
     `widening` is the record and the coverage of intervals or sets; None for none.
     """
@@ -92,13 +116,14 @@ def _predict_frame(model: Any, names: list[str], others: list[str], rule: Any, w
 
     from mercer._source.arrow_values import make_arrow, make_arrow_table
     from mercer.app.deploy.conformal import widen
-    from mercer.app.schema import predict_columns
+    from mercer.app.schema import count_new_categories, predict_columns
 
     columns = {name: pyarrow.Array.from_pandas(frame[name]) for name in others}
-    predicted = predict_columns(model, _take_columns(frame, names), rule)
+    rows = _take_columns(frame, names)
+    predicted = predict_columns(model, rows, rule)
     for name, values in (predicted if widening is None else widen(predicted, *widening)).items():
         columns[name] = make_arrow(values.astype(str) if values.dtype == object else values)
-    return make_arrow_table(columns)
+    return make_arrow_table(columns), count_new_categories(model, rows)
 
 
 def _take_columns(frame: Any, names: list[str]) -> Any:
@@ -106,19 +131,19 @@ def _take_columns(frame: Any, names: list[str]) -> Any:
     return frame.select(names) if hasattr(frame, "select") else frame[names]
 
 
-def _print_summary(options: Any, stream: Any, count: int, rule: Any) -> None:
+def _print_summary(options: Any, notices: list[Any], count: int, rule: Any) -> None:
     """Print how many rows were predicted, and what should be known about the data."""
     import json
     from dataclasses import asdict
 
     if options.json:
-        notices = [asdict(notice) for notice in stream.notices]
-        summary = {"rows": count, "output": str(options.output), "notices": notices}
+        listed = [asdict(notice) for notice in notices]
+        summary = {"rows": count, "output": str(options.output), "notices": listed}
         if rule is not None:
             summary |= {"positive": rule.positive, "threshold": rule.threshold}
         sys.stdout.write(json.dumps(summary) + "\n")
     elif not options.quiet:
-        for notice in stream.notices:
+        for notice in notices:
             sys.stderr.write(f"mercer: {notice.level}: {notice.subject}: {notice.text}\n")
         if rule is not None and rule.threshold != 0.5:
             least = f"{rule.threshold:.3g}"

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mercer.app.study.clock import ProgressEvent
-    from mercer.app.study.engine import Study, study
+    from mercer.app.study.engine import study
+    from mercer.app.study.result import Study
 
 __all__ = ["ProgressEvent", "Study", "study"]
 
-_HOMES = {"ProgressEvent": "clock", "Study": "engine", "study": "engine"}
+_HOMES = {"ProgressEvent": "clock", "Study": "result", "study": "engine"}
 
 
 def __getattr__(name: str) -> Any:

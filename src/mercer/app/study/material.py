@@ -9,7 +9,7 @@ from mercer.app.study.positive import choose_positive
 from mercer.app.table.column_type import spell_categories
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table
-from mercer.app.table.target import Obstacle
+from mercer.app.table.target import NoModelError
 from mercer.model_selection.trials import Splitting
 
 __all__ = ["Material", "choose_positive", "draw_rows", "drop_rare_classes", "gather", "read_groups", "read_times"]
@@ -53,10 +53,10 @@ class Material:
 def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
     """Take features and target from a table; rows without a target are left out.
 
-    Raise `Obstacle` if no model can be fitted to the table.
+    Raise `NoModelError` if no model can be fitted to the table.
     """
     if roles.obstacle:
-        raise Obstacle(roles.obstacle)
+        raise NoModelError(roles.obstacle)
     frame = table.frame
     if roles.target is not None:
         frame = frame[frame[roles.target].notna()]
@@ -86,7 +86,7 @@ def gather(table: Table, roles: Roles, positive: str | None = None) -> Material:
 def drop_rare_classes(material: Material, fewest: int) -> tuple[Material, list[str]]:
     """Return the rows of classes with at least `fewest` rows, and the names of the other classes.
 
-    Raise `Obstacle` if fewer than two classes are left.
+    Raise `NoModelError` if fewer than two classes are left.
     """
     if not material.classes:
         return material, []
@@ -100,7 +100,7 @@ def drop_rare_classes(material: Material, fewest: int) -> tuple[Material, list[s
             f"at least two classes of the target need {fewest} rows or more; the second largest has "
             f"{sorted(counts.values())[-2]}. Add rows, or merge classes."
         )
-        raise Obstacle(message)
+        raise NoModelError(message)
     rows = np.flatnonzero(np.isin(material.y, kept))
     known = replace(material.take(rows), classes=kept)
     return replace(known, positive=choose_positive(kept, _count_shares(known.y, kept), None)), rare

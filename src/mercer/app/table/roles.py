@@ -13,7 +13,7 @@ from mercer.app.table.column_summary import count_distinct, describe_column
 from mercer.app.table.table import Table, quote
 from mercer.app.table.target import (
     FEWEST_ROWS,
-    Obstacle,
+    NoModelError,
     check_column,
     check_size,
     check_target,
@@ -108,7 +108,7 @@ def guess_roles(
     obstacle = ""
     try:
         notices += _check_without_target(table) if target is None else check_target(table, target, task)
-    except Obstacle as wrong:
+    except NoModelError as wrong:
         obstacle = str(wrong)
     taken = {name: role for role, name in special.items() if name is not None}
     guesses = {}
@@ -211,7 +211,7 @@ def _check_roles(table: Table, special: dict[str, str | None]) -> None:
 
 
 def _check_without_target(table: Table) -> list[Notice]:
-    """Return a notice about a column that looks like a target; raise `Obstacle` if there are too few rows."""
+    """Return a notice about a column that looks like a target; raise `NoModelError` if there are too few rows."""
     check_size(len(table.frame))
     name = find_likely_target(table)
     if name is None:

@@ -12,7 +12,15 @@ from mercer.app.table.column_type import spell_categories
 from mercer.app.table.table import Table, quote
 from mercer.errors import DataError
 
-__all__ = ["FEWEST_ROWS", "Obstacle", "check_column", "check_size", "check_target", "find_likely_target", "find_task"]
+__all__ = [
+    "FEWEST_ROWS",
+    "NoModelError",
+    "check_column",
+    "check_size",
+    "check_target",
+    "find_likely_target",
+    "find_task",
+]
 
 # With fewer rows, the inner folds of nested cross-validation are too small: of ten rows they train on five.
 FEWEST_ROWS = 10
@@ -34,7 +42,7 @@ _NAMES = re.compile(
 )
 
 
-class Obstacle(DataError):
+class NoModelError(DataError):
     """The table can be read, but no model can be fitted to it. The study ends with a report that says why."""
 
 
@@ -103,27 +111,27 @@ def _guess_task(column: Any, target: str) -> tuple[str, list[Notice]]:
 
 
 def check_size(n_rows: int, where: str = "") -> None:
-    """Raise `Obstacle` if a study has too few rows; `where` says which rows of the table count."""
+    """Raise `NoModelError` if a study has too few rows; `where` says which rows of the table count."""
     if n_rows < FEWEST_ROWS:
         message = f"a study needs at least {FEWEST_ROWS} rows; got {n_rows}{where}. Add rows."
-        raise Obstacle(message)
+        raise NoModelError(message)
 
 
 def check_target(table: Table, target: str, task: str) -> list[Notice]:
-    """Raise `Obstacle` if the target cannot be predicted; else return notices about it."""
+    """Raise `NoModelError` if the target cannot be predicted; else return notices about it."""
     column = table.frame[target]
     known = column.dropna()
     distinct = count_distinct(known)
     n_missing = len(column) - len(known)
     if len(known) == 0:
         message = f"the target {quote(target)} is missing in every row. Choose another column."
-        raise Obstacle(message)
+        raise NoModelError(message)
     if distinct == 1:
         message = (
             f"the target {quote(target)} must have at least two values; every row has "
             f"{quote(spell_categories(known).iloc[0])}. Choose another column."
         )
-        raise Obstacle(message)
+        raise NoModelError(message)
     check_size(len(known), " where the target is known" if n_missing else "")
     # A target that differs in each row is an id, or has classes of one row.
     _check_unique(target, known, distinct, task)
@@ -138,18 +146,18 @@ def check_target(table: Table, target: str, task: str) -> list[Notice]:
 
 
 def _check_unique(target: str, known: Any, distinct: int, task: str) -> None:
-    """Raise `Obstacle` if every row has a different value."""
+    """Raise `NoModelError` if every row has a different value."""
     counting = known.dtype.kind == "i" and distinct == len(known) and int(known.max()) - int(known.min()) < len(known)
     if distinct == len(known) and (task == "classification" or counting):
         message = (
             f"the target {quote(target)} has a different value in every row, like an id, so that it cannot be "
             "predicted. Choose another column."
         )
-        raise Obstacle(message)
+        raise NoModelError(message)
 
 
 def _check_classes(target: str, known: Any) -> list[Notice]:
-    """Raise `Obstacle` if there are too many classes; else return notices about rare ones."""
+    """Raise `NoModelError` if there are too many classes; else return notices about rare ones."""
     counts = spell_categories(known).value_counts()
     if len(counts) > _MOST_CLASSES:
         cure = "Give --task regression" if known.dtype.kind in "if" else "Merge classes"
@@ -157,7 +165,7 @@ def _check_classes(target: str, known: Any) -> list[Notice]:
             f"the target {quote(target)} may have at most {_MOST_CLASSES} classes; got {len(counts)}. {cure}, or "
             "choose another column."
         )
-        raise Obstacle(message)
+        raise NoModelError(message)
     rare = counts.iloc[-1]
     # The study itself sets classes with fewer than five rows aside, and says so.
     if 5 <= rare < 10:

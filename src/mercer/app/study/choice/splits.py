@@ -12,7 +12,7 @@ from mercer.app.options import Options
 from mercer.app.study.material import Material
 from mercer.app.study.metrics import Metric
 from mercer.app.study.record import Notice
-from mercer.app.table.target import Obstacle
+from mercer.app.table.target import NoModelError
 from mercer.model_selection.trials import Plan, Rows, make_plan, respond
 
 __all__ = ["draw_plan", "limit_folds", "make_scorer"]
@@ -55,14 +55,14 @@ def _score_log_loss(classes: np.ndarray, model: Any, X: Any, y: Any, sample_weig
 def limit_folds(options: Options, material: Material) -> tuple[Options, list[Notice]]:
     """Return the options with no more folds than the rows have groups, and a notice if there are fewer folds now.
 
-    Raise `Obstacle` if there are fewer than three groups.
+    Raise `NoModelError` if there are fewer than three groups.
     """
     n_groups = options.folds if material.groups is None else len(np.unique(material.groups))
     if n_groups >= options.folds:
         return options, []
     if n_groups < _FEWEST_GROUPS:
         message = f"a study by groups needs at least {_FEWEST_GROUPS} groups; got {n_groups}. Leave out --group."
-        raise Obstacle(message)
+        raise NoModelError(message)
     text = f"The rows have {n_groups} groups, so that they are split into {n_groups} folds instead of {options.folds}."
     limited = replace(options, folds=n_groups, inner=min(options.inner, n_groups - 1))
     return limited, [Notice("note", "the splits", text, told=True)]
@@ -76,7 +76,7 @@ def draw_plan(material: Material, metric: Metric, options: Options) -> Plan:
 
     Raises
     ------
-    Obstacle
+    NoModelError
         If fewer than two outer splits are left.
     """
     rows = Rows(material.X, material.y, material.weight, make_scorer(metric, material.classes))
@@ -100,7 +100,7 @@ def draw_plan(material: Material, metric: Metric, options: Options) -> Plan:
             f"in at most {len(outer)} of {len(plan.outer)} folds the training rows have two classes or more. Give "
             "other folds, or leave out --time or --group."
         )
-        raise Obstacle(message)
+        raise NoModelError(message)
     return replace(plan, outer=outer, inner=inner, folds=folds)
 
 

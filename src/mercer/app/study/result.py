@@ -1,0 +1,90 @@
+"""The result of a study: its record and the fitted model, saved and loaded together."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from mercer.app.deploy.conformal import widen
+from mercer.app.study.record import Notice, Record
+from mercer.app.study.record_file import write_record
+from mercer.errors import DataError, MercerError
+
+__all__ = ["Study"]
+
+
+@dataclass(frozen=True, repr=False)
+class Study:
+    """The results of a study, and the fitted model.
+
+    Attributes
+    ----------
+    record : Record
+        Everything that the report says, as data.
+    model : Pipeline
+        Fitted to all rows; takes a frame with the columns of the table. None if no model can be fitted: the answer
+        says why.
+    """
+
+    record: Record
+    model: Any
+
+    def save(self, folder: str | Path) -> Path:
+        """Write ``report.html``, ``run.json`` and ``model.mercer`` into a folder, and return it."""
+        import mercer
+        from mercer.app.report import write_report
+
+        place, record = Path(folder), self.record
+        place.mkdir(parents=True, exist_ok=True)
+        if self.model is None:
+            # A model of an earlier study in this folder would not belong to this report.
+            (place / "model.mercer").unlink(missing_ok=True)
+        else:
+            try:
+                mercer.save(self.model, place / "model.mercer")
+            except MercerError as wrong:
+                notice = Notice("danger", "the model", f"The model could not be written to a file ({wrong}).")
+                record = replace(record, data=replace(record.data, notices=[*record.data.notices, notice]))
+        write_record(record, place)
+        write_report(record, place / "report.html")
+        return place
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Study":
+        """Return the study that :meth:`save` wrote into a folder; ``model`` is None if there was none."""
+        import mercer
+        from mercer.app.study.record_file import read_record
+
+        place = Path(folder)
+        file = place / "model.mercer"
+        return cls(read_record(place), mercer.load(file) if file.exists() else None)
+
+    def predict(self, table: Any, coverage: float | None = None) -> Any:
+        """Return a frame with the prediction of each row of a table: a frame in memory, or a file.
+
+        With `coverage`, numbers come with an interval (``low``, ``high``) and classes with a set that holds the truth
+        of this share of new rows.
+        """
+        import pandas
+
+        from mercer.app.schema import Schema, open_rows, predict_columns
+
+        if self.model is None:
+            message = "predict: the study has no model; its report says why."
+            raise DataError(message)
+        stream = open_rows(table, Schema.of(self.model, "the study"), [])
+        frames = [predict_columns(self.model, frame) for frame in stream if len(frame)]
+        if coverage is not None:
+            frames = [widen(columns, self.record, coverage) for columns in frames]
+        return pandas.concat([pandas.DataFrame(columns) for columns in frames], ignore_index=True)
+
+    def __repr__(self) -> str:
+        """Return the answer: the whole record would fill pages."""
+        return f"<Study of {self.record.question.table}: {self.record.answer}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from mercer.app.report import render_report
+
+        page = escape(render_report(self.record), quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:80vh;border:0" title="mercer study"></iframe>'
