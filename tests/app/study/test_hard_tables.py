@@ -132,3 +132,13 @@ def test_whole_numbers_of_25_digits_are_summarised(step):
     big = next(column for column in columns if column.name == "big")
     assert big.summary.startswith("mean 1")
     assert sum(big.counts) in (0, 40)
+
+
+def test_classes_that_are_numbers_are_shown_in_the_order_of_numbers():
+    random = np.random.default_rng(0)
+    grade = np.repeat([2, 10, 3], 30)
+    frame = pandas.DataFrame({"x": grade + 0.1 * random.normal(size=90), "y": grade})
+    record = mercer.run(frame, "y", keep_leaks=True, **QUICK).record
+    assert record.confusion.classes == ["2", "3", "10"]
+    assert record.confusion.counts == [[30.0, 0.0, 0.0], [0.0, 30.0, 0.0], [0.0, 0.0, 30.0]]
+    assert [curve.name for curve in record.rates] == ["2", "3", "10"]

@@ -43,8 +43,18 @@ def decide_classes(predictions: np.ndarray, material: Material, costs: np.ndarra
 def count_confusion(true: np.ndarray, answer: np.ndarray, material: Material) -> Confusion:
     """Count unseen rows by true and predicted class."""
     weight = material.weight
-    table = confusion_matrix(true, answer, labels=range(len(material.classes)), sample_weight=weight)
-    return Confusion(material.classes, table.astype(float).tolist())
+    shown = _order_classes(material.classes)
+    table = confusion_matrix(true, answer, labels=shown, sample_weight=weight)
+    return Confusion([material.classes[place] for place in shown], table.astype(float).tolist())
+
+
+def _order_classes(names: list[str]) -> list[int]:
+    """Return the indices of the classes in the order in which people read them: 2 before 10 if all are numbers."""
+    places = list(range(len(names)))
+    try:
+        return sorted(places, key=lambda place: float(names[place]))
+    except ValueError:
+        return places
 
 
 def measure_calibration(true: np.ndarray, chances: np.ndarray, level: float, n_bins: int = 10) -> Calibration:
@@ -74,7 +84,8 @@ def measure_calibration(true: np.ndarray, chances: np.ndarray, level: float, n_b
 
 def measure_rates(true: np.ndarray, predictions: np.ndarray, material: Material) -> list[Rates]:
     """Return the ROC and precision-recall curves of each class against the rest."""
-    names = [material.positive] if material.positive is not None else material.classes[:_MOST_CLASSES]
+    first = [material.classes[place] for place in _order_classes(material.classes)[:_MOST_CLASSES]]
+    names = first if material.positive is None else [material.positive]
     curves = []
     for name in names:
         place = material.classes.index(name)
