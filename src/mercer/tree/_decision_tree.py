@@ -122,7 +122,9 @@ class DecisionTreeClassifier(ClassifierMixin, TreeModel):
         labels : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         rows = self._rows(X)
-        best = self.tree_.value.argmax(axis=2)[self.tree_.apply(rows, self._threads())]
+        leaves, shares = self.tree_.apply(rows, self._threads()), self.tree_.value
+        # Classes are chosen for the fewer of the two: rows or nodes.
+        best = shares[leaves].argmax(axis=2) if len(leaves) < len(shares) else shares.argmax(axis=2)[leaves]
         if self.n_outputs_ == 1:
             return self.classes_.take(best[:, 0], axis=0)
         return np.stack([classes.take(best[:, k]) for k, classes in enumerate(self.classes_)], axis=1)
