@@ -12,10 +12,9 @@ __all__ = ["CANDIDATES"]
 
 _NEEDS = ("dense", "codes", "missing")
 # Slow learning of small trees for few or noisy rows, a middle way, and a thousand trees for many rows or little noise.
-# Leaves of five rows serve small tables, and splits that see half of the columns make trees less alike. Measured with
-# three folds on the development tables of benchmarks/choice_tables.py, as the mean over tables of the best skill of
-# three settings: these have 0.4664, and 0.4650 with 300 trees of 31 leaves as the third one, which is behind on all
-# three tables where it matters. Half of the columns would make the third one take longer on few columns.
+# Leaves of five rows serve small tables, and splits that see half of the columns make trees less alike. Chosen with
+# three folds on the development tables of benchmarks/choice_tables.py: 300 trees of 31 leaves as the third setting are
+# behind on all three tables where it matters. Half of the columns would make the third one take longer on few columns.
 _BOOSTING: list[dict[str, list[Any]]] = [
     {"learning_rate": [0.03], "max_leaf_nodes": [4]},
     {"learning_rate": [0.05], "max_leaf_nodes": [8], "min_samples_leaf": [5], "max_features": [0.5]},
