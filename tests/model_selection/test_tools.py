@@ -398,12 +398,13 @@ def test_no_candidate_is_chosen_that_is_more_complex_and_worse_than_another():
     # Lags behind the best: 0.015 with certainty, and 0.03 within its standard error of sqrt(7/12) * 0.058 = 0.044.
     scores = np.stack([best - 0.015 + 0.001 * signs, best - 0.03 + 0.05 * signs, best])
     assert choose_simplest(scores[1:], [2, 3], test_share=1 / 3) == 0
-    assert choose_simplest(scores, [1, 2, 3], test_share=1 / 3) == 0
-    # It must be simpler, and its rows must not be worse.
+    # The first one lags with certainty, and the second one is behind the first: the best one is left.
+    assert choose_simplest(scores, [1, 2, 3], test_share=1 / 3) == 2
+    # The second one is passed over only if the first one is simpler, and its rows are not worse.
     assert choose_simplest(scores, [4, 2, 3], test_share=1 / 3) == 1
     losses = np.array([[0.3, 0.3, 0.5], [0.3, 0.2, 0.4], [0.3, 0.3, 0.3]])
     assert choose_simplest(scores, [1, 2, 3], test_share=1 / 3, losses=losses) == 1
-    assert choose_simplest(scores, [1, 2, 3], test_share=1 / 3, losses=losses[[1, 0, 2]]) == 0
+    assert choose_simplest(scores, [1, 2, 3], test_share=1 / 3, losses=losses[[1, 0, 2]]) == 2
 
 
 def test_losses_of_rows_overrule_a_lag_whose_standard_error_is_large():

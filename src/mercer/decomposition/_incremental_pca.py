@@ -59,10 +59,11 @@ class RunningAxes:
         # Scatter between two groups of n and m rows: n m / (n + m) step step^T.
         between = math.sqrt(self.n_seen * n_batch / total) * step
         # The axes so far, scaled by their singular values, stand for all earlier rows.
-        stack = [self.values[:, None] * self.axes, rows, between[None, :]] if self.n_seen else [rows]
-        scatter = self.variance * self.n_seen + xp.sum(rows**2, axis=0) + between**2
+        earlier = xp.concat([self.values[:, None] * self.axes, between[None, :]]) if self.n_seen else rows[:0]
+        factor, squares = _reduce_stack(xp, earlier, rows, count)
+        scatter = self.variance * self.n_seen + squares + between**2
         mean = self.mean + n_batch / total * step
-        return Stack(total, mean, scatter / total, _reduce_stack(xp.concat(stack), count))
+        return Stack(total, mean, scatter / total, factor)
 
 
 @dataclass(frozen=True)
@@ -84,23 +85,28 @@ class Stack:
         return RunningAxes(self.n_seen, self.mean, self.variance, axes, values[:count], dtype)
 
 
-def _reduce_stack(rows: Array, count: int) -> Array:
-    """Return few rows with the `count` leading singular values and axes of a stack of rows.
+def _reduce_stack(xp: Any, earlier: Array, rows: Array, count: int) -> tuple[Array, Array]:
+    """Return few rows with the `count` leading singular values and axes of two stacked matrices, and squares of `rows`.
 
-    Few axes are found from the Gram matrix of the columns, in half the time of the triangular factor. Its rounding
-    moves an axis of singular value s by some 1e-16 (s_1 / s)^2, so that it serves while the squares of the values asked
-    for span less than `_SPAN`; else, and where rows are on a device, the triangular factor is taken.
+    The squares are summed over the rows, for each column. Few axes are found from the Gram matrix of the columns, in
+    half the time of the triangular factor and without a stacked copy. Its rounding moves an axis of singular value s by
+    some 1e-16 (s_1 / s)^2, so that it serves while the squares of the values asked for span less than `_SPAN`; else,
+    and where rows are on a device, the triangular factor is taken.
     """
     n, d = rows.shape
-    if isinstance(rows, np.ndarray) and 4 * count <= d <= min(n, HEAVY):
+    if isinstance(rows, np.ndarray) and 4 * count <= d <= min(n + len(earlier), HEAVY):
         with np.errstate(over="ignore", invalid="ignore"):
             gram = rows.T @ rows
+            squares = gram.diagonal().copy()
+            gram += earlier.T @ earlier
         # No entry of a Gram matrix exceeds the largest on its diagonal.
         if _LEAST < np.trace(gram) < np.inf:
-            squares, vectors = find_eigenpairs(gram, d - count)
-            if squares[0] * _SPAN > squares[-1]:
-                return np.sqrt(squares[::-1])[:, None] * vectors.T[::-1]
-    return reduce_rows(rows)
+            values, vectors = find_eigenpairs(gram, d - count)
+            if values[0] * _SPAN > values[-1]:
+                return np.sqrt(values[::-1])[:, None] * vectors.T[::-1], squares
+    # `earlier` has one row of differences of means, which the stack has below the batch.
+    stacked = xp.concat([earlier[:-1], rows, earlier[-1:]]) if len(earlier) else rows
+    return reduce_rows(stacked), xp.sum(rows**2, axis=0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,9 +67,9 @@ def choose_simplest(
     A few folds give a rough standard error: one fold with an extreme row makes it so large that a candidate which lags
     far behind counts as near. With the losses of single rows, a candidate must be near by them too.
 
-    A lag may be small and certain, or large and uncertain: only the second is within one standard error. If a candidate
-    is at least as simple as the one found so, has at least its score and, with losses, no larger mean loss, then the
-    simplest such candidate is chosen instead: nobody wants a model that is more complex and worse.
+    A lag may be small and certain, or large and uncertain: only the second is within one standard error. A candidate
+    is therefore passed over if another one that is not near is at least as simple, has at least its score and, with
+    losses, no larger mean loss: nobody wants a model that is more complex and worse.
 
     Parameters
     ----------
@@ -118,12 +118,16 @@ def choose_simplest(
     near = lags.mean(axis=1) <= errors + 1e-12
     if losses is not None:
         near &= ~find_outdone(losses, int(means.argmax()), n_folds, test_share)
-    first = int(min(np.flatnonzero(near), key=lambda place: (ranks[place], -means[place])))
-    at_least = (ranks <= ranks[first]) & (means >= means[first])
+    kept = [int(place) for place in np.flatnonzero(near) if not _is_surpassed(int(place), near, ranks, means, losses)]
+    return min(kept, key=lambda place: (ranks[place], -means[place]))
+
+
+def _is_surpassed(place: int, near: np.ndarray, ranks: np.ndarray, means: np.ndarray, losses: Any) -> bool:
+    """Return whether a candidate that is not near is as simple as the one at `place`, and no worse."""
+    others = ~near & (ranks <= ranks[place]) & (means >= means[place])
     if losses is not None:
-        at_least &= ~_find_larger_losses(losses, first)
-    at_least[first] = True
-    return int(min(np.flatnonzero(at_least), key=lambda place: (ranks[place], -means[place])))
+        others &= ~_find_larger_losses(losses, place)
+    return bool(others.any())
 
 
 def _find_larger_losses(losses: Any, reference: int) -> np.ndarray:

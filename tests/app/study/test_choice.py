@@ -106,7 +106,9 @@ def test_a_candidate_that_is_worse_row_by_row_is_listed_so():
     """A row with an extreme value makes the lags on five folds so uncertain that they alone decide nothing."""
     random = np.random.default_rng(3)
     x = np.append(random.uniform(-2, 2, 119), 9.0)
-    frame = pandas.DataFrame({"x": x, "z": random.random(120), "y": np.abs(x) + 0.2 * random.normal(size=120)})
+    frame = pandas.DataFrame(
+        {"x": x, "z": random.random(120), "y": np.abs(x) + 0.1 * x + 0.2 * random.normal(size=120)}
+    )
     record = mercer.run(frame, "y", quick=True, candidates=["ridge regression", "one tree"]).record
     constant, ridge, tree = record.candidates
     assert (constant.status, ridge.status, tree.status) == ("worse", "worse", "chosen")
@@ -269,3 +271,46 @@ def test_a_linear_discriminant_is_not_tried_on_thousands_of_columns():
     offer = next(offer for offer in candidates("classification") if offer.name == "linear discriminant")
     assert offer.unfit(Shape(80, 2000, 2, 0)) == ""
     assert "takes at most 2000 columns; this table has 5000" in offer.unfit(Shape(80, 5000, 2, 0))
+
+
+def test_a_candidate_for_numbers_that_is_worse_than_the_constant_is_not_trusted():
+    """One absurd prediction gives a lag as large as its standard error, which says nothing."""
+    scores = {"constant": [-0.01] * 4, "lasso": [0.91] * 4, "robust": [0.97, -1e9, 0.97, 0.97], "trees": [0.97] * 4}
+    trials = [SimpleNamespace(name=name, scores=np.array(values)) for name, values in scores.items()]
+    assert verdict._list_distrusted(trials, SimpleNamespace(classes=[])) == ["robust"]
+    # With it among the candidates, the rule would find it near the best one.
+    lags = np.array(scores["trees"]) - np.array(scores["robust"])
+    assert lags.mean() < np.sqrt((1 / 4 + 1 / 3) * lags.var(ddof=1))
+
+
+def test_a_slow_candidate_of_a_quick_family_waits_for_trees_and_ensembles(monkeypatch):
+    offers = [Candidate(name, family, ("classification",), rank, None, {}) for name, family, rank in (
+        ("constant", "baseline", 0), ("neighbours", "neighbours", 1), ("centroid", "neighbours", 2),
+        ("forest", "ensembles", 3), ("machine", "kernel machines", 4),
+    )]  # fmt: skip
+    seconds = {"constant": 0.01, "neighbours": 5.0, "centroid": 0.1, "forest": 2.0, "machine": 4.0}
+    tried = []
+
+    def attempt(self, offer, share, single=False):
+        tried.append(offer.name)
+        self.selection.trials.append(offer)
+
+    def predict(self, offer):
+        self.predicted[offer.name] = (seconds[offer.name], seconds[offer.name])
+        return seconds[offer.name]
+
+    monkeypatch.setattr(turns.Turn, "attempt", attempt)
+    monkeypatch.setattr(turns.Turn, "predict", predict)
+    monkeypatch.setattr(trying, "race", lambda *given: {})
+    monkeypatch.setattr(trying, "find_unable", lambda *given: {})
+    monkeypatch.setattr(trying, "choose", lambda *given: None)
+    monkeypatch.setattr(trying, "add_stack", lambda *given: None)
+    material = _gather(_draw())
+    chosen = selection.open_selection(material, Options())
+    chosen.offers = offers
+    trying.try_candidates(chosen, material, Options(), Clock(20.0, None, True))
+    assert tried == ["constant", "centroid", "forest", "machine", "neighbours"]
+    tried.clear()
+    chosen.trials.clear()
+    trying.try_candidates(chosen, material, Options(), Clock(None, None, True))
+    assert tried[:2] == ["constant", "neighbours"]

@@ -108,9 +108,9 @@ def _show_candidates(record: Record) -> Iterator[Section]:
         else "The candidates are listed from simple to complex. Each is scored on rows that were used neither to fit "
         "it nor to choose its settings, and all are scored on the same folds. The simplest candidate is chosen whose "
         "score is as good as the best one, or so little worse that it may be chance: by at most one standard error of "
-        "the difference between the two. If another candidate is simpler and has a better score than this one, it is "
-        "chosen instead. The column “behind the best” shows the difference and its standard error. A candidate is "
-        "called worse if chance hardly explains the difference, or for the reason in the remark."
+        "the difference between the two. A candidate is passed over if a simpler one has a better score. The column "
+        "“behind the best” shows the difference and its standard error. A candidate is called worse if chance hardly "
+        "explains the difference, or for the reason in the remark."
     ]
     if record.question.splits:
         text.append(f"Rows were split into {record.question.splits}.")

@@ -32,6 +32,13 @@ __all__ = [
 ]
 
 
+# Why a candidate is not trusted, by what it predicts.
+_DOUBT = {
+    "classes": "Its probabilities are worse than those of the constant guess.",
+    "numbers": "Its predictions are worse than the constant guess.",
+}
+
+
 def read_interval(interval: ScoreInterval, metric: Metric) -> tuple[float, float, float]:
     """Return mean and ends of an interval in the sign and range of the metric: scikit-learn negates losses."""
     ends = (interval.mean, interval.low, interval.high)
@@ -65,7 +72,7 @@ def list_candidates(selection: Selection, options: Options) -> list[Candidate]:
         scored = _describe_scored(offer, trial, status, selection, options)
         text = scored.text
         if doubtful:
-            text = f"{text} Its probabilities are worse than those of the constant guess."
+            text = f"{text} {_DOUBT['classes' if trial.predictions.ndim == 2 else 'numbers']}"
         elif offer.name in selection.rivals:
             text = f"{text} Row by row it is not clearly better than {selection.rivals[offer.name]} alone."
         elif outdone and lead.low <= 0:

@@ -34,7 +34,7 @@ class Selection:
     skipped: dict[str, str] = field(default_factory=dict)
     lacking: dict[str, float] = field(default_factory=dict)  # seconds of the trials for which there was no time
     failed: dict[str, str] = field(default_factory=dict)
-    distrusted: list[str] = field(default_factory=list)  # candidates with worse probabilities than the constant guess
+    distrusted: list[str] = field(default_factory=list)  # candidates that are worse than the constant guess
     conclusion: NestedResult | None = None
     seconds: dict[str, float] = field(default_factory=dict)  # wall time of one fit, by candidate
     calibrated: bool = False

@@ -30,7 +30,8 @@ def select(material: Material, options: Options, clock: Clock) -> Selection:
 def try_candidates(selection: Selection, material: Material, options: Options, clock: Clock) -> None:
     """Try the candidates one by one, and choose among those that could be fitted, if there are any.
 
-    Quick ones come first, then trees and ensembles, then the others; if time is limited, the quickest of each first.
+    Quick ones come first, then trees and ensembles, then the others; if time is limited, the quickest of each first,
+    and candidates of quick families that are slow on this table come last.
     A candidate for which there is no time gets another turn at the end, with one setting, if time is left over.
     """
     n_columns = _count_columns(material)
@@ -46,9 +47,13 @@ def try_candidates(selection: Selection, material: Material, options: Options, c
         trees = [offer for offer in order if find_turn(offer)[0] == ENSEMBLES]
         if clock.budget is None and clock.watch is not None:
             _forecast(trying, order)
+        others = order[len(quick) + len(trees) :]
         done = 0
-        for part in (quick, trees, order[len(quick) + len(trees) :]):
+        for part in (quick, trees, others):
             for offer in part if part is quick else sorted(part, key=trying.predict):
+                if part is quick and trying.is_slow(offer):
+                    others.append(offer)
+                    continue
                 trying.attempt(offer, 0.05 + 0.5 * done / len(order))
                 done += 1
         for offer in [offer for offer in order if offer.name in trying.late]:

@@ -32,6 +32,8 @@ _FITS_AFTER = 16
 _FIRST_SHARE = 0.1
 # Share of the budget that the quickest model may take at the end, if there was no time for any other one.
 _LAST_CHANCE = 0.5
+# Share of the budget up to which a candidate of a quick family has its turn before trees and ensembles.
+_QUICK_SHARE = 0.1
 # Predictions of inner models that are kept for each candidate: 20 MB in single precision.
 _MOST_REMEMBERED = 5_000_000
 # Rows of the two fits from which the time of a study without a budget is told.
@@ -116,6 +118,13 @@ class Turn:
         except Exception:  # the trial will say why
             return float("inf")
         return self.predicted[offer.name][1 if find_turn(offer)[0] == ENSEMBLES else 0]
+
+    def is_slow(self, offer: Candidate) -> bool:
+        """Return whether a candidate would take more than `_QUICK_SHARE` of the budget, and so has to wait."""
+        if self.clock.budget is None or not self.selection.trials:
+            return False
+        self.predict(offer)
+        return self.predicted.get(offer.name, (0.0, 0.0))[0] > _QUICK_SHARE * self.clock.budget
 
     def forecast(self, offer: Candidate) -> float | None:
         """Return the seconds that the trial of a candidate will take; None if it is not fit for the table."""

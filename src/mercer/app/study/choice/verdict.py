@@ -54,18 +54,13 @@ def add_stack(selection: Selection, material: Material, options: Options, clock:
 
 
 def choose(selection: Selection, material: Material, options: Options) -> None:
-    """Choose among the trials by paired differences, without those whose probabilities are worse than a constant's."""
-    trusted = selection.trials
-    if material.classes:
-        worst = measure_brier(selection.trials[0], material)
-        selection.distrusted = [
-            trial.name for trial in selection.trials[1:] if measure_brier(trial, material) > worst + 1e-12
-        ]
-        trusted = [trial for trial in selection.trials if trial.name not in selection.distrusted]
-        if len(trusted) == 1:
-            # Beside the constant nothing is left; calibration may still mend the probabilities of the best one.
-            trusted = selection.trials
-    else:
+    """Choose among the trials by paired differences, without those that are worse than the constant guess."""
+    selection.distrusted = _list_distrusted(selection.trials, material)
+    trusted = [trial for trial in selection.trials if trial.name not in selection.distrusted]
+    if len(trusted) == 1:
+        # Beside the constant nothing is left; calibration may still mend the probabilities of the best one.
+        trusted = selection.trials
+    if not material.classes:
         trusted = _judge_constant(selection, trusted)
     if selection.stack is not None:
         trusted = _judge_stack(selection, trusted)
@@ -74,6 +69,20 @@ def choose(selection: Selection, material: Material, options: Options) -> None:
     selection.conclusion = replace(result, trials=selection.trials)
     if measure is not None:
         selection.outdone = _list_outdone(selection, trusted, measure)
+
+
+def _list_distrusted(trials: list[Trial], material: Material) -> list[str]:
+    """Return the candidates that are worse than the constant guess: by their probabilities, or by their scores.
+
+    Predictions of numbers may be absurd for a single row, so that the standard error of their score is as large as
+    their lag. Without this rule such a candidate would count as about as good as the best one.
+    """
+    constant, *others = trials
+    if material.classes:
+        worst = measure_brier(constant, material)
+        return [trial.name for trial in others if measure_brier(trial, material) > worst + 1e-12]
+    least = constant.scores.mean()
+    return [trial.name for trial in others if trial.scores.mean() < least]
 
 
 def _list_outdone(selection: Selection, trusted: list[Trial], measure: Measure) -> dict[str, str]:
