@@ -2,10 +2,11 @@
 
 import numpy as np
 import pandas
+import pytest
 
 import mercer
 from mercer.app.study.material import Material
-from mercer.app.study.recipe import is_skewed
+from mercer.app.study.recipe import is_skewed, make_log_transformer
 
 
 def _make_rows(n_rows=160):
@@ -38,3 +39,26 @@ def test_a_multiplicative_price_is_fitted_by_its_logarithm(tmp_path):
     assert predicted.min() > 0
     loaded = mercer.Study.load(study.save(tmp_path))
     np.testing.assert_allclose(loaded.predict(new)["prediction"], predicted)
+
+
+def test_a_row_far_outside_the_others_gets_no_absurd_prediction(tmp_path):
+    rows = _make_rows()
+    options = {"quick": True, "folds": 3, "inner": 2, "splits": "random", "metric": "mae"}
+    study = mercer.run(rows, "price", candidates=["ridge regression"], **options)
+    far = rows.assign(size=40.0)
+    predicted = study.predict(far)["prediction"]
+    np.testing.assert_allclose(predicted, rows["price"].max())
+    loaded = mercer.Study.load(study.save(tmp_path))
+    np.testing.assert_array_equal(loaded.predict(far)["prediction"], predicted)
+
+
+def test_the_transformed_target_has_the_spread_of_the_target():
+    y = _make_rows()["price"].to_numpy()
+    transformer = make_log_transformer(y)
+    z = transformer.fit_transform(y[:, None])
+    assert z.std() == pytest.approx(y.std())
+    assert np.corrcoef(z[:, 0], np.log(y))[0, 1] == pytest.approx(1.0)
+    np.testing.assert_allclose(transformer.inverse_transform(z)[:, 0], y)
+    # Beyond both ends the prediction stays there.
+    ends = transformer.inverse_transform([[-1e9], [1e9]])[:, 0]
+    np.testing.assert_allclose(ends, [y.min(), y.max()])

@@ -3,6 +3,7 @@
 Exports to other forms begin here: what a formula cannot hold, they cannot write.
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -10,6 +11,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import Pipeline
 
 from mercer.app.deploy.bodies import Machines
 from mercer.app.deploy.body_readers import read_body
@@ -18,7 +20,7 @@ from mercer.ensemble import VotingClassifier, VotingRegressor
 from mercer.errors import DataError
 from mercer.preprocessing import StandardScaler, TableEncoder
 
-__all__ = ["Calibration", "Formula", "Tree", "list_single", "make_formula", "refuse"]
+__all__ = ["Calibration", "Formula", "Power", "Tree", "list_single", "make_formula", "refuse"]
 
 # Losses of boosted trees whose predictions are the sums of the leaves.
 _PLAIN_LOSSES = ("squared_error", "absolute_error", "quantile", "huber")
@@ -58,6 +60,16 @@ class Calibration:
 
 
 @dataclass(frozen=True)
+class Power:
+    """How the score of a logarithm becomes a prediction: ``exp(clip(offset + factor * score, low, high))``."""
+
+    offset: float = 0.0
+    factor: float = 1.0
+    low: float = -math.inf
+    high: float = math.inf
+
+
+@dataclass(frozen=True)
 class Formula:
     """A model: scores are ``intercept + weights @ x`` of scaled columns x, plus the sums of the trees or of the body.
 
@@ -78,7 +90,7 @@ class Formula:
     actions: list[str] = field(default_factory=list)
     costs: np.ndarray | None = None
     body: Any = None  # one of `mercer.app.deploy.bodies`
-    raised: bool = False  # whether the model predicts the logarithm of the target, so that its power is the prediction
+    power: Power | None = None  # if the model predicts the logarithm of the target
     calibration: Calibration | None = None
     members: list[tuple[float, "Formula"]] = field(default_factory=list)
 
@@ -149,10 +161,9 @@ def _read_single(pipeline: Any, model: Any, classes: list[str], texts: bool) -> 
     for step in steps[1:-1]:
         shift = np.zeros(width) if step.mean_ is None else np.asarray(step.mean_, dtype=float)
         scale = np.ones(width) if step.scale_ is None else np.asarray(step.scale_, dtype=float)
-    raised = False
+    power = None
     if isinstance(model, TransformedTargetRegressor):
-        # A study transforms the target by the logarithm or not at all.
-        raised, model = model.transformer is not None, model.regressor_
+        power, model = _read_power(model.transformer_), model.regressor_
     found, weights = read_body(model, classes), np.zeros((1, width))
     trees: list[Tree] = []
     if found is not None:
@@ -162,8 +173,18 @@ def _read_single(pipeline: Any, model: Any, classes: list[str], texts: bool) -> 
         link, intercept, weights, trees = _read_model(model, width, classes)
     codings = list(encoder._codings)
     return Formula(
-        names, codings, shift, scale, intercept, weights, link, trees, classes, classes, None, body, raised=raised
+        names, codings, shift, scale, intercept, weights, link, trees, classes, classes, None, body, power=power
     )
+
+
+def _read_power(transformer: Any) -> Power | None:
+    """Return how a study transforms the target: by the logarithm within a range, or not at all."""
+    if isinstance(transformer, Pipeline):
+        span, spread = transformer["range"].quantiles_[:, 0], transformer["spread"]
+        width = float(span[1] - span[0])
+        offset = float(span[0]) - width * float(spread.min_[0]) / float(spread.scale_[0])
+        return Power(offset, width / float(spread.scale_[0]), float(span[0]), float(span[1]))
+    return Power() if transformer.func is np.log else None
 
 
 def refuse(reason: str) -> NoReturn:

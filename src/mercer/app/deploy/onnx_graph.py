@@ -104,7 +104,11 @@ def _add_model(builder: _Builder, formula: Formula) -> str:
 def _add_number(builder: _Builder, formula: Formula) -> str:
     """Return the predicted numbers of one model, of shape (rows,)."""
     flat = builder.add("Reshape", _add_model(builder, formula), builder.hold(np.array([-1], dtype=np.int64)))
-    return builder.add("Exp", flat) if formula.raised else flat
+    power = formula.power
+    if power is None:
+        return flat
+    logs = builder.add("Add", builder.hold(power.offset), builder.add("Mul", builder.hold(power.factor), flat))
+    return builder.add("Exp", builder.add("Clip", logs, builder.hold(power.low), builder.hold(power.high)))
 
 
 def _add_mean(builder: _Builder, parts: list[tuple[float, str]]) -> str:

@@ -78,7 +78,7 @@ def _describe_model(part: float, formula: Formula) -> dict[str, Any]:
         "trees": [(t.feature, t.threshold, t.left, t.right, t.missing_left, t.value) for t in formula.trees],
         "body": None if body is None else (type(body).__name__, _simplify(astuple(body))),
         "link": formula.link,
-        "power": formula.raised,
+        "power": None if formula.power is None else astuple(formula.power),
     }
 
 

@@ -179,12 +179,19 @@ def predict_proba(row):
     return dict(zip(CLASSES, total if CALIBRATION is None else _calibrate(scores, total)))
 
 
+def _raise(number, power):
+    """Return the prediction of a model of the logarithm, within the range of the target; other numbers as they are."""
+    if power is None:
+        return number
+    offset, factor, low, high = power
+    return math.exp(min(max(offset + factor * number, low), high))
+
+
 def predict(row):
     """Return the predicted class, or the predicted number."""
     if not CLASSES:
         numbers = [_score_one(row, model)[0] for model in MODELS]
-        numbers = [math.exp(number) if model["power"] else number for number, model in zip(numbers, MODELS)]
-        return sum(model["part"] * number for number, model in zip(numbers, MODELS))
+        return sum(model["part"] * _raise(number, model["power"]) for number, model in zip(numbers, MODELS))
     shares = list(predict_proba(row).values())
     if COSTS is None:
         return CLASSES[shares.index(max(shares))]

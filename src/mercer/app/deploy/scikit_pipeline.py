@@ -12,7 +12,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, QuantileTransformer
 
 from mercer.app.deploy.bodies import Machines
 from mercer.app.deploy.formula import Formula, list_single, make_formula
@@ -83,11 +83,19 @@ def _make_vote(formula: Formula, given: Any) -> Any:
 
 def _add_power(formula: Formula, last: Any) -> Any:
     """Return a model whose predictions are raised, if the model predicts the logarithm of the target."""
-    if not formula.raised:
+    power = formula.power
+    if power is None:
         return last
-    powers = FunctionTransformer(np.log, np.exp, check_inverse=False)
+    powers: Any = FunctionTransformer(np.log, np.exp, check_inverse=False)
+    ends = np.array([1.0, 2.0])
+    if np.isfinite(power.high):
+        # Fitted to the least and the greatest value, these steps learn the range and the factor.
+        ends = np.exp([power.low, power.high])
+        factor = (power.high - power.low) / power.factor
+        span, spread = QuantileTransformer(n_quantiles=2, subsample=None), MinMaxScaler((0.0, factor))
+        powers = Pipeline([("log", powers), ("range", span), ("spread", spread)])
     raised = TransformedTargetRegressor(FrozenEstimator(last), transformer=powers, check_inverse=False)
-    return raised.fit(np.zeros((2, last.n_features_in_)), np.array([1.0, 2.0]))
+    return raised.fit(np.zeros((2, last.n_features_in_)), ends)
 
 
 def _compare(pipeline: Pipeline, model: Any, formula: Formula, frame: Any, given: Any) -> float:

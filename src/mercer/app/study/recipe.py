@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, QuantileTransformer
 
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.study.choice.constraints import list_directions
@@ -25,6 +25,7 @@ __all__ = [
     "make_balanced_costs",
     "make_contender",
     "make_encoder",
+    "make_log_transformer",
     "make_threshold_costs",
 ]
 
@@ -105,7 +106,7 @@ def make_contender(candidate: Candidate, material: Material, n_columns: int, see
     if candidate.rank > 0 and is_skewed(material):
         # Inner folds choose between the target and its logarithm, as they choose other settings.
         model, prefix = TransformedTargetRegressor(model, check_inverse=False), "model__regressor__"
-        transforms = {"model__transformer": [None, FunctionTransformer(np.log, np.exp, check_inverse=False)]}
+        transforms = {"model__transformer": [None, make_log_transformer(material.y)]}
     if costs is not None and hasattr(model, "predict_proba"):
         # Balanced costs come from the training rows of each fold, which may lack a class.
         model, prefix = DecisionClassifier(model, costs=costs), "model__estimator__"
@@ -117,6 +118,23 @@ def make_contender(candidate: Candidate, material: Material, n_columns: int, see
     grids = candidate.list_grids(shape)
     space = [{prefix + name: values for name, values in grid.items()} | transforms for grid in grids]
     return Contender(candidate.name, pipeline, space, candidate.rank)
+
+
+def make_log_transformer(y: np.ndarray) -> Pipeline:
+    """Return the transformer of a skewed target `y`: its logarithm, with the spread of the target itself.
+
+    Some settings of candidates follow from the spread. On the way back, predictions are kept in the range of the
+    training target: a row far outside the others would get a price of 1e20 by a linear model of the logarithm. With two
+    quantiles, the least and the greatest value, the quantile transformer is a linear map that ends there.
+    """
+    logs = np.log(y)
+    factor = float(np.std(y) / np.std(logs) * np.ptp(logs))
+    steps = [
+        ("log", FunctionTransformer(np.log, np.exp, check_inverse=False)),
+        ("range", QuantileTransformer(n_quantiles=2, subsample=None)),
+        ("spread", MinMaxScaler((0.0, factor))),
+    ]
+    return Pipeline(steps)
 
 
 def is_skewed(material: Material) -> bool:

@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import replace
 
 import numpy as np
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.pipeline import Pipeline
 
 from mercer._base.candidate import Candidate as Offer
 from mercer.app.options import Options
@@ -130,8 +130,8 @@ def _shorten(name: str, prefixes: tuple[str, ...]) -> str:
 
 def simplify_setting(value: object) -> object:
     """Return a parameter as a number or text that JSON can hold."""
-    if isinstance(value, FunctionTransformer):
-        return f"{value.func.__name__} of the target"
+    if isinstance(value, Pipeline):
+        return f"{value.steps[0][0]} of the target"
     return (
         value.item() if isinstance(value, np.generic) else value if isinstance(value, (int, float, str)) else str(value)
     )
