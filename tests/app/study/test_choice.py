@@ -9,7 +9,7 @@ import pytest
 import mercer
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.options import Options
-from mercer.app.study.choice import selection, trying, turns, verdict
+from mercer.app.study.choice import intervals, selection, trying, turns, verdict
 from mercer.app.study.choice.racing import find_lagging, list_rounds, race
 from mercer.app.study.choice.row_losses import make_measure
 from mercer.app.study.clock import Clock
@@ -314,3 +314,43 @@ def test_a_slow_candidate_of_a_quick_family_waits_for_trees_and_ensembles(monkey
     chosen.trials.clear()
     trying.try_candidates(chosen, material, Options(), Clock(None, None, True))
     assert tried[:2] == ["constant", "neighbours"]
+
+
+def _report(choices, winner="b"):
+    """Return the reported interval of three trials, of which the folds made these choices."""
+    y = np.random.default_rng(0).normal(size=100)
+    folds = [(np.delete(np.arange(100), rows), rows) for rows in np.array_split(np.arange(100), 5)]
+    noise = np.random.default_rng(1).normal(size=(3, 100)) * np.array([[0.0], [0.6], [0.2]])
+    trials = []
+    for name, predictions in zip(("guess", "a", "b"), np.stack([np.zeros(100), y + noise[1], y + noise[2]])):
+        scores = np.array([1 - ((y - predictions)[rows] ** 2).sum() / (y[rows] ** 2).sum() for _, rows in folds])
+        trials.append(SimpleNamespace(name=name, predictions=predictions, scores=scores))
+    tried = {trial.name: trial for trial in trials}
+    scores = np.array([tried[name].scores[fold] for fold, name in enumerate(choices)])
+    result = SimpleNamespace(choices=choices, winner=winner, scores=scores, trial=tried.__getitem__)
+    plan = SimpleNamespace(outer=folds, folds=5, test_share=0.25, classes=None, rows=SimpleNamespace(y=y, weight=None))
+    known = {"timed": False, "groups": None, "costs": None, "metric": find_metric("r2", "regression")}
+    chosen = SimpleNamespace(result=result, trials=trials, winner=tried[winner], plan=plan, **known)
+    own = intervals.find_trial_interval(chosen, tried[winner], 0.95)
+    nested = intervals.find_score_interval(chosen, intervals.pool_choices(chosen), scores, 0.95)
+    return chosen, intervals.find_reported_interval(chosen, 0.95), nested, own
+
+
+def test_the_reported_score_lies_between_that_of_the_choices_and_that_of_the_chosen_model():
+    chosen, reported, nested, own = _report(["a", "b", "b", "a", "b"])
+    assert nested.mean < own.mean
+    assert reported.mean == pytest.approx((nested.mean + own.mean) / 2)
+    assert reported.low == min(nested.low, own.low)
+    assert reported.high == max(nested.high, own.high)
+    text = intervals.describe_method(chosen, 0.95)
+    assert "In 2 of the 5 divisions another model was chosen than for all rows." in text
+    assert f"{nested.mean:.2f} with the model chosen in each of them, and {own.mean:.2f} with the model chosen" in text
+
+
+def test_one_score_is_reported_if_all_folds_agree_or_the_guess_is_chosen():
+    chosen, reported, nested, own = _report(["b"] * 5)
+    assert reported == nested
+    assert reported.mean == own.mean
+    assert "The score is the mean of the 5 scores." in intervals.describe_method(chosen, 0.95)
+    _, reported, nested, _ = _report(["a", "guess", "guess", "a", "guess"], winner="guess")
+    assert reported == nested

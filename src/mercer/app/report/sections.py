@@ -62,8 +62,8 @@ def _show_score(record: Record) -> Iterator[Section]:
     if sureness.selection_bias is not None:
         flattered = sureness.selection_bias if record.question.greater_is_better else -sureness.selection_bias
         text.append(
-            "The best of several models looks better than it is on the rows by which it was chosen: there its score "
-            f"was {format_number(round(flattered, 4))} better. The score above comes from other rows."
+            "The best of several models looks better than it is on the rows by which it was chosen: in the divisions "
+            f"its score was {format_number(round(flattered, 4))} better there. The scores above come from other rows."
             if flattered > 0
             else "On rows that took no part in the choice, the model scored as well as on those by which it was chosen."
         )

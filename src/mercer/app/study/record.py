@@ -110,7 +110,7 @@ class SplitScore:
 class Sureness:
     """The score to expect of the chosen model on new rows, and how certain it is."""
 
-    score: float  # by the outer folds of nested cross-validation
+    score: float  # on rows of the outer folds, which fitted no model that predicts them
     low: float
     high: float
     level: float  # of the interval: 0.95

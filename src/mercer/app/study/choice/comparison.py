@@ -10,9 +10,8 @@ from mercer._base.candidate import Candidate as Offer
 from mercer.app.options import Options
 from mercer.app.study.choice.intervals import (
     describe_method,
-    find_score_interval,
+    find_reported_interval,
     find_trial_interval,
-    pool_choices,
 )
 from mercer.app.study.choice.selection import Selection
 from mercer.app.study.material import Material
@@ -167,7 +166,7 @@ def make_complexity_curve(listed: list[Candidate], metric: Metric) -> Curve | No
 def measure_sureness(selection: Selection, material: Material, options: Options) -> Sureness:
     """Return the score to expect of the chosen model on new rows, and the interval around it."""
     result, metric = selection.result, selection.metric
-    interval = find_score_interval(selection, pool_choices(selection), result.scores, options.level)
+    interval = find_reported_interval(selection, options.level)
     mean, low, high = read_interval(interval, metric)
     if metric.most == 1.0 and metric.least == 0.0 and low == high == 1.0:
         # No error in n rows: with probability `level` the true error rate is below -log(1 - level) / n.

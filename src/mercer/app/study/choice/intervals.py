@@ -1,22 +1,30 @@
 """Intervals of scores: from the pooled predictions of unseen rows, or from the scores of the folds."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
+from mercer.app.study.answer import spell_value
 from mercer.app.study.choice.selection import Selection
 from mercer.model_selection import ScoreInterval, Trial, pool_interval, score_interval
 
-__all__ = ["describe_method", "find_score_interval", "find_trial_interval", "pool_choices"]
+__all__ = ["describe_method", "find_reported_interval", "find_score_interval", "find_trial_interval", "pool_choices"]
 
 # Rows, and groups of rows, from which on the pooled variance is used. With fewer it is known no better than that of
 # the folds.
 _FEWEST_UNITS = 20
 _SCORE = (
     "The rows were divided {splits} times. Each time, models were fitted and chosen on one part of the rows and scored "
-    "on the other part, so that no row was predicted by a model that had seen it. The score is the mean of the "
-    "{splits} scores. "
+    "on the other part, so that no row was predicted by a model that had seen it. "
+)
+_SAME = "The score is the mean of the {splits} scores. "
+_OTHERS = (
+    "In {others} of the {splits} divisions another model was chosen than for all rows. The score is therefore half way "
+    "between two means over the divisions: {nested} with the model chosen in each of them, and {own} with the model "
+    "chosen for all rows. The first is mostly too low, because a choice by fewer rows is worse. The second may be too "
+    "high, because the choice has seen it. The interval holds the intervals of both. "
 )
 _POOLED = (
     "The interval says how far chance may have moved the score. It is the score plus and minus about {times:.1f} "
@@ -78,6 +86,27 @@ def find_score_interval(
     )
 
 
+def find_reported_interval(selection: Selection, level: float) -> ScoreInterval:
+    """Return the interval of the score that the study reports.
+
+    The score with the choice repeated in each fold is mostly too low: there the choice has fewer rows. That of the
+    chosen model may be too high: the choice has seen it. The score is the mean of both, and the interval holds both
+    intervals. If the constant guess is chosen, the first one tells how well a model does nevertheless.
+    """
+    result, winner = selection.result, selection.winner
+    nested = find_score_interval(selection, pool_choices(selection), result.scores, level)
+    if winner.name == selection.trials[0].name or not _list_other_choices(selection):
+        return nested
+    own = find_trial_interval(selection, winner, level)
+    mean, low, high = (nested.mean + own.mean) / 2, min(nested.low, own.low), max(nested.high, own.high)
+    return replace(nested, mean=mean, low=low, high=high)
+
+
+def _list_other_choices(selection: Selection) -> list[str]:
+    """Return the choices of the folds that differ from the chosen candidate."""
+    return [name for name in selection.result.choices if name != selection.result.winner]
+
+
 def find_trial_interval(selection: Selection, trial: Trial, level: float) -> ScoreInterval:
     """Return the interval of the score of one candidate."""
     return find_score_interval(selection, trial.predictions, trial.scores, level)
@@ -85,9 +114,15 @@ def find_trial_interval(selection: Selection, trial: Trial, level: float) -> Sco
 
 def describe_method(selection: Selection, level: float) -> str:
     """Return how the interval of the reported score was made, in sentences."""
-    splits = len(selection.result.scores)
+    splits, others = len(selection.result.scores), len(_list_other_choices(selection))
+    score = _SAME.format(splits=splits)
+    if others and selection.winner.name != selection.trials[0].name:
+        sign = 1.0 if selection.metric.greater_is_better else -1.0
+        means = (sign * float(scores.mean()) for scores in (selection.result.scores, selection.winner.scores))
+        nested, own = (spell_value(mean, selection.metric) for mean in means)
+        score = _OTHERS.format(splits=splits, others=others, nested=nested, own=own)
     how = _FOLDS.format(splits=splits)
     if _is_pooled(selection, pool_choices(selection), selection.metric.scorer):
         unit = "" if selection.groups is None else ", where the rows of one group count as one"
         how = _POOLED.format(unit=unit, times=norm.ppf((1 + level) / 2))
-    return _SCORE.format(splits=splits) + how + _SOURCE
+    return _SCORE.format(splits=splits) + score + how + _SOURCE
