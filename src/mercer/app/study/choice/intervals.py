@@ -26,6 +26,10 @@ _OTHERS = (
     "chosen for all rows. The first is mostly too low, because a choice by fewer rows is worse. The second may be too "
     "high, because the choice has seen it. The interval holds the intervals of both. "
 )
+_GUESSED = (
+    "In {others} of the {splits} divisions a model was chosen, and in the others the constant guess, as for all rows. "
+    "The score is the mean of the {splits} scores. The interval also holds that of the constant guess. "
+)
 _POOLED = (
     "The interval says how far chance may have moved the score. It is the score plus and minus about {times:.1f} "
     "standard errors, which come from the predictions of all rows{unit}. They are a little larger than the usual ones, "
@@ -91,15 +95,16 @@ def find_reported_interval(selection: Selection, level: float) -> ScoreInterval:
 
     The score with the choice repeated in each fold is mostly too low: there the choice has fewer rows. That of the
     chosen model may be too high: the choice has seen it. The score is the mean of both, and the interval holds both
-    intervals. If the constant guess is chosen, the first one tells how well a model does nevertheless.
+    intervals. If the constant guess is chosen, the score is the first one: how well a model does nevertheless.
     """
     result, winner = selection.result, selection.winner
     nested = find_score_interval(selection, pool_choices(selection), result.scores, level)
-    if winner.name == selection.trials[0].name or not _list_other_choices(selection):
+    if not _list_other_choices(selection):
         return nested
     own = find_trial_interval(selection, winner, level)
-    mean, low, high = (nested.mean + own.mean) / 2, min(nested.low, own.low), max(nested.high, own.high)
-    return replace(nested, mean=mean, low=low, high=high)
+    guessed = winner.name == selection.trials[0].name
+    mean = nested.mean if guessed else (nested.mean + own.mean) / 2
+    return replace(nested, mean=mean, low=min(nested.low, own.low), high=max(nested.high, own.high))
 
 
 def _list_other_choices(selection: Selection) -> list[str]:
@@ -116,7 +121,9 @@ def describe_method(selection: Selection, level: float) -> str:
     """Return how the interval of the reported score was made, in sentences."""
     splits, others = len(selection.result.scores), len(_list_other_choices(selection))
     score = _SAME.format(splits=splits)
-    if others and selection.winner.name != selection.trials[0].name:
+    if others and selection.winner.name == selection.trials[0].name:
+        score = _GUESSED.format(splits=splits, others=others)
+    elif others:
         sign = 1.0 if selection.metric.greater_is_better else -1.0
         means = (sign * float(scores.mean()) for scores in (selection.result.scores, selection.winner.scores))
         nested, own = (spell_value(mean, selection.metric) for mean in means)
