@@ -48,6 +48,9 @@ def measure_study(table: ChoiceTable, frame: Any, n_rows: int, seed: int, shuffl
     sure = study.record.sureness
     if study.model is None or sure is None:
         return None
+    if table.task == "classification":
+        # Classes with too few rows are left out of a study, which says so.
+        rest = rest[rest[table.target].astype(str).isin(study.record.question.classes)]
     predicted = np.asarray(study.model.predict(rest.drop(columns=table.target)))
     if table.task == "regression":
         truth = r2_score(rest[table.target], predicted)
