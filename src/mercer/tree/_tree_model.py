@@ -24,7 +24,7 @@ from mercer._solver.tree.best_first import grow_best_first
 from mercer._solver.tree.binary_tree import LEAF, BinaryTree
 from mercer._solver.tree.growth import Growth
 from mercer._solver.tree.pruning import find_pruning_path, prune
-from mercer._solver.tree.search import Room
+from mercer._solver.tree.search import Room, can_use_steps
 from mercer._solver.tree.tree_levels import TreeLevel, cut_tree, list_levels, measure_last_level
 from mercer._solver.tree.whole_growth import GrowthInterrupt, grow_whole
 from mercer._source import open_source
@@ -112,9 +112,11 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
             random = rules.random and self.criterion != "absolute_error"
             weight = problem.full_weight
             target = problem.target(self.criterion, weight)
-            steps = rules.coarse_rows == 0
+            coarse = rules.coarse_rows == 0
             name = type(self).__name__
-            columns = problem.encode(threads, name, steps, random, target.scaled if steps else None)
+            # Small tables have no nodes that are large enough for steps.
+            steps = not small and can_use_steps(target, rules, problem.X.shape[1])
+            columns = problem.encode(threads, name, coarse, random, target.scaled if coarse else None, steps)
             growth = Growth(columns, target, rules, threads)
             seed = draw_seed(self.random_state)
             # Rows of weight zero take no part in the growth, so they cannot fill min_samples_leaf.
