@@ -240,19 +240,9 @@ def _encode_column(column: Array, codes: Array, kind: Any = "quicksort") -> Arra
     column = np.ascontiguousarray(column)
     # NaN sorts last.
     order = column.argsort(kind=kind)
-    ordered = column[order]
-    n = len(ordered) - int(np.isnan(ordered).sum())
-    steps = np.empty(len(ordered), np.bool_)
-    steps[:1] = False
-    np.not_equal(ordered[1:], ordered[:-1], out=steps[1:])
-    # NaN differs from NaN: only the first of them begins a new rank.
-    steps[n + 1 :] = False
-    ranks = np.cumsum(steps, dtype=np.int32)
-    if n == 0:
-        ranks[:] = 0
-    codes[order] = ranks
-    steps[:1] = True
-    return ordered[:n][steps[:n]].astype(np.float64)
+    values, offsets, missing = np.empty(len(column) + 1), np.empty(2, np.int64), np.empty(1, np.int32)
+    tree_order.rank_columns(column[None], order[None], codes[None], values, offsets, missing)
+    return values[: offsets[1]].copy()
 
 
 def _encode_sparse(X: Rows, j: int, codes: Array) -> Array:
