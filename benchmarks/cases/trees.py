@@ -65,12 +65,20 @@ def contestants(names: dict[str, str], **parameters: Any) -> tuple[Contestant, .
 
 TREE, FOREST = "tree.DecisionTreeClassifier", "ensemble.RandomForestClassifier"
 EXTRA = "ensemble.ExtraTreesClassifier"
+# oneDAL has no single tree: a forest of one, grown on all rows and all columns, is one. By default it cuts columns into
+# 256 bins; a bin for each value makes its cuts those of all values, as the others' are.
+ONE_TREE = {"n_estimators": 1, "bootstrap": False, "max_features": None}
+EVERY_VALUE = {"max_bins": 100_000, "min_bin_size": 1}
 CASES = (
     Case(
         "decision_tree",
         "one decision tree, 100 000 x 30, two classes, grown to the end",
         make_classes,
-        contestants({"mercer": f"mercer.{TREE}", "sklearn": f"sklearn.{TREE}"}),
+        (
+            *contestants({"mercer": f"mercer.{TREE}", "sklearn": f"sklearn.{TREE}"}),
+            *contestants({"sklearnex_binned": f"sklearnex.{FOREST}"}, **ONE_TREE),
+            *contestants({"sklearnex_exact": f"sklearnex.{FOREST}"}, **ONE_TREE, **EVERY_VALUE),
+        ),
         judged,
         Agreement("accuracy", "higher", 0.01),
     ),

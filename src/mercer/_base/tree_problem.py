@@ -75,18 +75,25 @@ class Problem:
         return make_value_target(self.labels, weight, criterion)
 
     def encode(
-        self, threads: int, subject: str, coarse: bool = False, random: bool = False, weight: Array | None = None
+        self,
+        threads: int,
+        subject: str,
+        coarse: bool = False,
+        random: bool = False,
+        weight: Array | None = None,
+        steps: bool = False,
     ) -> Columns:
         """Return the columns as ranks, or as values if cuts are `random` and rows are dense and without categories.
 
-        With `coarse` also in steps of about equally many rows, or of about equal `weight`, which must be integers.
+        With `coarse` also in steps of about equally many rows, or of about equal `weight`, which must be integers; with
+        `steps` these only by rows, for a search that finds the best of all cuts through them.
         """
         is_sparse = type(self.X) is not np.ndarray and issparse(self.X)
         if random and self.categories is None and not is_sparse:
             return keep_columns(self.X, subject)
         kinds = None if self.categories is None else self.categories.mark_columns(self.X.shape[1])
         X = csc_array(self.X) if is_sparse else self.X
-        return encode_columns(X, threads, subject, coarse, kinds, weight)
+        return encode_columns(X, threads, subject, coarse, kinds, weight, steps)
 
 
 def open_problem(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Problem:

@@ -14,7 +14,7 @@ from mercer._solver.tree.columns import encode_columns, keep_columns
 from mercer._solver.tree.growth import Growth, Rules, StoppedError
 from mercer._solver.tree.search import Room
 from mercer._solver.tree.target import make_class_target, make_value_target
-from mercer._solver.tree.whole_growth import grow_whole
+from mercer._solver.tree.whole_growth import GrowthInterrupt, grow_whole
 
 FIELDS = (
     *("children_left", "children_right", "feature", "threshold", "missing_go_to_left", "impurity", "n_node_samples"),
@@ -69,10 +69,12 @@ def planted(X, target, weight, **rules):
     return growth
 
 
-def assert_same_trees(X, target, weight, room=None, **rules):
+def assert_same_trees(X, target, weight, room=None, threads=1, **rules):
     n_classes = getattr(target, "first_slots", None)
     n_classes = numpy.ones(target.n_outputs, int) if n_classes is None else numpy.diff(n_classes)
-    whole = grow_whole(planted(X, target, weight, **rules), n_classes, room or Room())
+    growth = planted(X, target, weight, **rules)
+    growth.threads = threads
+    whole = grow_whole(growth, n_classes, room or Room())
     growth = planted(X, target, weight, **rules)
     while growth.grow_level():
         pass
@@ -111,6 +113,41 @@ def test_a_tree_that_takes_many_calls_and_outgrows_its_arrays_is_the_same(monkey
         assert_same_trees(X, target, numpy.ones(500), random=True)
 
 
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+def test_threads_that_grow_branches_grow_the_same_tree(monkeypatch, rules):
+    # Two threads share the tree, however few visits it takes.
+    monkeypatch.setattr(_whole_growth, "CALL_VISITS", 0)
+    room = Room()
+    for n in (900, 300):
+        X, y = draw_rows(n)
+        for target in targets(y, numpy.ones(n)):
+            assert_same_trees(X, target, numpy.ones(n), room, threads=2, **rules)
+
+
+def test_ctrl_c_keeps_the_branches_that_are_grown(monkeypatch):
+    monkeypatch.setattr(_whole_growth, "CALL_VISITS", 0)
+    X, y = draw_rows(900)
+    growth = planted(X, make_value_target(y[:, None], numpy.ones(900), "squared_error"), numpy.ones(900))
+    growth.threads = 2
+    grow, calls = _whole_growth.node_search.grow_nodes, iter(range(99))
+
+    def grow_or_stop(*records):
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        grow(*records)
+
+    # On this thread, so that two branches are complete before the third is stopped.
+    monkeypatch.setattr(_whole_growth, "run_numbered", lambda work, count, _: [work(i) for i in range(count)])
+    monkeypatch.setattr(_whole_growth.node_search, "grow_nodes", grow_or_stop)
+    with pytest.raises(GrowthInterrupt) as stopped:
+        grow_whole(growth, numpy.ones(1, int), Room())
+    part = stopped.value.tree
+    assert next(calls) == 3
+    # A tree grown to the end has a leaf for each of these rows.
+    assert growth.n_nodes < part.node_count < 2 * 900 - 1
+    assert part.n_node_samples[part.children_left < 0].sum() == 900
+
+
 def test_arrays_that_another_tree_has_used_leave_no_trace():
     room = Room()
     for n, seed in ((900, 0), (300, 1), (1200, 2)):
@@ -125,7 +162,7 @@ def test_a_growth_that_is_stopped_ends_within_the_next_call(monkeypatch, plain):
     X, y = draw_rows(500)
     growth = planted(X, make_value_target(y[:, None], numpy.ones(500), "squared_error"), numpy.ones(500))
     if not plain:
-        # Two threads share the levels, however few visits they take.
+        # Two threads share the first levels, however few visits they take.
         growth.threads = 2
         monkeypatch.setattr(_whole_growth, "CALL_VISITS", 0)
     answers = iter([True, True, False])
@@ -133,3 +170,25 @@ def test_a_growth_that_is_stopped_ends_within_the_next_call(monkeypatch, plain):
     with pytest.raises(StoppedError):
         grow_whole(growth, numpy.ones(1, int), Room())
     assert next(answers, None) is None
+
+
+def test_ctrl_c_on_one_thread_ends_the_branches_of_the_others(monkeypatch):
+    monkeypatch.setattr(_whole_growth, "CALL_VISITS", 0)
+    # Each native call ends after one node.
+    monkeypatch.setattr(_whole_growth, "_VISITS", 1)
+    X, y = draw_rows(900)
+    growth = planted(X, make_value_target(y[:, None], numpy.ones(900), "squared_error"), numpy.ones(900))
+    growth.threads = 2
+    thicket = _whole_growth.Thicket(growth, Room())
+    grow, calls = _whole_growth.node_search.grow_nodes, []
+
+    def stop_after_five(*records):
+        calls.append(None)
+        # As another thread would, whose branch was interrupted.
+        thicket.is_stopped = len(calls) == 5
+        grow(*records)
+
+    monkeypatch.setattr(_whole_growth.node_search, "grow_nodes", stop_after_five)
+    thicket.grow_in_turn([numpy.zeros(1, int)])
+    assert len(calls) == 5
+    assert thicket.tree(numpy.ones(1, int)).node_count == 11

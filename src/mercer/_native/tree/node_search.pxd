@@ -1,6 +1,6 @@
 # The records of a search for splits. They belong to the module node_search, the only one that may cimport the
-# definition files split_scan, random_scan, median_scan, category_scan, impurity and node_steps: a compiled module
-# finds the extension types of another by the name of its room, where the Python file lies.
+# definition files split_scan, step_scan, random_scan, median_scan, category_scan, impurity and node_steps: a compiled
+# module finds the extension types of another by the name of its room, where the Python file lies.
 
 # The side to which a split sends rows with missing values.
 cdef enum:
@@ -119,6 +119,7 @@ cdef class Node:
     cdef int[:, ::1] few
     cdef double[::1] cells
     cdef double[::1] values
+    cdef double[::1] steps
     cdef Medians medians
     cdef Sets sets
 

@@ -5,8 +5,8 @@ slot of its output. Amounts and weights are integers (the caller scales others),
 split does not depend on the order in which its rows are added.
 
 One loop visits nodes and draws the features to consider. For each feature it scans all cuts (``split_scan``), a random
-cut (``random_scan``), cuts judged by medians (``median_scan``) or sets of categories (``category_scan``). Arrays that
-are passed together are grouped in records; ``node_search.pxd`` has their types.
+cut (``random_scan``), cuts judged by medians (``median_scan``) or sets of categories (``category_scan``). Large nodes
+are searched by all features at once (``step_scan``). ``node_search.pxd`` has the types of the records.
 """
 
 import cython
@@ -20,6 +20,7 @@ if cython.compiled:
         node_steps,
         random_scan,
         split_scan,
+        step_scan,
     )
 else:
     from mercer._native.tree import (
@@ -39,8 +40,7 @@ else:
 
 __all__ = ["Growth", "Limits", "Medians", "Node", "Sets", "Table", "Target", "grow_nodes", "search_nodes"]
 
-# The type of a cell of the columns: a code, or the value itself if cuts are random. Uncompiled code takes the branch of
-# codes, whose twins check the type of the array.
+# A cell of the columns: a code, or the value itself if cuts are random. Uncompiled, twins check the type of the array.
 cell = cython.fused_type(cython.uchar, cython.ushort, cython.int, cython.float, cython.double)
 # Less than the worth of any split, and still finite.
 WORST = cython.declare(cython.double, -1e308)
@@ -52,11 +52,9 @@ class Table:
     Parameters
     ----------
     coarse, coarse_matrix : (d, n) and (n, d or more), or empty
-        The codes in fewer steps by columns and by rows, for nodes of at least ``Limits.coarse_rows`` rows.
-    missing : (2, d)
-        The code and the coarse code that stand for a missing value, -1 where there are none.
-    edges : (d, 256)
-        The last code of each coarse step.
+        The codes in fewer steps by columns and by rows, for nodes of ``Limits.coarse_rows``; by rows for ``step_scan``.
+    missing : (2, d), the code and the coarse code that stand for a missing value, -1 where there are none
+    edges : (d, 256), the last code of each coarse step
     values, offsets : (total,), (d + 1,)
         The values that the codes of all columns stand for, and where each column begins.
     kinds : (d,) or empty, not zero for columns of categories
@@ -130,7 +128,7 @@ class Node:
     own : slots (m, outputs), amounts (m, outputs), weight (m,), quads (m, 4), scratch
         What the rows of the node add. `quads` is empty unless there is a single sum, squared, and no order asked for;
         then the others may be empty if no value is missing.
-    ordering : keys (3, m), few (2, 272), cells; values (m,), scratch
+    ordering : keys (3, m), few (2, 272), cells; values (m,); steps (1040 d,) or empty, scratch
     is_kept : whether quads are kept beside rows, so that those of a node begin with its rows; see node_steps.pxd
     medians, sets : scratch of these searches, or None
     """
@@ -139,7 +137,7 @@ class Node:
         self.rows, self.features, self.order = rows, features, order
         (self.total, self.left), self.sums = sums
         self.own_slots, self.own_amounts, self.own_weight, self.quads = own
-        self.keys, self.few, self.cells, self.values = ordering
+        self.keys, self.few, self.cells, self.values, self.steps = ordering
         self.is_kept, self.medians, self.sets = is_kept, medians, sets
         self.index = self.first = self.start = self.count = 0
         self.low, self.high = -float("inf"), float("inf")
@@ -276,11 +274,15 @@ def search_features(
     limits: Limits,
     node: Node,
 ) -> cython.void:
-    """Scan ``limits.max_features`` features that the node's seed draws, and more until one of them varies."""
+    """Scan ``limits.max_features`` features that the node's seed draws, and more until one varies."""
     f: cython.Py_ssize_t
     seen: cython.Py_ssize_t = 0
     varied: cython.Py_ssize_t = 0
     n: cython.Py_ssize_t = node.features.shape[0]
+    # Uncompiled, the loop below finds the same cut.
+    if cython.compiled and (cell is cython.uchar or cell is cython.ushort or cell is cython.int):
+        if step_scan.may_search(node) and step_scan.search_steps(codes, table, limits, node):
+            return
     # ``order[:seen]`` are drawn. More than `max_features` are drawn only while all of these are constant in the node.
     while seen < n and (seen < limits.max_features or (varied == 0 and node.best_feature < 0)):
         f = node.order[seen]
@@ -315,12 +317,10 @@ def search_nodes(
     ----------
     codes : (d, n), the code of each row's value in its column; rows with a code up to the cut go left. Where cuts are
         random it may be the value itself, NaN where it is missing
-    matrix : (n, d) or empty, the same by rows, for small nodes: their rows lie far apart, and the codes of one row
-        share lines of the cache
+    matrix : (n, d) or empty, the same by rows, for small nodes: the codes of one row share lines of the cache
     table, target, limits, node : records; see their classes
     starts, stops : (k,), where the rows of each node begin and end
-    seeds : (k,), an integer below 2^32 for each node, which decides all that the node draws at random
-    bounds : (k, 2), the least and the greatest value that a side may have
+    seeds, bounds : (k,), an integer below 2^32, which decides all draws; (k, 2), the range of the values of a side
     best : (k, 5), written: gain (the decrease of weighted impurity), feature (-1 if no split is allowed), cut, side
         (0 right, 1 left, 2 none missing), and the threshold of a random cut or whether the cut is a coarse code. A
         search by categories replaces the splits by numeric columns that are worse, and sets the cut -1 for its own

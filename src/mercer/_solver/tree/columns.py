@@ -54,7 +54,7 @@ class Columns:
     matrix : (n, d), or (0, 0)
         The codes by rows, for nodes of few rows: these lie far apart, but codes of one row share lines of the cache.
     coarse_matrix : (n, d or more), or (0, 0)
-        The coarse codes by rows.
+        The coarse codes by rows. Without `coarse` they serve a search that finds the best of all cuts through steps.
     """
 
     codes: Array
@@ -71,6 +71,11 @@ class Columns:
     def are_values(self) -> bool:
         """Whether the codes are the values themselves."""
         return self.codes.dtype.kind == "f"
+
+    @property
+    def have_steps(self) -> bool:
+        """Whether the best of all cuts can be found through steps; see step_scan.pxd."""
+        return self.coarse_matrix.size > 0 and self.coarse.size == 0
 
     @property
     def n_features(self) -> int:
@@ -126,17 +131,19 @@ def encode_columns(
     coarse: bool = False,
     kinds: Array | None = None,
     weight: Array | None = None,
+    steps: bool = False,
 ) -> Columns:
     """Rank the values of every column of a matrix, dense or sparse by columns; NaN is missing.
 
     With `coarse` the ranks are also joined to at most 255 steps that hold about equally many rows, or about equal sums
-    of `weight`, which must be integers.
+    of `weight`, which must be integers. With `steps` only the steps by rows are added, if there are more ranks than
+    steps and no value is missing.
     """
     n, d = X.shape
     # Four bytes per rank, and with `coarse` the codes by rows and the coarse codes; then the scratch of each thread.
     require_memory(
         subject,
-        n * d * (4 + 6 * coarse) + (24 + 100 * coarse) * n * threads,
+        n * d * (4 + 6 * coarse + 2 * steps) + (24 + 100 * (coarse or steps)) * n * threads,
         f"the ranks of {n} x {d} values",
         "fit fewer rows",
     )
@@ -148,11 +155,12 @@ def encode_columns(
     missing[0], missing[1] = ranks, -1
     coarse_codes, edges = _NO_CODES, _NO_EDGES
     coarse_matrix = coarse_codes
-    if coarse and small is not np.uint8:
+    if (coarse or (steps and (ranks < 0).all())) and small is not np.uint8:
         coarse_codes, edges, coarse_missing = _coarsen(codes, np.diff(offsets), threads, weight)
         missing[1] = np.where(ranks >= 0, coarse_missing, -1)
         # Padded to a multiple of 16 bytes, so that the coarse codes of a row touch as few cache lines as possible.
         coarse_matrix = _transpose_codes(coarse_codes, -(-len(coarse_codes) // 16) * 16, threads)
+        coarse_codes = coarse_codes if coarse else _NO_CODES
     codes = codes if small is np.int32 else run_large(partial(codes.astype, small), codes.size)
     kinds = _NO_KINDS if kinds is None or not kinds.any() else kinds.astype(np.uint8)
     matrix = _transpose_codes(codes, d, threads) if coarse else np.zeros((0, 0), codes.dtype)
@@ -232,19 +240,9 @@ def _encode_column(column: Array, codes: Array, kind: Any = "quicksort") -> Arra
     column = np.ascontiguousarray(column)
     # NaN sorts last.
     order = column.argsort(kind=kind)
-    ordered = column[order]
-    n = len(ordered) - int(np.isnan(ordered).sum())
-    steps = np.empty(len(ordered), np.bool_)
-    steps[:1] = False
-    np.not_equal(ordered[1:], ordered[:-1], out=steps[1:])
-    # NaN differs from NaN: only the first of them begins a new rank.
-    steps[n + 1 :] = False
-    ranks = np.cumsum(steps, dtype=np.int32)
-    if n == 0:
-        ranks[:] = 0
-    codes[order] = ranks
-    steps[:1] = True
-    return ordered[:n][steps[:n]].astype(np.float64)
+    values, offsets, missing = np.empty(len(column) + 1), np.empty(2, np.int64), np.empty(1, np.int32)
+    tree_order.rank_columns(column[None], order[None], codes[None], values, offsets, missing)
+    return values[: offsets[1]].copy()
 
 
 def _encode_sparse(X: Rows, j: int, codes: Array) -> Array:
@@ -282,7 +280,8 @@ def _coarsen(codes: Array, lengths: Array, threads: int, weight: Array | None) -
         # Missing values get the step after the last.
         lookup = np.append(steps, n_steps).astype(np.uint8)
         coarse[j] = lookup[codes[j]]
-        edges[j, :n_steps] = np.append(np.flatnonzero(np.diff(steps)), length - 1) if length else []
+        edges[j] = length - 1
+        edges[j, : max(n_steps - 1, 0)] = np.flatnonzero(np.diff(steps))
 
     run_numbered(work, d, threads)
     return coarse, edges, missing

@@ -11,12 +11,14 @@ from mercer._solver.tree.columns import Columns
 from mercer._solver.tree.target import ABSOLUTE, SQUARES
 from mercer._types import Array
 
-__all__ = ["Room", "is_single", "make_node", "make_records", "search_categories", "search_part"]
+__all__ = ["Room", "can_use_steps", "is_single", "make_node", "make_records", "search_categories", "search_part"]
 
 # Numbers in a histogram: 256 KiB, which stay in the second-level cache.
 _CELLS = 2**15
 # Rows of a node that are read at once: 256, as in the native code, and 15 more that it reads beyond the end.
 _FEW = 256 + 16
+# Numbers that a search through steps needs for each column; see step_scan.pxd.
+_STEP_NUMBERS = 512 + 528
 # Up to this number of categories every set of them is tried: 2^9 sets.
 _MOST_SETS = 10
 # The kinds of search, in the order of node_search.pxd.
@@ -42,6 +44,18 @@ class Room(threading.local):
 def is_single(target: Any, rules: Any) -> bool:
     """Return whether the worth of a node is s^2 / w of a single sum s, without monotone constraints."""
     return target.n_slots == 1 and target.slots.shape[1] == 1 and target.kind == SQUARES and len(rules.signs) == 0
+
+
+def can_use_steps(target: Any, rules: Any, n_features: int) -> bool:
+    """Return whether the best cuts of large nodes can be found through steps; see step_scan.pxd.
+
+    Every feature must be looked at. Steps hold weights and no numbers of rows, so that a least number of rows in a leaf
+    needs weights of one.
+    """
+    whole = rules.max_features == n_features and not rules.random and rules.coarse_rows == np.inf
+    if not (whole and is_single(target, rules)):
+        return False
+    return rules.min_rows_leaf == 1 or bool((target.scaled == 1.0).all())
 
 
 def make_records(columns: Columns, target: Any, rules: Any, categories: bool = False) -> tuple[Any, Any, Any, Any, Any]:
@@ -86,7 +100,8 @@ def make_node(
     ordered = int(min(most, max(rules.coarse_rows, _FEW))) if simple and columns.coarse.size else most
     keys = room.take("keys", (3, 2 if is_random else max(ordered, 2)), np.int64)
     values = room.take("values", (most * is_random,))
-    ordering = keys, np.empty((2, _FEW), np.int32), np.empty(0 if is_random else _CELLS), values
+    steps = room.take("steps", (_STEP_NUMBERS * len(features) * columns.have_steps,))
+    ordering = keys, np.empty((2, _FEW), np.int32), np.empty(0 if is_random else _CELLS), values, steps
     medians = None
     if target.kind == ABSOLUTE:
         medians = node_search.Medians(
@@ -119,7 +134,7 @@ def search_categories(columns: Columns, target: Any, rules: Any, level: Any, at:
     node = node_search.Node(
         *(level.rows, np.arange(d, dtype=np.int32), np.empty(d, np.int32), (np.empty((2, slots)), np.empty(4))),
         (nothing.astype(np.int32), nothing, nothing[:, 0], np.zeros((0, 4))),
-        (np.zeros((3, 2), np.int64), np.zeros((2, 2), np.int32), nothing[:, 0], nothing[:, 0]),
+        (np.zeros((3, 2), np.int64), np.zeros((2, 2), np.int32), *(nothing[:, 0],) * 3),
         sets=sets,
     )
     records = make_records(columns, target, rules, categories=True)
