@@ -164,11 +164,13 @@ def test_the_matrices_of_the_last_evaluation_are_used_again_and_become_the_poste
     assert np.array_equal(known.L, anew.L)
 
 
-def test_parts_have_half_of_the_rows_and_a_closed_form():
+def test_parts_have_half_of_the_rows_and_a_closed_form_without_noise():
     X, Y, noise = make_rows(n=600)
-    evidence = RadialEvidence(X, Y, noise)
+    evidence = RadialEvidence(X, Y, 1e-8 * noise)
     sizes = [len(part.Y) for part in evidence.list_parts(ONE_LENGTH[0])]
     assert sizes == [75, 150, 300]
+    assert not evidence.list_parts(ONE_LENGTH[3])
+    assert not RadialEvidence(X, Y, noise).list_parts(ONE_LENGTH[0])
     assert not evidence.list_parts(RBF(LENGTHS))
     assert not evidence.list_parts(RationalQuadratic())
 

@@ -24,7 +24,7 @@ from mercer.errors import DataError
 from mercer.gaussian_process._covariance import find_scale
 from mercer.gaussian_process._evidence import Evidence, Measurement
 from mercer.gaussian_process._moves import describe_place, determines, judge_move, place_start, rescale
-from mercer.gaussian_process._summit import certify_climb, project_slope
+from mercer.gaussian_process._summit import KNOWN, certify_climb, project_slope
 from mercer.kernels import Kernel
 
 __all__ = ["ClimbState", "climb", "climb_by", "stand_still"]
@@ -119,11 +119,15 @@ def climb(
         state = yield from _look_for_starts(evidences, kernel, given, bounds)
         if state is not given:
             state = yield from _take_step(evidences, kernel, state, bounds, tol)
-            # A covariance of all rows may have no factor where that of few rows has one.
-            if (state.status == 3).any():
-                state = given
-            else:
+            owners = [evidences[start * len(evidences) // len(state.value)] for start in range(len(state.value))]
+            asked = [kernel.with_theta(theta) for theta in given.theta]
+            values = [value for value, _ in (yield Evaluations(owners, asked, slope=False))]
+            # A covariance of all rows may have no factor, a low evidence or one that rounding hides, where that of few
+            # rows has its maximum.
+            if ((state.value > values) & (state.rounding <= KNOWN)).all():
                 yield _make_step(state, bounds, tol, exact)
+            else:
+                state = given
     while (state.status == 0).any() and state.n_evaluations < max_iter:
         state = yield from _take_step(evidences, kernel, state, bounds, tol)
         _check_evidence(state, kernel)

@@ -22,9 +22,13 @@ _MOST = 2**22
 class Neighbours(Protocol):
     """A source of neighbour lists."""
 
-    n: int
-    # Most rows whose lists one call may request.
-    most_rows: int
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+
+    @property
+    def most_rows(self) -> int:
+        """The most rows whose lists one call may request."""
 
     def sizes(self, start: int, stop: int) -> Array:
         """Return the number of neighbours of the rows from `start` to `stop`, themselves counted."""
