@@ -8,6 +8,7 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.metrics import pairwise_distances
 
 import mercer
+from mercer._solver.neighbours.metric import Metric
 from mercer._source.memory import collect_requests
 from mercer.cluster import DBSCAN, dbscan
 from mercer.errors import DataError, MemoryForecastError, ParameterError
@@ -139,6 +140,15 @@ def test_searches_are_named_and_lists_of_neighbours_may_be_cut_anywhere(monkeypa
     for algorithm in ("ball_tree", "brute"):
         found = DBSCAN(0.6, algorithm=algorithm, n_jobs=3).fit(X)
         np.testing.assert_array_equal(found.labels_, expected.labels_)
+
+
+def test_distances_of_few_rows_are_computed_once(monkeypatch):
+    X, seen = np.random.default_rng(3).normal(size=(60, 3)), []
+    measure = Metric.distances
+    monkeypatch.setattr(Metric, "distances", lambda *given: seen.append(len(given[1])) or measure(*given))
+    weighted = DBSCAN(0.6, algorithm="brute").fit(X, sample_weight=np.full(60, 2.0))
+    assert seen == [60]
+    np.testing.assert_array_equal(weighted.labels_, DBSCAN(0.6, min_samples=3).fit(X).labels_)
 
 
 # Edges.

@@ -9,7 +9,8 @@ from scipy.optimize import minimize
 from mercer._source.threads import one_blas_thread
 from mercer.gaussian_process import GaussianProcessRegressor
 from mercer.gaussian_process._evidence import ExactEvidence
-from mercer.gaussian_process._summit import certify_climb, predict_gain
+from mercer.gaussian_process._moves import predict_gain
+from mercer.gaussian_process._summit import certify_climb
 from mercer.kernels import RBF, Matern, White
 
 BOX = np.array([[-9.0, 9.0], [-9.0, 9.0]])

@@ -130,11 +130,15 @@ def _solve_corner(L: Array, right: Array, transposed: bool) -> Array:
     return X
 
 
-def inverse_factor(L: Array, threads: int = 1) -> Array:
-    """Return the inverse of a lower factor, computed some columns at a time; the upper triangle of `L` is not read."""
+def inverse_factor(L: Array, threads: int = 1, out: Array = None) -> Array:
+    """Return the inverse of a lower factor, computed some columns at a time; the upper triangle of `L` is not read.
+
+    It is written to `out`, if given.
+    """
     n = len(L)
     # Narrower than a tile: the first columns are 3 width / n of all work, which one thread does alone.
-    V, columns = np.zeros_like(L), _cut(0, n, 64 if n <= _LARGE else 128)
+    V, columns = np.empty_like(L) if out is None else out, _cut(0, n, 64 if n <= _LARGE else 128)
+    V[...] = 0.0
     np.fill_diagonal(V, 1.0)
 
     def fill(number: int) -> None:

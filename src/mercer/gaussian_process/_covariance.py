@@ -1,12 +1,13 @@
 """From the kernel that a user gave to the covariance that is computed with, and back.
 
 scikit-learn's kernels are translated to mercer's where these have the same hyper-parameters in the same order; any
-other is worked with through its own verbs, tile by tile.
+other is worked with through its own verbs, tile by tile. The usual covariances have a closed form of few numbers.
 """
 
+import math
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -31,10 +32,16 @@ from mercer.kernels import (
 )
 
 __all__ = [
+    "AMPLITUDE",
+    "LENGTHS",
+    "WHITE",
+    "Form",
     "IsKernel",
+    "find_scale",
     "has_array_form",
     "make_covariance",
     "make_default_kernel",
+    "read_form",
     "replace_theta",
     "takes_vectors",
     "warn_of_bounds",
@@ -42,6 +49,12 @@ __all__ = [
 
 # Distance from a bound, as a share of the range in logarithms, that counts as being at the bound.
 _NEAR = 1e-2
+# Places in the slope that native code writes; length scales follow.
+AMPLITUDE = 0
+WHITE = 1
+LENGTHS = 2
+# The profiles of these Matern kernels are exponentials of polynomials; others have Bessel functions.
+_PLAIN_ORDERS = (0.5, 1.5, 2.5, math.inf)
 
 
 class IsKernel(Rule):
@@ -89,6 +102,16 @@ def has_array_form(kernel: Any) -> bool:
     return isinstance(kernel, scikit.Kernel) and _translate(kernel) is not None
 
 
+def find_scale(kernel: Kernel) -> int | None:
+    """Return the place in theta of a constant that multiplies all values of `kernel`; None where there is none."""
+    if isinstance(kernel, Constant):
+        return 0 if kernel.n_dims else None
+    if not isinstance(kernel, Product):
+        return None
+    first, second = find_scale(kernel.k1), find_scale(kernel.k2)
+    return first if first is not None or second is None else kernel.k1.n_dims + second
+
+
 def _translate(kernel: Any) -> Kernel | None:
     """Return the same kernel as an object of mercer.kernels; None where there is none."""
     kind = type(kernel)
@@ -109,6 +132,75 @@ def _translate(kernel: Any) -> Kernel | None:
     if kind is scikit.RationalQuadratic:
         return RationalQuadratic(kernel.length_scale, kernel.alpha, kernel.length_scale_bounds, kernel.alpha_bounds)
     return None
+
+
+class Form(NamedTuple):
+    """A covariance ``amplitude * radial + white * identity``.
+
+    ``places`` holds, for each entry of theta, its place in the slope that native code writes, and ``scales`` the
+    derivative of that parameter by the entry. ``n_lengths`` counts free length scales.
+    """
+
+    amplitude: float
+    radial: Any
+    white: float
+    n_lengths: int
+    places: Array
+    scales: Array
+
+
+def read_form(kernel: Kernel) -> Form | None:
+    """Return the closed form of `kernel`, None where it has none."""
+    parts = _list_parts(kernel, Sum)
+    if sum(type(part) is not White for part in parts) != 1:
+        return None
+    radial: Any = None
+    amplitude, white, places, scales = 1.0, 0.0, [], []
+    for part in parts:
+        for factor in _list_parts(part, Product):
+            free = _count_free(factor)
+            # Values that are not positive are refused where the kernel itself prepares rows.
+            if type(factor) is White and part is factor and factor.noise_level > 0:
+                white += factor.noise_level
+                places += [WHITE] * free
+                scales += [factor.noise_level] * free
+            elif type(factor) is Constant and factor.constant_value > 0:
+                amplitude *= factor.constant_value
+                places += [AMPLITUDE] * free
+                scales += [1.0] * free
+            elif radial is None and _is_plain(factor):
+                radial, n_lengths = factor, free
+                places += range(LENGTHS, LENGTHS + free)
+                scales += [1.0] * free
+            else:
+                return None
+    if radial is None:
+        return None
+    return Form(amplitude, radial, white, n_lengths, np.array(places, dtype=np.intp), np.array(scales))
+
+
+def _list_parts(kernel: Any, kind: Any) -> list[Any]:
+    """Return the kernels that sums (or products, by `kind`) within one another join, from left to right."""
+    if type(kernel) is not kind:
+        return [kernel]
+    return _list_parts(kernel.k1, kind) + _list_parts(kernel.k2, kind)
+
+
+def _count_free(kernel: Any) -> int:
+    """Count the free hyper-parameters of a kernel that is no composite."""
+    if type(kernel) in (White, Constant):
+        bounds = kernel.noise_level_bounds if type(kernel) is White else kernel.constant_value_bounds
+        return int(not isinstance(bounds, str))
+    if not _is_plain(kernel) or isinstance(kernel.length_scale_bounds, str):
+        return 0
+    return 1 if isinstance(kernel.length_scale, float) else int(np.size(kernel.length_scale))
+
+
+def _is_plain(kernel: Any) -> bool:
+    """Return whether native code has the profile of `kernel`, with length scales as hyper-parameters."""
+    if type(kernel) is RBF:
+        return kernel.gamma is None
+    return type(kernel) is Matern and kernel.nu in _PLAIN_ORDERS
 
 
 @dataclass

@@ -40,6 +40,7 @@ __all__ = [
     "Posterior",
     "check_noise",
     "check_room",
+    "clear_upper",
     "compute_own_noise",
     "describe_indefinite",
     "estimate_rounding",
@@ -69,13 +70,17 @@ class Measurement(NamedTuple):
     """The evidence at one setting of the hyper-parameters: -inf where the covariance has no factor.
 
     ``information`` approximates the curvatures by a positive semidefinite matrix, or is None where that is expensive;
-    ``rounding`` estimates the largest error of the value, and is zero where that is not known.
+    ``rounding`` estimates the largest error of the value, and is zero where that is not known. ``fit`` and
+    ``volume`` estimate the second derivatives of y^T C^-1 y / 2 and of log |C| / 2, or are None; far from a maximum
+    their sum may have negative eigenvalues.
     """
 
     value: float
     slope: Array
     information: Array | None = None
     rounding: float = 0.0
+    fit: Array | None = None
+    volume: Array | None = None
 
 
 class Evidence:
@@ -84,6 +89,11 @@ class Evidence:
     # Whether values and slopes are exact; False for estimates.
     exact: ClassVar[bool] = True
 
+    @property
+    def n_scaled(self) -> int:
+        """The number of target values, where the evidence of e^t C is that of C with y e^(-t/2); 0 elsewhere."""
+        return 0
+
     def evaluate(self, kernel: Kernel, slope: bool = True, threads: int = 1) -> tuple[float, Array]:
         """Return the log marginal likelihood and its gradient by theta; -inf where the covariance has no factor."""
         raise NotImplementedError  # each kind of evidence below defines its own
@@ -91,6 +101,13 @@ class Evidence:
     def measure(self, kernel: Kernel, threads: int = 1) -> Measurement:
         """Return the evidence and its gradient, with curvatures and rounding where they are known."""
         return Measurement(*self.evaluate(kernel, True, threads))
+
+    def list_parts(self, kernel: Kernel) -> "list[Any]":
+        """Return the evidences of fewer rows, from few to half, on which a climb may look for a start; none by default.
+
+        A part has half as many rows as the next.
+        """
+        return []
 
     def count_bytes(self) -> float:
         """Count the bytes that one evaluation needs."""
@@ -115,6 +132,10 @@ class ExactEvidence(Evidence):
     Y: Array
     noise: Array
     weight: Array = None
+
+    @property
+    def n_scaled(self) -> int:
+        return self.Y.size if self.weight is None else 0
 
     def count_bytes(self) -> float:
         return 16.0 * len(self.Y) ** 2
@@ -158,14 +179,7 @@ class ExactEvidence(Evidence):
         if factored is None:
             raise describe_indefinite(kernel)
         L, alpha, value, jitter = factored
-        n = len(L)
-
-        def clean(number: int) -> None:
-            part = slice(number * 256, min((number + 1) * 256, n))
-            # LAPACK leaves the upper triangle as it was.
-            L[part, part.start :] = np.tril(L[part, part.start :])
-
-        run_numbered(clean, -(-n // 256), threads)
+        clear_upper(L, threads)
         return Posterior(L, alpha, jitter, value)
 
     def fitted(self, kernel: Kernel, threads: int) -> dict[str, Any]:
@@ -176,10 +190,10 @@ class ExactEvidence(Evidence):
             "log_marginal_likelihood_value_": posterior.value,
         }  # fmt: skip
 
-    def fill_covariance(self, kernel: Kernel, rows: Prepared, threads: int) -> Array:
-        """Fill the tiles on and below the diagonal of the covariance of the function, in a new matrix."""
+    def fill_covariance(self, kernel: Kernel, rows: Prepared, threads: int, out: Array = None) -> Array:
+        """Fill the tiles on and below the diagonal of the covariance of the function, in `out` or a new matrix."""
         n = len(rows)
-        C, tiles, parts = np.empty((n, n)), lower_tiles(n), list_row_tiles(rows)
+        C, tiles, parts = np.empty((n, n)) if out is None else out, lower_tiles(n), list_row_tiles(rows)
 
         def fill(number: int) -> None:
             here, there = tiles[number]
@@ -189,14 +203,14 @@ class ExactEvidence(Evidence):
         return C
 
     def _factorise(
-        self, kernel: Kernel, rows: Prepared, d: Array, threads: int, K: Array = None
+        self, kernel: Kernel, rows: Prepared, d: Array, threads: int, K: Array = None, out: Array = None
     ) -> tuple[Array, Array, float, float] | None:
         """Return the factor L, C^-1 Y, the log-likelihood and the jitter; None where no jitter is enough.
 
-        `K` is the covariance of the function, if it is known already.
+        `K` is the covariance of the function, if it is known already; L is written to `out`, if given.
         """
         for share in JITTERS:
-            C = self.fill_covariance(kernel, rows, threads) if K is None else K.copy()
+            C = self.fill_covariance(kernel, rows, threads, out) if K is None else K.copy()
             diagonal = np.einsum("ii->i", C)
             diagonal += self.noise
             if d is not None:
@@ -278,6 +292,17 @@ def estimate_rounding(charge: float, value: float, n_terms: int) -> float:
     not cancel: `charge` is the sum of C_ii (a_i^2 + C^-1_ii). The errors of a sum of `n_terms` terms are added.
     """
     return _ROUNDINGS * float(np.finfo(np.float64).eps) * (charge + abs(value) + n_terms)
+
+
+def clear_upper(L: Array, threads: int) -> None:
+    """Write zeros above the diagonal of a factor, which factorisation leaves as it was."""
+    n = len(L)
+
+    def clean(number: int) -> None:
+        part = slice(number * TILE, min((number + 1) * TILE, n))
+        L[part, part.start :] = np.tril(L[part, part.start :])
+
+    run_numbered(clean, -(-n // TILE), threads)
 
 
 def list_row_tiles(rows: Prepared) -> dict[int, Prepared]:

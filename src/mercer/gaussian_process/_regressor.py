@@ -64,7 +64,9 @@ class GaussianProcessRegressor(MultiOutputMixin, RegressorMixin, ProcessPredicti
         The variance of the noise, or one for each row.
     optimizer : one of 'fmin_l_bfgs_b' or a callable or None, default='fmin_l_bfgs_b'
         How hyper-parameters are chosen. The word is scikit-learn's; the method is Newton's in a box, with the average
-        of observed and expected information as curvature far from a maximum and BFGS near to it. A callable is called
+        of observed and expected information as curvature far from a maximum and BFGS near to it. More than 256 rows
+        of an amplitude times RBF or Matern of one length scale, with white noise or without, have curvatures of their
+        own; without noise, the climb starts where one on parts of the rows has ended. A callable is called
         as ``optimizer(obj_func, initial_theta, bounds=bounds)`` and returns theta and the least value; None keeps them
         as given.
     n_restarts_optimizer : an integer in [0, inf), default=0

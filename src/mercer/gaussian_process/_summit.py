@@ -10,9 +10,8 @@ import numpy as np
 
 from mercer._solver import Certificate
 from mercer._types import Array
-from mercer.gaussian_process._quadratic import maximise_model
 
-__all__ = ["KNOWN", "certify_climb", "predict_gain", "project_slope"]
+__all__ = ["KNOWN", "certify_climb", "project_slope"]
 
 STEEPEST = (
     "Largest derivative of the log marginal likelihood by the logarithm of a hyper-parameter, those held at a bound "
@@ -30,15 +29,6 @@ def project_slope(theta: Array, slope: Array, bounds: Array) -> Array:
     """Return the slope, with zeros where it points out of the bounds; of one place (p,), or of several (r, p)."""
     held = ((theta <= bounds[:, 0]) & (slope < 0)) | ((theta >= bounds[:, 1]) & (slope > 0))
     return np.where(held, 0.0, slope)
-
-
-def predict_gain(theta: Array, slope: Array, curvatures: list[Array], bounds: Array) -> float:
-    """Return the largest gain that quadratic models of these curvatures predict within the bounds; without any, inf."""
-    gains = []
-    for B in curvatures:
-        move = maximise_model(slope, B, bounds[:, 0] - theta, bounds[:, 1] - theta)
-        gains.append(float(slope @ move - 0.5 * move @ B @ move))
-    return max(gains, default=np.inf)
 
 
 def certify_climb(slopes: Array, gains: Array, roundings: Array, tol: float) -> Certificate:

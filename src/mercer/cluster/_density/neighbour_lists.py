@@ -22,9 +22,13 @@ _MOST = 2**22
 class Neighbours(Protocol):
     """A source of neighbour lists."""
 
-    n: int
-    # Most rows whose lists one call may request.
-    most_rows: int
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+
+    @property
+    def most_rows(self) -> int:
+        """The most rows whose lists one call may request."""
 
     def sizes(self, start: int, stop: int) -> Array:
         """Return the number of neighbours of the rows from `start` to `stop`, themselves counted."""
@@ -119,8 +123,41 @@ class Graph:
         return np.bincount(rows - start, minlength=stop - start), columns[order]
 
 
+@dataclass(frozen=True, eq=False)
+class HeldLists:
+    """The lists of all rows, where they are few enough to be held."""
+
+    counts: Array
+    columns: Array
+    starts: Array
+
+    @property
+    def n(self) -> int:
+        return len(self.counts)
+
+    @property
+    def most_rows(self) -> int:
+        return self.n
+
+    def sizes(self, start: int, stop: int) -> Array:
+        return self.counts[start:stop]
+
+    def lists(self, start: int, stop: int) -> tuple[Array, Array]:
+        return self.counts[start:stop], self.columns[self.starts[start] : self.starts[stop]]
+
+
+def _hold_lists(neighbours: Neighbours) -> Neighbours:
+    """Return the same neighbours with lists that are computed once, where even the longest ones may be held."""
+    n = neighbours.n
+    if not n or n * n > _MOST:
+        return neighbours
+    counts, columns = neighbours.lists(0, n)
+    return HeldLists(counts, columns, np.concatenate([[0], np.cumsum(counts)]))
+
+
 def cluster_lists(neighbours: Neighbours, min_samples: int, weight: Array, threads: int) -> tuple[Array, Array]:
     """Return the labels of all rows, and whether each is core."""
+    neighbours = _hold_lists(neighbours)
     n = neighbours.n
     rows = neighbours.most_rows
     # First pass: how many neighbours each row has; it also plans parts of bounded size.
