@@ -19,7 +19,7 @@ from mercer._types import Array
 from mercer.svm._dual.gram_rows import KernelRows, Square
 from mercer.svm._dual.program import DualProgram
 
-__all__ = ["BlockDescent", "Settings", "choose", "compute_slopes", "descend", "sum_square"]
+__all__ = ["BlockDescent", "Settings", "choose", "compute_slopes", "descend", "find_stuck", "sum_square"]
 
 # A round ends when the violation within the working set is this share of that at its beginning. On 20 000 x 30 rows,
 # sets of 1024 rows take 73 rounds at 0.1 and 162 at 0.3; at 0.05 they take 65, with half as many steps again in each.
@@ -248,18 +248,7 @@ class BlockDescent:
         """Leave out rows at a bound that no partner could move, if they are at least a share _WORTH of all."""
         if not self.settings.shrinking or self.rounds % _PATIENCE or len(self.active) <= 2 * self.size:
             return
-        b, slope, rise, fall = self._read_state()
-        stays = np.ones(len(b), dtype=bool)
-        for group in self.part.groups:
-            # Raising costs at least `lowest`, and lowering gains at most `highest`, in this group.
-            lowest = np.min((slope + rise)[group], initial=np.inf)
-            highest = np.max((slope + fall)[group], initial=-np.inf)
-            # At the upper bound and worth less to lower than any raise costs, or at the lower bound and dearer to raise
-            # than any lowering gains.
-            stuck = (np.isinf(rise[group]) & ((slope + fall)[group] < lowest)) | (
-                np.isinf(fall[group]) & ((slope + rise)[group] > highest)
-            )
-            stays[group] = ~stuck
+        stays = ~find_stuck(self.part, *self._read_state()[1:])
         if np.count_nonzero(~stays) >= _WORTH * len(stays) and np.count_nonzero(stays) > self.size:
             # Each shrinking keeps the changes that rows left out have missed since then.
             self.left[self.active[~stays]] = len(self.pending)
@@ -290,6 +279,19 @@ class BlockDescent:
         self.dtype, out = dtype, np.arange(len(self.program))
         self.slope = _add_sums(self.program, self.b, lambda used: self._sum_rows(used, self.b[used], out))
         self._rejoin()
+
+
+def find_stuck(program: DualProgram, slope: Array, rise: Array, fall: Array) -> Array:
+    """Return which rows lie at a bound from which no partner in their group could move them."""
+    stuck = np.zeros(len(slope), dtype=bool)
+    for group in program.groups:
+        # Raising costs at least `lowest`, and lowering gains at most `highest`, in this group.
+        costs, gains = (slope + rise)[group], (slope + fall)[group]
+        lowest, highest = np.min(costs, initial=np.inf), np.max(gains, initial=-np.inf)
+        # At the upper bound and worth less to lower than any raise costs, or at the lower bound and dearer to raise
+        # than any lowering gains.
+        stuck[group] = (np.isinf(rise[group]) & (gains < lowest)) | (np.isinf(fall[group]) & (costs > highest))
+    return stuck
 
 
 def compute_slopes(program: DualProgram, gram: KernelRows, b: Array, dtype: Any) -> Array:

@@ -25,6 +25,7 @@ from mercer.svm._dual.block_descent import BlockDescent, Settings, compute_slope
 from mercer.svm._dual.gram_rows import KernelRows, Square
 from mercer.svm._dual.nested_descent import NestedDescent
 from mercer.svm._dual.program import DualProgram
+from mercer.svm._dual.shrunk_descent import descend_shrunk
 from mercer.svm._dual.team_descent import TeamDescent
 
 __all__ = ["DualMachines", "MachineState", "copy_state", "limit_steps", "raise_tolerance"]
@@ -223,7 +224,8 @@ class DualMachines:
             # Steps of one call, so that it lasts some 50 ms.
             most = int(min(_TOUCHED / len(program) + 1, self._count_left(state, k)))
             tol = self._find_tolerance(b)
-            taken = descend(program, square, tol, most, b, slope, *program.moves(b), best)
+            solve = descend_shrunk if self.settings.shrinking else descend
+            taken = solve(program, square, tol, most, b, slope, *program.moves(b), best)
             state.steps[k] += taken
             state.violations[k] = max(best[1], 0.0)
             # Fewer steps than allowed: no pair violates the tolerance any more.
