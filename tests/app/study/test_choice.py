@@ -9,7 +9,7 @@ import pytest
 import mercer
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.options import Options
-from mercer.app.study.choice import selection, trying, turns, verdict
+from mercer.app.study.choice import racing, selection, trying, turns, verdict
 from mercer.app.study.choice.racing import find_lagging, list_rounds, race
 from mercer.app.study.choice.row_losses import make_measure
 from mercer.app.study.clock import Clock
@@ -269,3 +269,21 @@ def test_a_linear_discriminant_is_not_tried_on_thousands_of_columns():
     offer = next(offer for offer in candidates("classification") if offer.name == "linear discriminant")
     assert offer.unfit(Shape(80, 2000, 2, 0)) == ""
     assert "takes at most 2000 columns; this table has 5000" in offer.unfit(Shape(80, 5000, 2, 0))
+
+
+def test_a_candidate_that_is_too_slow_for_the_race_has_no_score_in_it():
+    offer = next(offer for offer in candidates("classification") if offer.name == "naive Bayes")
+    rest = (_gather(_draw()), 100, find_metric(None, "classification"), Options(), 2)
+    assert racing._score(offer, *rest, left=float("inf")).shape == (5,)
+    assert racing._score(offer, *rest, left=-1.0) is None
+
+
+def test_few_candidates_are_measured_after_the_time_is_over(fake_time, monkeypatch):
+    monkeypatch.setattr(_Clock, "measure_left", lambda clock, share=1.0: -1.0)
+    seconds = {"guess": ("baseline", 1)} | {f"line {place}": ("linear models", 20 + place) for place in range(6)}
+    selected, order, _ = fake_time(seconds, 30.0)
+    assert order == ["guess", "line 0"]
+    assert [name for name, why in selected.skipped.items() if why.startswith("would take about")] == [
+        "line 1",
+        "line 2",
+    ]

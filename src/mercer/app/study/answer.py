@@ -81,12 +81,15 @@ def _spell_score(value: float, metric: Metric) -> str:
 
 def _name_model(name: str) -> str:
     """Return a candidate and its verb, to begin a sentence: "A linear discriminant predicts"."""
+    return f"{_capitalise(_add_article(name))} {_agree(name, 'predicts', 'predict')}"
+
+
+def _add_article(name: str) -> str:
+    """Return a candidate as it stands inside a sentence: "a linear discriminant", "ridge regression on curves"."""
     basis, _, model = name.rpartition(", ")
     if basis:
-        name = f"{model} on {basis} of the columns"
-    elif name.endswith(_COUNTABLE) and not name.startswith("one "):
-        name = f"a {name}"
-    return f"{_capitalise(name)} {_agree(name, 'predicts', 'predict')}"
+        return f"{model} on {basis} of the columns"
+    return f"a {name}" if name.endswith(_COUNTABLE) and not name.startswith("one ") else name
 
 
 def _agree(name: str, one: str, several: str) -> str:
@@ -129,7 +132,7 @@ def _say_why_chosen(record: Record) -> list[str]:
     score, lag = spell_amount(best.score or 0.0), spell_amount(chosen.lag, 2)
     if "worse than those of the constant" in best.text:
         return [
-            f"{_capitalise(best.name)} {_agree(best.name, 'has', 'have')} the best score, {score}, but "
+            f"{_capitalise(_add_article(best.name))} {_agree(best.name, 'has', 'have')} the best score, {score}, but "
             f"{_agree(best.name, 'its', 'their')} probabilities are worse than those of the constant guess. "
             f"{_capitalise(chosen.name)} {_agree(chosen.name, 'was', 'were')} chosen."
         ]
@@ -144,7 +147,7 @@ def _say_why_chosen(record: Record) -> list[str]:
     doubt = "This difference may be chance: its" if chosen.lag <= chosen.lag_error else "The"
     of_what = "" if chosen.lag <= chosen.lag_error else " of this difference"
     return [
-        f"{subject} was chosen: its score is {lag} worse than that of {best.name}, the best one. "
+        f"{subject} was chosen: its score is {lag} worse than the best one, that of {_add_article(best.name)}. "
         f"{doubt} standard error{of_what} over the folds is {spell_amount(chosen.lag_error, 2)}."
     ]
 
@@ -153,6 +156,10 @@ def _say_drivers(record: Record) -> list[str]:
     """Return which columns matter most."""
     # A positive lower end means that shuffling the column costs score in a way that chance does not explain.
     moved = [driver for driver in record.drivers if driver.low > 0][:3]
+    guessed = any(candidate.status == "chosen" and candidate.family == "baseline" for candidate in record.candidates)
+    if guessed:
+        # The constant guess uses no column.
+        return []
     if not moved and record.drivers:
         top = max(record.drivers, key=lambda driver: driver.mean)
         lead = 0.0 if record.sureness is None else abs(record.sureness.score - record.sureness.baseline)
@@ -198,10 +205,10 @@ def _doubt_perfection(record: Record) -> list[str]:
     if sure is None or not record.question.greater_is_better or sure.score < _NEARLY_PERFECT or not names:
         return []
     listed = " and ".join(filter(None, [", ".join(f"`{name}`" for name in names[:-1]), f"`{names[-1]}`"]))
-    what = "it is" if len(names) == 1 else "they are"
+    known, what = ("Is the value", "it is") if len(names) == 1 else ("Are the values", "they are")
     return [
-        f"The score is nearly perfect. Is the value of {listed} known before `{record.question.target}`? If {what} "
-        f"not, give --ignore {','.join(names)}."
+        f"The score is nearly perfect. {known} of {listed} known before `{record.question.target}`? If {what} not, "
+        f"give --ignore {','.join(names)}."
     ]
 
 
