@@ -158,3 +158,10 @@ def test_nothing_is_said_of_the_columns_of_a_constant_guess():
     flat = [replace(driver, low=-0.1, mean=0.0) for driver in record.drivers]
     said = write_findings(replace(record, candidates=[guess], drivers=flat))
     assert not any("column" in sentence for sentence in said)
+
+
+def test_a_tiny_difference_is_called_about_the_same():
+    record = _make_record()
+    chosen = replace(record.candidates[0], lag=3e-6, lag_error=1e-3)
+    said = write_findings(replace(record, candidates=[chosen, *record.candidates[1:]]))
+    assert "A simpler model was chosen: its score is about the same as the best one, that of a random forest." in said

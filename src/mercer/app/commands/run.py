@@ -136,8 +136,10 @@ def _list_notices(record: Any) -> list[str]:
 def _print_answer(record: Any, report: Path) -> None:
     """Print the answer, what it means, the warnings about the data, and what to do next."""
     lines = [record.answer, *record.findings]
-    if record.fit is not None and record.fit.threshold is not None and record.fit.threshold != 0.5:
-        least = f"{record.fit.threshold:.3g}"
+    guessed = any(candidate.status == "chosen" and candidate.family == "baseline" for candidate in record.candidates)
+    fit = record.fit
+    if fit is not None and fit.threshold is not None and fit.threshold != 0.5 and not guessed:
+        least = f"{fit.threshold:.3g}"
         lines.append(f"`{record.question.positive}` is predicted if its probability is at least {least}.")
     lines += _list_notices(record)
     lines.append(f"report: {report}")

@@ -13,6 +13,8 @@ _PLURAL = ("densities", "trees", "neighbours", "models")
 _NOTABLE = 0.2
 # Scores from which on a column may be known only with the target. Of measured quantities few are predicted so well.
 _NEARLY_PERFECT = 0.98
+# Scores that differ by less than this share of the best one are called about the same.
+_SAME = 0.0005
 
 
 def spell_value(value: float, metric: Metric) -> str:
@@ -129,7 +131,9 @@ def _say_why_chosen(record: Record) -> list[str]:
     best = next((candidate for candidate in record.candidates if candidate.status == "best"), None)
     if chosen is None or best is None or chosen.lag is None or chosen.lag_error is None:
         return []
-    score, lag = spell_amount(best.score or 0.0), spell_amount(chosen.lag, 2)
+    score = spell_amount(best.score or 0.0)
+    same = chosen.lag < _SAME * abs(best.score or 0.0)
+    worse = "about the same" if same else f"{spell_amount(chosen.lag, 2)} worse"
     if "worse than those of the constant" in best.text:
         return [
             f"{_capitalise(_add_article(best.name))} {_agree(best.name, 'has', 'have')} the best score, {score}, but "
@@ -140,24 +144,32 @@ def _say_why_chosen(record: Record) -> list[str]:
         return [
             f"{_capitalise(best.name)} have the best score, {score}, but row by row they are not clearly better than "
             f"one model. {_capitalise(chosen.name)} {_agree(chosen.name, 'was', 'were')} chosen: "
-            f"{_agree(chosen.name, 'its', 'their')} score is {lag} worse."
+            f"{_agree(chosen.name, 'its', 'their')} score is {worse}."
         ]
     subject = "The constant guess" if chosen.family == "baseline" else "A simpler model"
     # A difference above its standard error is chosen too, where a more complex candidate is within its own but worse.
     doubt = "This difference may be chance: its" if chosen.lag <= chosen.lag_error else "The"
     of_what = "" if chosen.lag <= chosen.lag_error else " of this difference"
+    if same:
+        return [
+            f"{subject} was chosen: its score is about the same as the best one, that of {_add_article(best.name)}."
+        ]
     return [
-        f"{subject} was chosen: its score is {lag} worse than the best one, that of {_add_article(best.name)}. "
+        f"{subject} was chosen: its score is {worse} than the best one, that of {_add_article(best.name)}. "
         f"{doubt} standard error{of_what} over the folds is {spell_amount(chosen.lag_error, 2)}."
     ]
+
+
+def _is_guess(record: Record) -> bool:
+    """Return whether the constant guess was chosen."""
+    return any(candidate.status == "chosen" and candidate.family == "baseline" for candidate in record.candidates)
 
 
 def _say_drivers(record: Record) -> list[str]:
     """Return which columns matter most."""
     # A positive lower end means that shuffling the column costs score in a way that chance does not explain.
     moved = [driver for driver in record.drivers if driver.low > 0][:3]
-    guessed = any(candidate.status == "chosen" and candidate.family == "baseline" for candidate in record.candidates)
-    if guessed:
+    if _is_guess(record):
         # The constant guess uses no column.
         return []
     if not moved and record.drivers:
@@ -183,7 +195,7 @@ def _say_worries(record: Record) -> list[str]:
     """Return what to read before the model is used."""
     sentences = _doubt_perfection(record)
     # Probabilities that are off by up to 5 % on average are not worth a sentence of their own.
-    if record.calibration is not None and record.calibration.error > 0.05:
+    if record.calibration is not None and record.calibration.error > 0.05 and not _is_guess(record):
         sentences.append(record.calibration.text)
     grave = [notice for notice in record.data.notices if notice.level != "note"]
     subjects = list(dict.fromkeys(notice.subject for notice in grave))

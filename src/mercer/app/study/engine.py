@@ -142,7 +142,7 @@ def _study_target(draft: Draft) -> None:
     draft.parts["fit"] = replace(draft.parts["fit"], threshold=threshold)
     draft.notices += [
         *list_notices(material, sample, clock),
-        *list_lacking(selection.lacking, options.budget, options.spent),
+        *list_lacking(selection.lacking, options.budget, options.spent, options.n_targets),
     ]
     _collect_parts(draft, selection, sample)
 
