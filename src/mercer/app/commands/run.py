@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mercer.app.commands.arguments import add_options, add_silencers
-from mercer.app.commands.candidate_names import CLASSIFIERS, REGRESSORS
+from mercer.app.commands.candidate_names import CLASSIFIERS, CLUSTERINGS, REGRESSORS
 from mercer.app.commands.config import read_config
 from mercer.app.commands.example import EXAMPLES, load_example
 from mercer.app.options import OPTIONS, OUTPUT, SECTIONS, list_options, parse_options
@@ -43,7 +43,8 @@ def _list_candidates() -> str:
     import textwrap
 
     lines = ["candidates:"]
-    for words, names in (("for classes", CLASSIFIERS), ("for numbers", REGRESSORS)):
+    offered = (("for classes", CLASSIFIERS), ("for numbers", REGRESSORS), ("without a target", CLUSTERINGS))
+    for words, names in offered:
         lines += textwrap.wrap(f"{words}: {'; '.join(names)}", 78, initial_indent="  ", subsequent_indent="    ")
     return "\n".join(lines) + "\n"
 
