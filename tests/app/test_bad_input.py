@@ -192,3 +192,11 @@ def test_what_is_new_or_missing_at_predict_time_is_no_error(model, here, capsys)
 def test_machines_get_the_sentence_as_json_too(here, capsys):
     assert main(["run", "no.csv", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["error"].startswith("no.csv: there is no such file.")
+
+
+def test_a_study_without_a_model_says_so_when_it_is_used(here, capsys):
+    (here / "few.csv").write_text("a,b\n1,x\n2,y\n3,x\n", encoding="utf-8")
+    assert main(["run", "few.csv", "--target", "b", "-o", "few", "--quiet"]) == 1
+    assert refused(capsys, "predict", "few", "few.csv") == (
+        "few: the study has no model; its report says why. Run the study again with another table."
+    )
