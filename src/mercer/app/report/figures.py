@@ -36,7 +36,8 @@ def draw_score(sureness: Sureness, metric: str) -> str:
     low, high = find_span(marks, 0.12)
     # Words of two points that are near to each other stand on two lines.
     near = sureness.floor is not None and abs(sureness.floor - sureness.baseline) < _ROOM * (high - low)
-    chart = Chart(alt, (low, high), (-1.0, 1.0), x_label=metric, height=136 if near else 118, left=14)
+    y = (-1.7, 1.0) if near else (-1.0, 1.0)
+    chart = Chart(alt, (low, high), y, x_label=metric, height=136 if near else 118, left=14)
     chart.line([sureness.baseline, sureness.score], [0.0, 0.0], "soft")
     chart.bar((sureness.low, sureness.high), (-0.35, 0.35), "c0 pale")
     chart.points([sureness.score], [0.0], "c0", size=7)

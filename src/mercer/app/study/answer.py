@@ -148,15 +148,19 @@ def _say_why_chosen(record: Record) -> list[str]:
         ]
     subject = "The constant guess" if chosen.family == "baseline" else "A simpler model"
     # A difference above its standard error is chosen too, where a more complex candidate is within its own but worse.
-    doubt = "This difference may be chance: its" if chosen.lag <= chosen.lag_error else "The"
-    of_what = "" if chosen.lag <= chosen.lag_error else " of this difference"
+    error = spell_amount(chosen.lag_error, 2)
+    reason = (
+        f"This difference may be chance: its standard error over the folds is {error}."
+        if chosen.lag <= chosen.lag_error
+        else f"The standard error of this difference over the folds is {error}. The simplest candidate that may be as "
+        "good as the best one is more complex than the chosen one, and its score is worse."
+    )
     if same:
         return [
             f"{subject} was chosen: its score is about the same as the best one, that of {_add_article(best.name)}."
         ]
     return [
-        f"{subject} was chosen: its score is {worse} than the best one, that of {_add_article(best.name)}. "
-        f"{doubt} standard error{of_what} over the folds is {spell_amount(chosen.lag_error, 2)}."
+        f"{subject} was chosen: its score is {worse} than the best one, that of {_add_article(best.name)}. {reason}"
     ]
 
 

@@ -18,6 +18,8 @@ from mercer.app.table.table import Table
 
 __all__ = ["count_duplicates", "describe_origin", "describe_question", "list_lacking", "list_left_out", "list_notices"]
 
+# Parts of a study that are named in one sentence.
+_MOST_PARTS = 5
 # Candidates that a notice names.
 _MOST_NAMED = 3
 # Parts of a report without which its answer is as sure.
@@ -65,11 +67,13 @@ def list_left_out(clock: Clock) -> list[Notice]:
     why = "The study was interrupted" if clock.interrupted else "The time was over"
     # What only adds to the picture is no reason to distrust the model.
     level = "note" if set(clock.left_out) <= _EXTRAS else "warning"
+    shown = clock.left_out[:_MOST_PARTS]
+    more = f" and {len(clock.left_out) - len(shown)} more" if len(clock.left_out) > len(shown) else ""
     return [
         Notice(
             level,
             "the study",
-            f"{why} before these parts were made: {', '.join(clock.left_out)}.",
+            f"{why} before these parts were made: {', '.join(shown)}{more}.",
             "Give a larger --budget.",
             told=True,
         )
