@@ -196,7 +196,7 @@ def test_a_duration_given_as_time_is_referred_to_budget(time, place, capsys):
     assert answer_of(capsys, "run", place / "machines.csv", "--target", "failure", "--time", time) == (
         2,
         "",
-        f"mercer: machines.csv: --{words}--budget {time}.\n",
+        f"mercer: reading the table\nmercer: machines.csv: --{words}--budget {time}.\n",
     )
 
 

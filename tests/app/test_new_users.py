@@ -32,7 +32,7 @@ def place(tmp_path_factory):
 
 def _refuse(capsys, *words):
     assert main(list(words)) == 2
-    return capsys.readouterr().err.removeprefix("mercer: ").rstrip("\n")
+    return capsys.readouterr().err.removeprefix("mercer: reading the table\n").removeprefix("mercer: ").rstrip("\n")
 
 
 def _predict(capsys, *words):
@@ -88,7 +88,7 @@ def test_the_help_lists_metrics_and_candidates(capsys):
     said = " ".join(capsys.readouterr().out.split())
     for metric in (name for names in METRICS.values() for name in names):
         assert metric in said
-    for task in METRICS:
+    for task in (*METRICS, "clustering"):
         for candidate in mercer.model_selection.candidates(task):
             assert candidate.name in said
 
@@ -132,3 +132,18 @@ def test_without_a_target_the_likely_one_is_named_on_the_terminal(place, capsys)
     assert main(["run", str(place / "u.csv"), "-o", str(place / "groups"), "--no-open"]) == 0
     said = capsys.readouterr().out
     assert "note: failure: This column looks like a target. Give --target failure to predict it." in said
+
+
+def test_every_column_that_is_read_in_another_way_is_announced_with_the_option_that_changes_it(place, capsys):
+    random = np.random.default_rng(0)
+    frame = pandas.read_csv(place / "t.csv")[["load", "failed"]]
+    frame["price"] = [f"${1000 + number:,}" for number in random.integers(0, 900, len(frame))]
+    for number in range(9):
+        frame[f"share{number}"] = [f"{value:.1f}%" for value in random.uniform(0, 100, len(frame))]
+    frame.to_csv(place / "written.csv", index=False)
+    words = ["run", str(place / "written.csv"), "--target", "failed", "-o", str(place / "written"), *QUICK]
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    price = next(line for line in lines if line.startswith("note: price: The texts are read as numbers, without `$`"))
+    assert "--category price" in price
+    assert "note: the table: The report has 2 more notes on how columns were read." in lines

@@ -76,5 +76,6 @@ def test_names_and_spellings_are_unique():
         "command",
         "shown",
         "spent",
+        "n_targets",
         "debug",
     ]

@@ -44,7 +44,7 @@ def test_one_page_has_a_section_for_each(place):
     for target, study in Studies.load(place / "run").studies.items():
         assert f"<h2>{target}</h2>" in page
         assert study.record.findings[0] in page
-    assert "href='the_cost/report.html'" in page
+    assert 'href="the_cost/report.html"' in page
     assert (place / "run" / "the_cost" / "report.html").exists()
 
 

@@ -297,6 +297,7 @@ class Options:
     command: str = ""  # what was typed, for the record
     shown: dict[str, Any] = field(default_factory=dict)  # the options that were given, for the record
     spent: float = 0.0  # seconds of the given budget that reading the table has taken; `budget` is what was left
+    n_targets: int = 1  # targets that divide the given budget; `budget` is the part of one
     debug: bool = False  # let an error in one part of the study end it, instead of a notice in the report
 
 

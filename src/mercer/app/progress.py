@@ -9,6 +9,8 @@ __all__ = ["Progress", "spell_seconds"]
 
 # Seconds between two lines, if standard error is no terminal.
 _EVERY = 5.0
+# Share of the work up to which the table is being read.
+_READING = 0.01
 
 
 def spell_seconds(seconds: float) -> str:
@@ -30,7 +32,12 @@ class Progress:
         self.results: dict[str, tuple[float, bool]] = {}
 
     def __enter__(self) -> "Progress":
-        if not self.quiet and sys.stderr.isatty():
+        if self.quiet:
+            return self
+        if not sys.stderr.isatty():
+            # Loading the modules and reading a large table take seconds, in which a log would show nothing.
+            self._write("reading the table")
+        else:
             try:
                 from rich.console import Console
                 from rich.live import Live
@@ -64,8 +71,7 @@ class Progress:
             if self.live is not None:
                 self.live.console.print(event.forecast, highlight=False)
             else:
-                sys.stderr.write(f"mercer: {event.forecast}\n")
-                sys.stderr.flush()
+                self._write(event.forecast)
             return
         left = "" if event.seconds_left is None else f"about {spell_seconds(event.seconds_left)} left"
         if event.result is not None:
@@ -79,12 +85,15 @@ class Progress:
                 self.live.update(self._make_table())
             return
         now = time.monotonic()
-        # A terminal shows its bar before any module is loaded. Elsewhere the first line comes as soon as the table is
-        # read, so that an error about the table is the only line of standard error.
-        if now - self.last >= _EVERY and event.share > 0:
+        # The first line has told that the table is being read.
+        if now - self.last >= _EVERY and event.share > _READING:
             self.last = now
-            sys.stderr.write(f"mercer: {event.share:4.0%} {event.text}{', ' if left else ''}{left}\n")
-            sys.stderr.flush()
+            self._write(f"{event.share:4.0%} {event.text}{', ' if left else ''}{left}")
+
+    def _write(self, text: str) -> None:
+        """Write a line to standard error."""
+        sys.stderr.write(f"mercer: {text}\n")
+        sys.stderr.flush()
 
     def _make_table(self) -> Any:
         """Return the bar with the scores of the candidates so far above it."""

@@ -120,7 +120,10 @@ def load_model(path: str) -> tuple[Any, Schema]:
         message = f"{path}: the run has models of {quote(*folders)}. Give the folder of one target, such as {first}."
         raise DataError(message)
     if place.is_dir():
-        place /= "model.mercer"
+        studied, place = (place / "run.json").is_file(), place / "model.mercer"
+        if studied and not place.exists():
+            message = f"{path}: the study has no model; its report says why. Run the study again with another table."
+            raise DataError(message)
     if not place.exists():
         message = f"{path}: there is no such file. Give the model.mercer that `mercer run` wrote."
         raise DataError(message)

@@ -1,6 +1,5 @@
 """Studies of several targets: one study for each, of the same rows, with a page and predictions for all of them."""
 
-import html
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -19,10 +18,6 @@ __all__ = ["NAME", "Studies", "TargetModels", "list_folders", "split_targets", "
 NAME = "targets.json"
 # Options that belong to one target.
 _SINGLE = ("positive", "threshold", "costs", "reject")
-_STYLE = (
-    ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;"
-    "padding:0 1rem}section{border-top:1px solid #8888;padding:.5rem 0}h2{font-size:1.2rem}"
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +41,8 @@ class Studies:
 
     def save(self, folder: str | Path) -> Path:
         """Write one folder for each study, and a page about all of them, into a folder, and return it."""
+        from mercer.app.report import render_targets
+
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         folders = _name_folders(self.studies)
@@ -56,7 +53,8 @@ class Studies:
             (place / old).unlink(missing_ok=True)
         (place / NAME).write_text(json.dumps({"targets": folders}, indent=1) + "\n", encoding="utf-8")
         records = {target: study.record for target, study in self.studies.items()}
-        (place / "report.html").write_text(render_page(records, folders), encoding="utf-8")
+        links = {target: f"{name}/report.html" for target, name in folders.items()}
+        (place / "report.html").write_text(render_targets(records, links), encoding="utf-8")
         return place
 
     @classmethod
@@ -111,7 +109,7 @@ def study_each(
         others = [name for name in targets if name != target]
         own = replace(rows, frame=rows.frame.drop(columns=others))
         told = None if watch is None else _shift(watch, target, number, len(targets))
-        done[target] = study(own, replace(options, target=target, budget=budget), told)
+        done[target] = study(own, replace(options, target=target, budget=budget, n_targets=len(targets)), told)
     return Studies(done)
 
 
@@ -150,21 +148,6 @@ def list_folders(folder: Path) -> dict[str, Path]:
         message = f"{file}: the models must lie in this folder. Run the study again."
         raise DataError(message)
     return found
-
-
-def render_page(records: dict[str, Any], folders: dict[str, str]) -> str:
-    """Return a page with a section for each target: the answer, the findings, and a link to the whole report."""
-    title = f"{len(records)} targets"
-    parts = [f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title>"]
-    parts.append("<meta name=viewport content='width=device-width,initial-scale=1'>")
-    parts.append(f"<style>{_STYLE}</style><main><h1>{title}</h1>")
-    parts.append("<p>Each target is predicted from the other columns, without the other targets.</p>")
-    for target, record in records.items():
-        sentences = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in record.findings)
-        parts.append(f"<section><h2>{html.escape(target)}</h2><p>{html.escape(record.answer)}</p><ul>{sentences}</ul>")
-        link = f"{html.escape(folders[target], quote=True)}/report.html"
-        parts.append(f"<p><a href='{link}'>The whole report about {html.escape(target)}</a></p></section>")
-    return "".join(parts) + "</main></html>\n"
 
 
 @dataclass(frozen=True)

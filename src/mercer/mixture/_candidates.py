@@ -18,7 +18,8 @@ def _space(shape: Shape) -> dict[str, list[Any]]:
 
 
 def _count(model: Any) -> tuple[float, str]:
-    return float(model.n_components), f"{model.n_components} bell curves, {model.covariance_type} covariances"
+    kind = {"diag": "diagonal"}.get(model.covariance_type, model.covariance_type)
+    return float(model.n_components), f"{model.n_components} bell curves, {kind} covariances"
 
 
 CANDIDATES = (

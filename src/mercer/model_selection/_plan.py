@@ -1,6 +1,5 @@
 """The outer and inner splits of a nested comparison, on which contenders are tried one after the other."""
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,13 +9,9 @@ from sklearn.model_selection import ParameterGrid
 
 from mercer._source.threads import run_numbered
 from mercer.model_selection._splits import Split, Splitting, split_rows
-from mercer.model_selection._trial import Contender, Rows, fit_settings, respond, take_rows
+from mercer.model_selection._trial import Contender, OutOfTimeError, Rows, fit_settings, respond, take_rows
 
 __all__ = ["OutOfTimeError", "Plan", "Trial", "make_plan"]
-
-
-class OutOfTimeError(Exception):
-    """The deadline came before a trial was finished."""
 
 
 @dataclass(frozen=True)
@@ -127,9 +122,8 @@ class Plan:
                 watch(len(verdicts), n_steps)
 
         def score_inside(task: int) -> Any:
-            _check_clock(deadline)
             ask = self._ask if remember else None
-            return fit_settings(contender.estimator, settings, self.rows, *tasks[task][1], ask=ask)
+            return fit_settings(contender.estimator, settings, self.rows, *tasks[task][1], ask=ask, deadline=deadline)
 
         run_numbered(score_inside, len(tasks), threads, receive)
         inner = np.array([[scored.test for scored in verdict] for verdict in verdicts], dtype=float)
@@ -140,10 +134,14 @@ class Plan:
         chosen = inner.mean(axis=2).argmax(axis=1)
 
         def score_outside(fold: int) -> Any:
-            _check_clock(deadline)
-            setting = [settings[chosen[fold]]]
             verdict = fit_settings(
-                contender.estimator, setting, self.rows, *self.outer[fold], train_score=True, keep=True
+                contender.estimator,
+                [settings[chosen[fold]]],
+                self.rows,
+                *self.outer[fold],
+                train_score=True,
+                keep=True,
+                deadline=deadline,
             )[0]
             unseen = take_rows(self.rows.X, self.outer[fold][1])
             # Only the first repeat predicts: each row then has one prediction by a model that has not seen it.
@@ -193,12 +191,6 @@ class Plan:
 def _list_spaces(space: Any) -> Any:
     """Return a space of settings as a list of dictionaries, as ``ParameterGrid`` takes it."""
     return [dict(space)] if isinstance(space, Mapping) else [dict(part) for part in space]
-
-
-def _check_clock(deadline: float | None) -> None:
-    """Raise OutOfTimeError if the deadline is over."""
-    if deadline is not None and time.monotonic() > deadline:
-        raise OutOfTimeError
 
 
 def make_plan(rows: Rows, known: Splitting, *, outer: int = 5, inner: int = 3, repeats: int = 1, seed: int = 0) -> Plan:

@@ -10,7 +10,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-__all__ = ["Contender", "Rows", "Verdict", "fit_settings", "fit_weights", "respond", "take_rows"]
+__all__ = [
+    "Contender",
+    "OutOfTimeError",
+    "Rows",
+    "Verdict",
+    "check_deadline",
+    "fit_settings",
+    "fit_weights",
+    "respond",
+    "take_rows",
+]
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,16 @@ def _list_weights(model: Any, weight: np.ndarray | None) -> dict[str, Any]:
     return {"sample_weight": weight}
 
 
+class OutOfTimeError(Exception):
+    """The deadline came before a trial was finished."""
+
+
+def check_deadline(deadline: float | None) -> None:
+    """Raise OutOfTimeError if the deadline is over."""
+    if deadline is not None and time.monotonic() > deadline:
+        raise OutOfTimeError
+
+
 def fit_settings(
     estimator: Any,
     settings: Sequence[Mapping[str, Any]],
@@ -90,11 +110,14 @@ def fit_settings(
     train_score: bool = False,
     keep: bool = False,
     ask: Callable[[Any, Any], Any] | None = None,
+    deadline: float | None = None,
 ) -> list[Verdict]:
     """Fit every setting to `train` and score it on `test`; ``ask(model, X)`` gives what is kept of its answers.
 
     If the settings change only the last step of a pipeline, the steps before it are fitted once, to the training rows.
+    `deadline` is a time of ``time.monotonic``: if it is over before a fit, `OutOfTimeError` is raised.
     """
+    check_deadline(deadline)
     last = estimator.steps[-1][0] if isinstance(estimator, Pipeline) and len(estimator.steps) > 1 else None
     X, y = take_rows(rows.X, train), rows.y[train]
     unseen = take_rows(rows.X, test)
@@ -108,6 +131,7 @@ def fit_settings(
         X, unseen = first.fit_transform(X, y), first.transform(unseen)
     verdicts = []
     for setting in settings:
+        check_deadline(deadline)
         # The shared steps are not counted: their time does not depend on the setting.
         began = time.perf_counter()
         model = clone(template).set_params(

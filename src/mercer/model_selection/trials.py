@@ -29,16 +29,25 @@ Examples
 
 from mercer.model_selection._curves import order_growing, score_sizes
 from mercer.model_selection._nested import conclude
-from mercer.model_selection._plan import OutOfTimeError, Plan, make_plan
+from mercer.model_selection._plan import Plan, make_plan
 from mercer.model_selection._rule import find_outdone
 from mercer.model_selection._splits import Splitting, split_rows
-from mercer.model_selection._trial import Rows, fit_settings, fit_weights, respond, take_rows
+from mercer.model_selection._trial import (
+    OutOfTimeError,
+    Rows,
+    check_deadline,
+    fit_settings,
+    fit_weights,
+    respond,
+    take_rows,
+)
 
 __all__ = [
     "OutOfTimeError",
     "Plan",
     "Rows",
     "Splitting",
+    "check_deadline",
     "conclude",
     "find_outdone",
     "fit_settings",

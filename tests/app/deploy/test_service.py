@@ -80,6 +80,7 @@ def test_an_explanation_adds_up(address):
         ("/predict", {"rows": [{"heat": [1], "load": 1, "site": "x", "day": None}]}, 422, "row 1: `heat` must be"),
         ("/predict", {"rows": [{}] * 51}, 413, "at most 50 rows"),
         ("/predict", b"[" + b" " * 30_000, 413, "at most 20000 bytes"),
+        ("/predict", b"[" + b" " * 20_000_000, 413, "at most 20000 bytes"),
         ("/explain", {"rows": [{"heat": 1, "load": 1, "site": "x", "day": None}]}, 422, "row to explain first"),
         ("/train", {"rows": []}, 404, "/predict"),
     ],

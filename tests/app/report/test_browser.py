@@ -1,5 +1,7 @@
 """The page in a real browser: it opens, fits narrow and wide windows, sorts, follows the keyboard, and prints."""
 
+from dataclasses import replace
+
 import pytest
 
 from mercer.app.report import write_report
@@ -87,6 +89,23 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     for name, make in RECORDS.items():
         write_report(make(), folder / f"{name}.html")
+    record = RECORDS["classification"]()
+    # Names, counts and remarks as long as those of real candidates.
+    listed = [
+        replace(
+            record.candidates[0],
+            name="products, logistic regression",
+            status="chosen" if place == 0 else "as good",
+            low=0.687,
+            high=0.801,
+            lag=0.018,
+            lag_error=0.0049,
+            complexity_text="418 means and covariances",
+            text="A bell curve for each class. Its probabilities are worse than those of the constant guess.",
+        )
+        for place in range(3)
+    ]
+    write_report(replace(record, candidates=listed), folder / "full_list.html")
     return folder
 
 
@@ -111,6 +130,15 @@ def test_a_phone_shows_every_value_of_every_row_and_whole_figures(pages, name):
     assert found["outside"] == 0
     assert found["names"] == found["cells"]
     assert found["figures"] == []
+
+
+def test_a_desktop_shows_every_column_without_scrolling(pages):
+    script = """
+return [...document.querySelectorAll(".table")].filter((one) => one.scrollWidth > one.clientWidth + 1)
+  .map((one) => one.ariaLabel);
+"""
+    found, _ = ask(script, page=pages / "full_list.html", folder=pages, width=1440)
+    assert found == []
 
 
 def test_tables_sort_by_number_and_by_name(pages):

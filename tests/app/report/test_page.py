@@ -9,12 +9,12 @@ import pytest
 
 from mercer.app.report import render_report, write_report
 from mercer.app.report.chart import Chart
-from mercer.app.report.figures import draw_dependence
+from mercer.app.report.figures import draw_dependence, draw_score
 from mercer.app.report.leads import make_leads
 from mercer.app.report.row_figures import draw_confusion, name_drawn
 from mercer.app.report.sections import make_sections
 from mercer.app.report.tables import Table
-from mercer.app.study.record import Candidate, Confusion, Dependence, Notice, Record
+from mercer.app.study.record import Candidate, Confusion, Dependence, Notice, Record, Sureness
 from tests.app.report.records import RECORDS, classification, regression, structure
 
 VOID = {"meta", "link", "br", "img", "path", "rect", "polyline", "polygon", "circle"}
@@ -226,3 +226,17 @@ def test_curves_of_some_classes_say_of_how_many():
     record = RECORDS["classification"]()
     assert name_drawn(record.rates, 2) == ""
     assert name_drawn(record.rates[:1] * 6, 17) == ", for the first 6 of 17 classes"
+
+
+def test_words_below_two_points_that_are_near_stand_on_two_lines():
+    sure = Sureness(0.52, 0.15, 0.9, 0.95, "", 0.5, floor=0.84)
+    near, far = draw_score(sure, "accuracy"), draw_score(replace(sure, low=0.5, high=0.54, floor=0.95), "accuracy")
+    heights = [_find_heights(page) for page in (near, far)]
+    assert heights[0]["best possible"] >= heights[0]["the constant guess"] + 12
+    assert heights[1]["best possible"] == heights[1]["the constant guess"]
+
+
+def _find_heights(svg):
+    """Return how far down each word of a figure stands."""
+    found = re.findall(r'<text[^>]* y="([\d.]+)"[^>]*>([^<]+)</text>', svg)
+    return {words: float(height) for height, words in found}

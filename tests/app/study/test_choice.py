@@ -9,7 +9,7 @@ import pytest
 import mercer
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.options import Options
-from mercer.app.study.choice import intervals, selection, trying, turns, verdict
+from mercer.app.study.choice import intervals, racing, selection, trying, turns, verdict
 from mercer.app.study.choice.racing import find_lagging, list_rounds, race
 from mercer.app.study.choice.row_losses import make_measure
 from mercer.app.study.clock import Clock
@@ -357,3 +357,21 @@ def test_one_score_is_reported_if_all_folds_agree_or_the_guess_is_chosen():
     assert reported.low == min(nested.low, own.low)
     assert reported.high == max(nested.high, own.high)
     assert "In 2 of the 5 divisions a model was chosen" in intervals.describe_method(chosen, 0.95)
+
+
+def test_a_candidate_that_is_too_slow_for_the_race_has_no_score_in_it():
+    offer = next(offer for offer in candidates("classification") if offer.name == "naive Bayes")
+    rest = (_gather(_draw()), 100, find_metric(None, "classification"), Options(), 2)
+    assert racing._score(offer, *rest, left=float("inf")).shape == (5,)
+    assert racing._score(offer, *rest, left=-1.0) is None
+
+
+def test_few_candidates_are_measured_after_the_time_is_over(fake_time, monkeypatch):
+    monkeypatch.setattr(_Clock, "measure_left", lambda clock, share=1.0: -1.0)
+    seconds = {"guess": ("baseline", 1)} | {f"line {place}": ("linear models", 20 + place) for place in range(6)}
+    selected, order, _ = fake_time(seconds, 30.0)
+    assert order == ["guess", "line 0"]
+    assert [name for name, why in selected.skipped.items() if why.startswith("would take about")] == [
+        "line 1",
+        "line 2",
+    ]

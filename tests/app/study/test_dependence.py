@@ -4,9 +4,13 @@ import numpy as np
 import pandas
 
 import mercer
+from mercer.app.options import Options
 from mercer.app.report import render_report
+from mercer.app.study.choice import dependence
+from mercer.app.study.material import gather
 from mercer.app.table import guess_roles, read_table
 from mercer.app.table.keys import find_keys, find_times, name_follow_up
+from mercer.model_selection.trials import OutOfTimeError, fit_settings
 
 QUICK = {"quick": True, "folds": 3, "inner": 2, "candidates": ["nearest centroid", "ridge regression"]}
 
@@ -146,3 +150,26 @@ def test_a_follow_up_time_is_named_as_a_possible_leak():
     assert [notice.subject for notice in notices] == ["futime"]
     assert "--ignore futime" in notices[0].cure
     assert name_follow_up(table, guess_roles(table, target="age")[0]) == []
+
+
+def test_a_comparison_of_splits_that_runs_out_of_time_uses_the_pairs_that_were_scored(monkeypatch):
+    table = read_table(_weigh_pigs())
+    roles, _ = guess_roles(table, target="Weight")
+    calls = []
+
+    def fit_until_late(*given, **named):
+        calls.append(1)
+        if len(calls) > limit:
+            raise OutOfTimeError
+        return fit_settings(*given, **named)
+
+    def count_scores():
+        calls.clear()
+        found = dependence.find_dependence(table, roles, gather(table, roles), Options(n_jobs=1), left=1e6)
+        return len(found.scores)
+
+    monkeypatch.setattr(dependence, "fit_settings", fit_until_late)
+    limit = 9
+    assert count_scores() == 2, "four pairs"
+    limit = 5
+    assert count_scores() == 0, "two pairs are too few"

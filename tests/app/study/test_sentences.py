@@ -83,7 +83,7 @@ def test_names_of_models_begin_the_sentence_with_their_article_and_verb(name, be
 def test_the_findings_come_in_the_order_of_their_use():
     assert write_findings(_make_record()) == [
         "It predicts the right class for about 81 of 100 new rows.",
-        "A simpler model was chosen: its score is 0.012 worse than that of random forest, the best one. This "
+        "A simpler model was chosen: its score is 0.012 worse than the best one, that of a random forest. This "
         "difference may be chance: its standard error over the folds is 0.02.",
         "`heat` and `load` matter most: without their values the balanced accuracy is clearly worse.",
         "Before you use the model, read the warning about `day` in the report.",
@@ -96,8 +96,9 @@ def test_a_difference_above_its_standard_error_is_not_called_chance():
     chosen = replace(record.candidates[0], lag=0.012, lag_error=0.01)
     assert chosen.status == "chosen"
     assert (
-        "A simpler model was chosen: its score is 0.012 worse than that of random forest, the best one. The "
-        "standard error of this difference over the folds is 0.01."
+        "A simpler model was chosen: its score is 0.012 worse than the best one, that of a random forest. The "
+        "standard error of this difference over the folds is 0.01. The simplest candidate that may be as good as the "
+        "best one is more complex than the chosen one, and its score is worse."
     ) in write_findings(replace(record, candidates=[chosen, *record.candidates[1:]]))
 
 
@@ -136,7 +137,7 @@ def test_numbers_in_sentences_have_no_exponents():
 
 def test_a_nearly_perfect_score_asks_whether_its_columns_are_known_in_time():
     record = _make_record()
-    doubt = "The score is nearly perfect. Is the value of `heat` and `load` known before `failed`? If they are not"
+    doubt = "The score is nearly perfect. Are the values of `heat` and `load` known before `failed`? If they are not"
     assert not any(doubt in sentence for sentence in write_findings(record))
     perfect = write_findings(replace(record, sureness=replace(record.sureness, score=0.991)))
     assert any(doubt in sentence and "--ignore heat,load" in sentence for sentence in perfect)
@@ -150,3 +151,18 @@ def test_if_the_guess_is_chosen_its_score_is_not_given_as_that_of_the_best_model
         "No model is shown to predict `duration` better than guessing: a model chosen on a part of the rows has an R² "
         "of −0.24 on the others (95 % interval −0.56 to 0.08; guessing: −0.10)."
     )
+
+
+def test_nothing_is_said_of_the_columns_of_a_constant_guess():
+    record = _make_record()
+    guess = Candidate("the constant guess", "baseline", 0, "0 numbers", "chosen")
+    flat = [replace(driver, low=-0.1, mean=0.0) for driver in record.drivers]
+    said = write_findings(replace(record, candidates=[guess], drivers=flat))
+    assert not any("column" in sentence for sentence in said)
+
+
+def test_a_tiny_difference_is_called_about_the_same():
+    record = _make_record()
+    chosen = replace(record.candidates[0], lag=3e-6, lag_error=1e-3)
+    said = write_findings(replace(record, candidates=[chosen, *record.candidates[1:]]))
+    assert "A simpler model was chosen: its score is about the same as the best one, that of a random forest." in said

@@ -4,6 +4,7 @@ import pandas
 import pytest
 
 from mercer.app.table import Stream, guess_roles, read_table
+from mercer.app.table.header import find_header
 
 ROWS = [f"{k},{k * 0.5},{'ab'[k % 2]}" for k in range(30)]
 BODY = "\n".join(ROWS)
@@ -89,3 +90,17 @@ def test_a_parquet_file_with_names_that_are_no_names_is_read_in_blocks(tmp_path)
     assert stream.names == ["a", "column_2", "c"]
     frame = next(iter(stream.select({"column_2": "number"}, ["c"])))
     assert frame.to_dict("list") == {"column_2": [3, 4], "c": ["u", "v"]}
+
+
+def test_names_below_headings_with_gaps_are_found(tmp_path):
+    """A sheet may have a remark and headings of several columns above the names."""
+    cells = [["Sales", None, None], [None] * 3, ["confidential", None, "draft"], ["a", "b", "y"]]
+    cells += [[k, k * 0.5, "x"] for k in range(30)]
+    pandas.DataFrame(cells).to_excel(tmp_path / "t.xlsx", index=False, header=False)
+    assert list(read_table(tmp_path / "t.xlsx").frame.columns) == ["a", "b", "y"]
+    seasons = [["", "spring", "", "autumn"], ["shop", "sold", "cost", "sold"], ["u", "3", "4", "5"]]
+    assert find_header(seasons).place == 1
+    # A row with all fields below names with a gap is no line of names: it holds a number, or the row below has none.
+    assert find_header([["a", "", "y"], ["u", "1", "v"], ["u", "2", "v"]]).place == 0
+    assert find_header([["a", "", "y"], ["u", "w", "v"], ["u", "w", "v"]]).place == 0
+    assert find_header([["", "a", "y"], ["u", "w", "v"], ["u", "3", "v"]]).place == 0

@@ -4,7 +4,7 @@ The families offer the candidates (:func:`mercer.model_selection.candidates`), b
 which takes seconds. A test compares these lists with the offers.
 """
 
-__all__ = ["CLASSIFIERS", "REGRESSORS"]
+__all__ = ["CLASSIFIERS", "CLUSTERINGS", "REGRESSORS"]
 
 CLASSIFIERS = (
     "the constant guess",
@@ -45,3 +45,4 @@ REGRESSORS = (
     "Gaussian process",
     "stacked models",
 )
+CLUSTERINGS = ("k-means", "Gaussian mixture", "density clusters")

@@ -28,6 +28,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
 def execute(options: Any) -> int:
     """Write the files, each after it was compared with the model."""
     from mercer.app.deploy.formula import make_formula
+    from mercer.app.deploy.groups import NamedGroups, list_groups
     from mercer.app.schema import load_model
     from mercer.errors import DataError
 
@@ -35,6 +36,8 @@ def execute(options: Any) -> int:
         message = "export: give --onnx FILE, --sklearn FILE or --python FILE, or several of them."
         raise DataError(message)
     model, _ = load_model(options.model)
+    if list_groups(model.steps[-1][1]):
+        model = NamedGroups(model)
     written: dict[str, Any] = {}
     if options.sklearn is not None:
         from mercer.app.deploy.scikit_pipeline import make_scikit_pipeline, pack_pipeline

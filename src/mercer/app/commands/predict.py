@@ -101,7 +101,8 @@ def _list_new_categories(new: dict[str, "Counter[str]"]) -> list[Any]:
         some = quote(*(value for value, _ in counts.most_common(_MOST_NAMED)))
         more = f" and {len(counts) - _MOST_NAMED} more" if len(counts) > _MOST_NAMED else ""
         text = f"{rows} {'row has' if rows == 1 else 'rows have'} a value that no training row had: {some}{more}."
-        notices.append(Notice("warning", name, f"{text} The model treats them as unknown values."))
+        treated = "it as an unknown value" if len(counts) == 1 else "them as unknown values"
+        notices.append(Notice("warning", name, f"{text} The model treats {treated}."))
     return notices
 
 

@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from mercer.app.commands.arguments import add_options, add_silencers
-from mercer.app.commands.candidate_names import CLASSIFIERS, REGRESSORS
+from mercer.app.commands.candidate_names import CLASSIFIERS, CLUSTERINGS, REGRESSORS
 from mercer.app.commands.config import read_config
 from mercer.app.commands.example import EXAMPLES, load_example
 from mercer.app.options import OPTIONS, OUTPUT, SECTIONS, list_options, parse_options
 from mercer.errors import DataError
 
 __all__ = ["HELP", "declare", "execute"]
+
+# Notes on how columns were read that are printed; the report has all of them.
+_MOST_READ = 8
 
 HELP = "study a table: compare models, choose one, write a report and the model"
 
@@ -40,7 +43,8 @@ def _list_candidates() -> str:
     import textwrap
 
     lines = ["candidates:"]
-    for words, names in (("for classes", CLASSIFIERS), ("for numbers", REGRESSORS)):
+    offered = (("for classes", CLASSIFIERS), ("for numbers", REGRESSORS), ("without a target", CLUSTERINGS))
+    for words, names in offered:
         lines += textwrap.wrap(f"{words}: {'; '.join(names)}", 78, initial_indent="  ", subsequent_indent="    ")
     return "\n".join(lines) + "\n"
 
@@ -57,7 +61,10 @@ def execute(options: Any) -> int:
     output = options.output or config.pop(OUTPUT.name, OUTPUT.default)
     # What is typed overrules the file.
     values = {**config, **parse_options(vars(options), OPTIONS)}
-    # The bar appears at once: loading a bundled table and the modules of a study takes a second or two.
+    if options.table is not None and options.example is not None:
+        message = f"a table ({options.table}) and --example cannot both be given. Leave one out."
+        raise DataError(message)
+    # The first words appear at once: loading a bundled table and the modules of a study takes a second or two.
     with Progress(options.quiet or options.json) as progress:
         table, name, values = _choose_table(options, values)
         study_options = make_options(values, shlex.join(["mercer", *options.given]), options.debug)
@@ -85,9 +92,6 @@ def execute(options: Any) -> int:
 def _choose_table(options: Any, values: dict[str, Any]) -> tuple[Any, str | None, dict[str, Any]]:
     """Return the table, its name and the options: a bundled table brings its own target where none is given."""
     if options.table is not None:
-        if options.example is not None:
-            message = f"a table ({options.table}) and --example cannot both be given. Leave one out."
-            raise DataError(message)
         return options.table, None, values
     bundled = load_example(options.example or "classification")
     own = {} if "target" in values else {name: bundled[name] for name in ("target", "group") if bundled.get(name)}
@@ -114,15 +118,31 @@ def _summarise(record: Any, folder: Path) -> dict[str, Any]:
     }
 
 
+def _list_notices(record: Any) -> list[str]:
+    """Return a line for each notice that a reader should see: all warnings, and notes on how the table was read."""
+    columns = {"the table", *(column.name for column in record.data.columns)}
+    lines, untold = [], 0
+    for notice in record.data.notices:
+        read = notice.level == "note" and not notice.told
+        if read and notice.subject not in columns:
+            continue
+        untold += int(read)
+        if not read or untold <= _MOST_READ:
+            lines.append(f"{notice.level}: {notice.subject}: {notice.text} {notice.advice}".rstrip())
+    if untold > _MOST_READ:
+        lines.append(f"note: the table: The report has {untold - _MOST_READ} more notes on how columns were read.")
+    return lines
+
+
 def _print_answer(record: Any, report: Path) -> None:
     """Print the answer, what it means, the warnings about the data, and what to do next."""
     lines = [record.answer, *record.findings]
-    if record.fit is not None and record.fit.threshold is not None and record.fit.threshold != 0.5:
-        least = f"{record.fit.threshold:.3g}"
+    guessed = any(candidate.status == "chosen" and candidate.family == "baseline" for candidate in record.candidates)
+    fit = record.fit
+    if fit is not None and fit.threshold is not None and fit.threshold != 0.5 and not guessed:
+        least = f"{fit.threshold:.3g}"
         lines.append(f"`{record.question.positive}` is predicted if its probability is at least {least}.")
-    for notice in record.data.notices:
-        if notice.level != "note" or notice.told:
-            lines.append(f"{notice.level}: {notice.subject}: {notice.text} {notice.advice}".rstrip())
+    lines += _list_notices(record)
     lines.append(f"report: {report}")
     if (report.parent / "model.mercer").exists():
         lines.append(f"to predict new rows: mercer predict {shlex.quote(str(report.parent))} NEW.csv")

@@ -22,6 +22,12 @@ def read_body(model: Any, classes: list[str]) -> tuple[str, np.ndarray, Any] | N
         whiteners = [turn * size**-0.5 for turn, size in zip(model.rotations_, model.scalings_)]
         constants = np.log(model.priors_) - 0.5 * np.array([np.log(size).sum() for size in model.scalings_])
         return "softmax", none, Gaussians(model.means_, whiteners, constants)
+    if kind == "GaussianMixture":
+        return _read_mixture(model)
+    if kind == "KMeans":
+        # A row belongs to the group of the nearest centre.
+        centres = np.asarray(model.cluster_centers_, dtype=float)
+        return "shares", none, Neighbours(centres, np.eye(len(centres)), 1)
     if kind in ("MLPClassifier", "MLPRegressor") and model.input_coding_ is None:
         return _read_perceptron(model, classes)
     if kind in ("KNeighborsClassifier", "KNeighborsRegressor") and _is_plain(model):
@@ -36,6 +42,21 @@ def read_body(model: Any, classes: list[str]) -> tuple[str, np.ndarray, Any] | N
     if hasattr(model, "steps") and len(model.steps) == 2:
         return _read_basis(model[0], model[1], classes)
     return None
+
+
+def _read_mixture(model: Any) -> tuple[str, np.ndarray, Any]:
+    """Return link, intercept and body of a Gaussian mixture: its components are normal distributions with shares."""
+    means = np.asarray(model.means_, dtype=float)
+    n_groups, width = means.shape
+    factors = np.asarray(model.precisions_cholesky_, dtype=float)
+    whiteners = {
+        "full": lambda: list(factors),
+        "tied": lambda: [factors] * n_groups,
+        "diag": lambda: [np.diag(row) for row in factors],
+        "spherical": lambda: [np.eye(width) * factor for factor in factors],
+    }[model.covariance_type]()
+    constants = np.log(model.weights_) + np.array([np.linalg.slogdet(whitener)[1] for whitener in whiteners])
+    return "softmax", np.zeros(n_groups), Gaussians(means, whiteners, constants)
 
 
 def _is_plain(model: Any) -> bool:

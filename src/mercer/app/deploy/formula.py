@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer.app.deploy.bodies import Machines
 from mercer.app.deploy.body_readers import read_body
+from mercer.app.deploy.groups import list_groups
 from mercer.decision import DecisionClassifier
 from mercer.ensemble import VotingClassifier, VotingRegressor
 from mercer.errors import DataError
@@ -28,6 +29,7 @@ _PLAIN_LOSSES = ("squared_error", "absolute_error", "quantile", "huber")
 _NOT_HELD = {
     "ClassConditionalClassifier": "a classifier by mixture or kernel densities has no counterpart in that form",
     "BayesNetClassifier": "a Bayesian network has no counterpart in that form",
+    "HDBSCAN": "groups by density are the rows of the study themselves",
 }
 
 
@@ -112,7 +114,7 @@ def make_formula(pipeline: Any, texts: bool = False) -> Formula:
     inside, costs, actions = last, None, []
     if isinstance(last, DecisionClassifier):
         inside, costs, actions = last.estimator_, np.asarray(last.costs_, dtype=float), [str(a) for a in last.actions_]
-    classes = [str(name) for name in inside.classes_] if is_classifier(inside) else []
+    classes = [str(name) for name in inside.classes_] if is_classifier(inside) else list_groups(inside)
     calibrated = inside
     if isinstance(inside, CalibratedClassifierCV):
         inside = inside.calibrated_classifiers_[0].estimator

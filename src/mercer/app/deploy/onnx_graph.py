@@ -174,9 +174,12 @@ def _encode(builder: _Builder, name: str, coding: Any) -> list[str]:
     for cycle in getattr(coding, "cycles", ()):
         period, offset = CYCLES[cycle]
         moved = builder.add("Add", x, builder.hold(offset))
-        turns = builder.add("Div", moved, builder.hold(period))
-        within = builder.add("Sub", turns, builder.add("Floor", turns))
-        angle = builder.add("Mul", within, builder.hold(2 * np.pi))
+        # The rest of a division is exact. The fraction of 2700 weeks would be wrong in the twelfth digit, and trees
+        # compare all digits.
+        rest = builder.add("Mod", moved, builder.hold(period), fmod=1)
+        before = builder.add("Less", rest, builder.hold(0.0))
+        within = builder.add("Where", before, builder.add("Add", rest, builder.hold(period)), rest)
+        angle = builder.add("Div", builder.add("Mul", within, builder.hold(2 * np.pi)), builder.hold(period))
         # Rounded as in the encoder, so that days at the same place of a cycle are equal.
         for wave in (builder.add("Sin", angle), builder.add("Cos", angle)):
             whole = builder.add("Round", builder.add("Mul", wave, builder.hold(1e12)))

@@ -1,7 +1,9 @@
 """Write trees as scikit-learn's own, and boosted trees as an embedding with a logistic regression.
 
-scikit-learn compares single-precision values with a threshold. A value that lies between a threshold and its single-
-precision neighbour may go to the other side; the comparison with the model on random rows notices where this matters.
+scikit-learn compares single-precision values with a threshold, so that thresholds are moved by as little. Numbers of up
+to seven digits then go to the same side as in the model. Of longer ones, those that lie between a threshold and its
+single-precision neighbour may go to the other side; the comparison with the model on random rows notices where this
+matters.
 """
 
 from typing import Any
@@ -17,6 +19,8 @@ __all__ = ["make_boosting_steps", "make_tree"]
 
 # A tolerance at which a fit ends with its first step: what it finds is replaced.
 _AT_ONCE = 1e9
+# The relative error of a few operations in double precision.
+_NOISE = 1e-14
 
 
 def make_tree(tree: Tree, width: int, classes: np.ndarray, values: np.ndarray) -> Any:
@@ -35,7 +39,7 @@ def make_tree(tree: Tree, width: int, classes: np.ndarray, values: np.ndarray) -
     nodes["right_child"] = np.where(inner, tree.right, -1)
     # scikit-learn marks leaves by the feature and the threshold -2.
     nodes["feature"] = np.where(inner, tree.feature, -2)
-    nodes["threshold"] = np.where(inner, tree.threshold, -2.0)
+    nodes["threshold"] = np.where(inner, _move_thresholds(np.array(tree.threshold, dtype=float)), -2.0)
     nodes["n_node_samples"], nodes["weighted_n_node_samples"] = 1, 1.0
     nodes["missing_go_to_left"] = tree.missing_left
     copy = maker(*arguments)
@@ -44,6 +48,23 @@ def make_tree(tree: Tree, width: int, classes: np.ndarray, values: np.ndarray) -
     )
     made.tree_ = copy
     return made
+
+
+def _move_thresholds(thresholds: np.ndarray) -> np.ndarray:
+    """Return thresholds that single-precision values pass as the double-precision ones pass the given thresholds.
+
+    The middle of 21.7 and 21.9 is computed as a number just below 21.8, so that 21.8 goes right; its single-precision
+    value must do so too. A value that equals a threshold goes left.
+    """
+    with np.errstate(over="ignore"):
+        single = thresholds.astype(np.float32).astype(float)
+    moved = np.where(np.isfinite(single), np.maximum(thresholds, single), thresholds)
+    plain = np.array([float(f"{threshold:.7g}") for threshold in thresholds])
+    # An infinite threshold, which only missing values pass, stays as it is.
+    with np.errstate(invalid="ignore"):
+        above = (plain > thresholds) & (plain - thresholds <= _NOISE * np.abs(plain))
+    below = np.nextafter(plain.astype(np.float32), np.float32(-np.inf)).astype(float)
+    return np.where(above, below, moved)
 
 
 def make_boosting_steps(formula: Formula) -> tuple[list[tuple[str, Any]], Any]:

@@ -22,6 +22,9 @@ __all__ = ["Service", "make_server"]
 
 # Seconds for which a connection may send nothing.
 _PATIENCE = 30.0
+# Bytes of a body above the limit that are read and forgotten before it is refused, and how many at once.
+_MOST_DISCARDED = 2**28
+_PIECE = 2**16
 
 
 class _WrongRequestError(Exception):
@@ -175,7 +178,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             raise _WrongRequestError(HTTPStatus.LENGTH_REQUIRED, "the header Content-Length is needed")
         if int(length) > self.server.most_bytes:
-            # The rest of the body is not read, so that the connection cannot be used again.
+            # Clients that send the whole body before they listen would see a broken connection instead of the answer.
+            self._discard(min(int(length), _MOST_DISCARDED))
             self.close_connection = True
             text = f"the body may have at most {self.server.most_bytes} bytes; got {length}"
             raise _WrongRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
@@ -183,6 +187,11 @@ class _Handler(BaseHTTPRequestHandler):
             return json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
             raise _WrongRequestError(HTTPStatus.BAD_REQUEST, "the body is no JSON") from None
+
+    def _discard(self, count: int) -> None:
+        """Read some bytes of a body and forget them."""
+        while count > 0 and (piece := self.rfile.read(min(count, _PIECE))):
+            count -= len(piece)
 
     def _refuse(self, status: HTTPStatus, text: str) -> None:
         self._send(status, {"error": text})

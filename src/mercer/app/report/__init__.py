@@ -6,8 +6,10 @@ another threshold; the page can be read without it.
 """
 
 import re
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
@@ -19,25 +21,42 @@ from mercer.app.report.section import Figure
 from mercer.app.report.sections import make_sections
 from mercer.app.study.record import Record
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["render_report", "render_targets", "write_report"]
 
 
 def render_report(record: Record) -> str:
     """Return the page as text."""
-    room = files("mercer.app.report")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["drawn"] = Markup
-    environment.filters["words"] = _words
-    page = environment.from_string((room / "page.html").read_text(encoding="utf-8"))
-    return page.render(
+    return _fill(
+        "page.html",
         record=record,
         sections=make_sections(record),
         leads=_make_leads(record),
         what_if=list_what_if_data(record),
         threshold=list_threshold_data(record),
-        style=Markup((room / "style.css").read_text(encoding="utf-8")),
-        script=Markup((room / "script.js").read_text(encoding="utf-8")),
+        script=Markup(_read("script.js")),
     )
+
+
+def render_targets(records: Mapping[str, Record], links: Mapping[str, str]) -> str:
+    """Return a page about several targets: the answer for each, its picture, and a link to the whole report."""
+    targets = [
+        {"name": name, "record": record, "leads": _make_leads(record), "link": links[name]}
+        for name, record in records.items()
+    ]
+    return _fill("targets.html", targets=targets)
+
+
+def _fill(name: str, **values: Any) -> str:
+    """Return a page with the values in their places."""
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["drawn"] = Markup
+    environment.filters["words"] = _words
+    return environment.from_string(_read(name)).render(style=Markup(_read("style.css")), **values)
+
+
+def _read(name: str) -> str:
+    """Return the text of a file of this room."""
+    return (files("mercer.app.report") / name).read_text(encoding="utf-8")
 
 
 def _make_leads(record: Record) -> list[Figure]:

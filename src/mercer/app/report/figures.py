@@ -20,6 +20,8 @@ __all__ = [
 
 # The most names that fit below an axis.
 _MOST_NAMES = 9
+# Share of the axis that the words below two points need beside each other.
+_ROOM = 0.65
 
 
 def draw_score(sureness: Sureness, metric: str) -> str:
@@ -32,7 +34,10 @@ def draw_score(sureness: Sureness, metric: str) -> str:
         f"{format_number(sureness.high)}; {sureness.baseline_name} {format_number(sureness.baseline)}."
     )
     low, high = find_span(marks, 0.12)
-    chart = Chart(alt, (low, high), (-1.0, 1.0), x_label=metric, height=118, left=14)
+    # Words of two points that are near to each other stand on two lines.
+    near = sureness.floor is not None and abs(sureness.floor - sureness.baseline) < _ROOM * (high - low)
+    y = (-1.7, 1.0) if near else (-1.0, 1.0)
+    chart = Chart(alt, (low, high), y, x_label=metric, height=136 if near else 118, left=14)
     chart.line([sureness.baseline, sureness.score], [0.0, 0.0], "soft")
     chart.bar((sureness.low, sureness.high), (-0.35, 0.35), "c0 pale")
     chart.points([sureness.score], [0.0], "c0", size=7)
@@ -47,7 +52,7 @@ def draw_score(sureness: Sureness, metric: str) -> str:
     write(sureness.baseline, -0.45, sureness.baseline_name, "tick", 10)
     if sureness.floor is not None:
         chart.points([sureness.floor], [0.0], "c2", size=5)
-        write(sureness.floor, -0.45, "best possible", "tick", 10)
+        write(sureness.floor, -0.45, "best possible", "tick", 23 if near else 10)
     return chart.svg(y_ticks=False)
 
 
@@ -63,7 +68,7 @@ def draw_candidates(offered: Sequence[Candidate], metric: str) -> str:
         find_span(values, 0.06),
         (len(judged) - 0.4, -0.6),
         x_label=metric,
-        height=60 + 32.0 * len(judged),
+        height=60 + 30.0 * len(judged),
         left=122,
     )
     chosen = next((candidate for candidate in judged if candidate.status == "chosen"), None)

@@ -51,6 +51,9 @@ def list_what_if_data(record: Record) -> dict[str, Any] | None:
 def list_threshold_data(record: Record) -> dict[str, Any] | None:
     """Return the probabilities that unseen rows of both classes got; None if there are not two classes."""
     positive, conformal = record.question.positive, record.conformal
+    if any(candidate.status == "chosen" and candidate.family == "baseline" for candidate in record.candidates):
+        # The constant guess gives every row the same probability.
+        return None
     if positive is None or conformal is None or len(conformal.names) != 2 or record.fit is None:
         return None
     place = conformal.names.index(positive) if positive in conformal.names else 0

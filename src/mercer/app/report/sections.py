@@ -226,7 +226,8 @@ def _show_drivers(record: Record) -> Iterator[Section]:
     pictures += [
         Figure(
             figures.draw_dependence(dependence),
-            f"Mean {dependence.label} as {dependence.column} varies and the other columns keep their values.",
+            f"Mean {dependence.label} as {dependence.column} varies and the other columns keep their values. Half of "
+            f"the rows lie in the {'lines' if isinstance(dependence.values[0], str) else 'band'}.",
         )
         for dependence in record.dependences
         if dependence.values
@@ -261,7 +262,13 @@ def _show_structure(record: Record) -> Iterator[Section]:
     yield Section("structure", "Groups", "Groups", text, figures=pictures, tables=tables if rows else [])
     if structure.odd_rows:
         table = make_row_table(structure.odd_rows, "Unusual rows", structure=True)
-        yield Section("odd", "Unusual rows", "Unusual rows", ["These rows are least like the others."], tables=[table])
+        yield Section(
+            "odd",
+            "Unusual rows",
+            "Unusual rows",
+            ["The mixture of bell curves gives these rows the least density: few rows are near them."],
+            tables=[table],
+        )
 
 
 def _describe_dimensions(shares: Sequence[float]) -> str:

@@ -13,6 +13,8 @@ _PLURAL = ("densities", "trees", "neighbours", "models")
 _NOTABLE = 0.2
 # Scores from which on a column may be known only with the target. Of measured quantities few are predicted so well.
 _NEARLY_PERFECT = 0.98
+# Scores that differ by less than this share of the best one are called about the same.
+_SAME = 0.0005
 
 
 def spell_value(value: float, metric: Metric) -> str:
@@ -81,12 +83,15 @@ def _spell_score(value: float, metric: Metric) -> str:
 
 def _name_model(name: str) -> str:
     """Return a candidate and its verb, to begin a sentence: "A linear discriminant predicts"."""
+    return f"{_capitalise(_add_article(name))} {_agree(name, 'predicts', 'predict')}"
+
+
+def _add_article(name: str) -> str:
+    """Return a candidate as it stands inside a sentence: "a linear discriminant", "ridge regression on curves"."""
     basis, _, model = name.rpartition(", ")
     if basis:
-        name = f"{model} on {basis} of the columns"
-    elif name.endswith(_COUNTABLE) and not name.startswith("one "):
-        name = f"a {name}"
-    return f"{_capitalise(name)} {_agree(name, 'predicts', 'predict')}"
+        return f"{model} on {basis} of the columns"
+    return f"a {name}" if name.endswith(_COUNTABLE) and not name.startswith("one ") else name
 
 
 def _agree(name: str, one: str, several: str) -> str:
@@ -126,10 +131,12 @@ def _say_why_chosen(record: Record) -> list[str]:
     best = next((candidate for candidate in record.candidates if candidate.status == "best"), None)
     if chosen is None or best is None or chosen.lag is None or chosen.lag_error is None:
         return []
-    score, lag = spell_amount(best.score or 0.0), spell_amount(chosen.lag, 2)
+    score = spell_amount(best.score or 0.0)
+    same = chosen.lag < _SAME * abs(best.score or 0.0)
+    worse = "about the same" if same else f"{spell_amount(chosen.lag, 2)} worse"
     if "worse than those of the constant" in best.text:
         return [
-            f"{_capitalise(best.name)} {_agree(best.name, 'has', 'have')} the best score, {score}, but "
+            f"{_capitalise(_add_article(best.name))} {_agree(best.name, 'has', 'have')} the best score, {score}, but "
             f"{_agree(best.name, 'its', 'their')} probabilities are worse than those of the constant guess. "
             f"{_capitalise(chosen.name)} {_agree(chosen.name, 'was', 'were')} chosen."
         ]
@@ -137,22 +144,38 @@ def _say_why_chosen(record: Record) -> list[str]:
         return [
             f"{_capitalise(best.name)} have the best score, {score}, but row by row they are not clearly better than "
             f"one model. {_capitalise(chosen.name)} {_agree(chosen.name, 'was', 'were')} chosen: "
-            f"{_agree(chosen.name, 'its', 'their')} score is {lag} worse."
+            f"{_agree(chosen.name, 'its', 'their')} score is {worse}."
         ]
     subject = "The constant guess" if chosen.family == "baseline" else "A simpler model"
     # A difference above its standard error is chosen too, where a more complex candidate is within its own but worse.
-    doubt = "This difference may be chance: its" if chosen.lag <= chosen.lag_error else "The"
-    of_what = "" if chosen.lag <= chosen.lag_error else " of this difference"
+    error = spell_amount(chosen.lag_error, 2)
+    reason = (
+        f"This difference may be chance: its standard error over the folds is {error}."
+        if chosen.lag <= chosen.lag_error
+        else f"The standard error of this difference over the folds is {error}. The simplest candidate that may be as "
+        "good as the best one is more complex than the chosen one, and its score is worse."
+    )
+    if same:
+        return [
+            f"{subject} was chosen: its score is about the same as the best one, that of {_add_article(best.name)}."
+        ]
     return [
-        f"{subject} was chosen: its score is {lag} worse than that of {best.name}, the best one. "
-        f"{doubt} standard error{of_what} over the folds is {spell_amount(chosen.lag_error, 2)}."
+        f"{subject} was chosen: its score is {worse} than the best one, that of {_add_article(best.name)}. {reason}"
     ]
+
+
+def _is_guess(record: Record) -> bool:
+    """Return whether the constant guess was chosen."""
+    return any(candidate.status == "chosen" and candidate.family == "baseline" for candidate in record.candidates)
 
 
 def _say_drivers(record: Record) -> list[str]:
     """Return which columns matter most."""
     # A positive lower end means that shuffling the column costs score in a way that chance does not explain.
     moved = [driver for driver in record.drivers if driver.low > 0][:3]
+    if _is_guess(record):
+        # The constant guess uses no column.
+        return []
     if not moved and record.drivers:
         top = max(record.drivers, key=lambda driver: driver.mean)
         lead = 0.0 if record.sureness is None else abs(record.sureness.score - record.sureness.baseline)
@@ -176,7 +199,7 @@ def _say_worries(record: Record) -> list[str]:
     """Return what to read before the model is used."""
     sentences = _doubt_perfection(record)
     # Probabilities that are off by up to 5 % on average are not worth a sentence of their own.
-    if record.calibration is not None and record.calibration.error > 0.05:
+    if record.calibration is not None and record.calibration.error > 0.05 and not _is_guess(record):
         sentences.append(record.calibration.text)
     grave = [notice for notice in record.data.notices if notice.level != "note"]
     subjects = list(dict.fromkeys(notice.subject for notice in grave))
@@ -198,10 +221,10 @@ def _doubt_perfection(record: Record) -> list[str]:
     if sure is None or not record.question.greater_is_better or sure.score < _NEARLY_PERFECT or not names:
         return []
     listed = " and ".join(filter(None, [", ".join(f"`{name}`" for name in names[:-1]), f"`{names[-1]}`"]))
-    what = "it is" if len(names) == 1 else "they are"
+    known, what = ("Is the value", "it is") if len(names) == 1 else ("Are the values", "they are")
     return [
-        f"The score is nearly perfect. Is the value of {listed} known before `{record.question.target}`? If {what} "
-        f"not, give --ignore {','.join(names)}."
+        f"The score is nearly perfect. {known} of {listed} known before `{record.question.target}`? If {what} not, "
+        f"give --ignore {','.join(names)}."
     ]
 
 

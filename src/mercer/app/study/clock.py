@@ -10,8 +10,11 @@ from mercer.app.study.record import Notice
 __all__ = ["Clock", "ProgressEvent"]
 
 Result = TypeVar("Result")
-# Share of the budget that is kept for writing the report.
+# Share of the budget, and the number of seconds at least, that are kept for writing the report.
 _SPARE = 0.04
+_LEAST_SPARE = 0.4
+# A short budget keeps at most this share of it for that.
+_MOST_SPARE = 0.1
 # Share of the work from which on the time spent tells how long the rest takes.
 _KNOWN = 0.3
 
@@ -55,7 +58,8 @@ class Clock:
         """Return the seconds left of a share of the budget; infinity without a budget."""
         if self.budget is None:
             return float("inf")
-        return self.budget * min(share, 1 - _SPARE) - self.measure_spent()
+        spare = max(_SPARE, min(_LEAST_SPARE / self.budget, _MOST_SPARE))
+        return self.budget * min(share, 1 - spare) - self.measure_spent()
 
     def tell(self, text: str, share: float, result: tuple[str, float, bool] | None = None) -> None:
         """Tell the watcher what is being done, and which share of the work is done."""

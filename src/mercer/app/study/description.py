@@ -18,6 +18,8 @@ from mercer.app.table.table import Table
 
 __all__ = ["count_duplicates", "describe_origin", "describe_question", "list_lacking", "list_left_out", "list_notices"]
 
+# Parts of a study that are named in one sentence.
+_MOST_PARTS = 5
 # Candidates that a notice names.
 _MOST_NAMED = 3
 # Parts of a report without which its answer is as sure.
@@ -65,21 +67,26 @@ def list_left_out(clock: Clock) -> list[Notice]:
     why = "The study was interrupted" if clock.interrupted else "The time was over"
     # What only adds to the picture is no reason to distrust the model.
     level = "note" if set(clock.left_out) <= _EXTRAS else "warning"
+    shown = clock.left_out[:_MOST_PARTS]
+    more = f" and {len(clock.left_out) - len(shown)} more" if len(clock.left_out) > len(shown) else ""
     return [
         Notice(
             level,
             "the study",
-            f"{why} before these parts were made: {', '.join(clock.left_out)}.",
+            f"{why} before these parts were made: {', '.join(shown)}{more}.",
             "Give a larger --budget.",
             told=True,
         )
     ]
 
 
-def list_lacking(lacking: dict[str, float], budget: float | None, spent: float = 0.0) -> list[Notice]:
+def list_lacking(
+    lacking: dict[str, float], budget: float | None, spent: float = 0.0, n_targets: int = 1
+) -> list[Notice]:
     """Return a notice of the candidates for which there was no time, with the budget that would be enough.
 
-    The seconds `spent` before the study, for reading the table, are part of the budget that a user gives.
+    The seconds `spent` before the study, for reading the table, are part of the budget that a user gives, and several
+    targets divide it.
     """
     if not lacking or budget is None:
         return []
@@ -96,7 +103,7 @@ def list_lacking(lacking: dict[str, float], budget: float | None, spent: float =
         return [Notice("note", "the budget", text, "Give a larger --budget.", told=True)]
     # Candidates whose time is not known are taken to need the mean of the others. A third more than the trials take is
     # for the part of the budget that is kept for describing the model.
-    enough = spent + budget + 1.33 * len(names) * sum(known) / len(known)
+    enough = n_targets * (spent + budget + 1.33 * len(names) * sum(known) / len(known))
     typed = f"{5 * math.ceil(enough / 5)}s" if enough < 100 else f"{math.ceil(enough / 30) / 2:g}m"
     cure = f"To try {'it' if len(names) == 1 else 'them'} too, give --budget {typed}, or more."
     return [Notice("note", "the budget", text, cure, told=True)]

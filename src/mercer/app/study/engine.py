@@ -108,7 +108,10 @@ def _study_target(draft: Draft) -> None:
         check_threshold(options.threshold, material)
     nothing = Finding(material, draft.roles, [], [])
     finding = clock.attempt(
-        "dependence between rows", lambda: find_dependence(draft.table, draft.roles, material, options), 0.03, nothing
+        "dependence between rows",
+        lambda: find_dependence(draft.table, draft.roles, material, options, clock.measure_left()),
+        0.03,
+        nothing,
     )
     material, draft.roles = finding.material, finding.roles
     draft.material, draft.parts["splits"] = material, finding.scores
@@ -139,7 +142,7 @@ def _study_target(draft: Draft) -> None:
     draft.parts["fit"] = replace(draft.parts["fit"], threshold=threshold)
     draft.notices += [
         *list_notices(material, sample, clock),
-        *list_lacking(selection.lacking, options.budget, options.spent),
+        *list_lacking(selection.lacking, options.budget, options.spent, options.n_targets),
     ]
     _collect_parts(draft, selection, sample)
 

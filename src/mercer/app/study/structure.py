@@ -16,6 +16,7 @@ from mercer.app.study.plane import map_rows
 from mercer.app.study.recipe import make_encoder
 from mercer.app.study.record import Candidate, Cluster, Curve, HardRow, Structure
 from mercer.decomposition import PCA
+from mercer.errors import ParameterError
 from mercer.model_selection import candidates
 from mercer.preprocessing import StandardScaler
 
@@ -96,6 +97,22 @@ def _prepare(sample: Material) -> tuple[Pipeline, np.ndarray, np.ndarray]:
     return whole, whole.fit_transform(sample.X), shares[:10]
 
 
+def _list_offers(options: Options) -> list[Any]:
+    """Return the clustering methods, or those of them that the options name."""
+    offers = candidates("clustering")
+    if options.candidates is None:
+        return offers
+    names = [offer.name for offer in offers]
+    unknown = [name for name in options.candidates if name not in names]
+    if unknown:
+        message = (
+            f"candidates: there is no method {unknown[0]!r} to group rows. Without a target there are: "
+            f"{'; '.join(names)}."
+        )
+        raise ParameterError(message)
+    return [offer for offer in offers if offer.name in options.candidates]
+
+
 def _try_all(
     numbers: np.ndarray, options: Options, clock: Clock
 ) -> tuple[list[Grouping], dict[str, str], Curve | None]:
@@ -103,7 +120,7 @@ def _try_all(
     tried: list[Grouping] = []
     failed: dict[str, str] = {}
     curve = None
-    offers = candidates("clustering")
+    offers = _list_offers(options)
     for place, offer in enumerate(offers):
         n_notices = len(clock.notices)
         share = 0.1 + 0.5 * place / len(offers)

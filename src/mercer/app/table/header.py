@@ -40,6 +40,7 @@ def find_header(records: Sequence[Sequence[str]]) -> Header:
     width = Counter(len(record) for record in kept).most_common(1)[0][0] if kept else 0
     rest = enumerate(head[: _MOST_TITLES + 1])
     place = next((k for k, record in rest if not _is_comment(record) and not _is_title(record, width)), 0)
+    place = _skip_headings(head[: _MOST_TITLES + 1], place, width)
     if place > 0 and width > 1 and _names_rows_below(head[place - 1], head[place], width):
         names = [str(name).strip() for name in head[place - 1]]
         names[0] = names[0].lstrip("#% ")
@@ -61,6 +62,23 @@ def _is_title(record: Sequence[str], width: int) -> bool:
         return True
     filled = sum(1 for field in record if str(field).strip())
     return width > 1 and bool(str(record[0]).strip()) and filled <= max(1, int(_TITLE_SHARE * width))
+
+
+def _skip_headings(head: Sequence[Sequence[str]], place: int, width: int) -> int:
+    """Return the record of names below headings with gaps, such as one for every three columns; else `place`.
+
+    Above the names no record is full and none holds a number; the names are texts in every field.
+    """
+    if width < 2 or all(str(field).strip() for field in head[place][1:]):
+        return place
+    for below in range(place, len(head) - 1):
+        fields = [str(field).strip() for field in head[below]]
+        if any(NUMBER.fullmatch(field) for field in fields):
+            break
+        if len(fields) == width and all(fields):
+            first = [str(field).strip() for field in head[below + 1]]
+            return below if any(NUMBER.fullmatch(field) for field in first) else place
+    return place
 
 
 def _names_rows_below(above: Sequence[str], first: Sequence[str], width: int) -> bool:

@@ -5,6 +5,7 @@ recognises them, and its score is better than on new patients or later days. A r
 of split, on parts of equal size; if the honest score is clearly worse, the study uses the honest splits.
 """
 
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +23,7 @@ from mercer.app.table.keys import find_keys, find_times
 from mercer.app.table.roles import Roles
 from mercer.app.table.table import Table, quote
 from mercer.model_selection import candidates
-from mercer.model_selection.trials import Rows, Splitting, fit_settings, split_rows
+from mercer.model_selection.trials import OutOfTimeError, Rows, Splitting, fit_settings, split_rows
 
 __all__ = ["Finding", "find_dependence"]
 
@@ -42,6 +43,10 @@ _LEAST_SHARE = 0.45
 _USELESS = -1.0
 # Repeats of the splits by a key: five folds of 72 pigs left a loss of R2 from 0.953 to 0.940 within chance.
 _REPEATS = 3
+# Pairs of a random and an honest split that are needed for a comparison.
+_FEWEST_PAIRS = 3
+# Share of the time left that the comparison may take.
+_MOST_TIME = 0.2
 # Columns of each kind that are tried.
 _MOST_COLUMNS = 2
 # The error under honest splits must be larger than under random ones by this factor, and beyond chance.
@@ -59,8 +64,13 @@ class Finding:
     notices: list[Notice]
 
 
-def find_dependence(table: Table, roles: Roles, material: Material, options: Options) -> Finding:
-    """Compare random splits with splits by repeated keys and forward in time, and choose the honest ones."""
+def find_dependence(
+    table: Table, roles: Roles, material: Material, options: Options, left: float = float("inf")
+) -> Finding:
+    """Compare random splits with splits by repeated keys and forward in time, and choose the honest ones.
+
+    `left` is the number of seconds that the whole study has left; fewer pairs of splits are compared if it is short.
+    """
     unchanged = Finding(material, roles, [], [])
     # Groups or times that the user names are respected without a test.
     given = material.groups is not None or material.time is not None
@@ -68,7 +78,11 @@ def find_dependence(table: Table, roles: Roles, material: Material, options: Opt
         return unchanged
     kinds = [("group", name) for name in find_keys(table, roles)[:_MOST_COLUMNS]]
     kinds += [("time", name) for name in find_times(table, roles)[:_MOST_COLUMNS]]
-    probes = [probe for kind, name in kinds if (probe := _probe(table, material, kind, name, options)) is not None]
+    probes = []
+    for place, (kind, name) in enumerate(kinds):
+        deadline = time.monotonic() + _MOST_TIME * left * (place + 1) / len(kinds) if np.isfinite(left) else None
+        probe = _probe(table, material, kind, name, options, deadline)
+        probes += [] if probe is None else [probe]
     if not probes:
         return unchanged
     # The probe with the largest loss of score decides, since splits by one column are all that a study uses.
@@ -115,7 +129,8 @@ class _Probe:
     def describe(self, used: bool) -> Notice:
         """Return the notice that names both scores and the splits that the study uses."""
         random, honest = (score.score for score in self.list_scores(used))
-        scores = f"{self.metric.words} {spell_amount(random)} if rows are split at random"
+        article = "an" if self.metric.words[0] in "aeiouR" else "a"
+        scores = f"{article} {self.metric.words} of {spell_amount(random)} if rows are split at random"
         if self.kind == "group":
             how, kept = f"if all rows of one {quote(self.name)} stay together", "keeps them together"
             why = f"Rows with the same {quote(self.name)} resemble each other"
@@ -134,8 +149,10 @@ class _Probe:
         return Notice("note", self.name, text, f"give --{self.kind} {self.name} to respect it nevertheless", told=True)
 
 
-def _probe(table: Table, material: Material, kind: str, name: str, options: Options) -> _Probe | None:
-    """Score a forest under both kinds of split; None if the honest splits cannot be made."""
+def _probe(
+    table: Table, material: Material, kind: str, name: str, options: Options, deadline: float | None
+) -> _Probe | None:
+    """Score a forest under both kinds of split; None if the honest splits cannot be made, or not in time."""
     frame = table.frame.loc[material.rows]
     known = read_groups(frame, name) if kind == "group" else None
     times = read_times(frame, name) if kind == "time" else None
@@ -155,20 +172,26 @@ def _probe(table: Table, material: Material, kind: str, name: str, options: Opti
     pairs = [(fair, mixed) for fair, mixed in zip(honest, random) if _can_learn(sample, fair, mixed)]
     if sample.time is not None:
         late = [pair for pair in pairs if len(pair[0][0]) >= _LEAST_SHARE * len(sample)]
-        pairs = late if len(late) >= 3 else pairs
-    if len(pairs) < 3:
+        pairs = late if len(late) >= _FEWEST_PAIRS else pairs
+    if len(pairs) < _FEWEST_PAIRS:
         return None
     metric = find_metric(options.metric, sample.task)
     rows = Rows(sample.X, sample.y, sample.weight, make_scorer(metric, sample.classes))
     forest = _make_forest(sample, options, metric)
     scores: list[Any] = []
     tasks = [split for pair in pairs for split in pair]
-    run_numbered(
-        lambda task: fit_settings(forest, [{}], rows, *tasks[task])[0].test,
-        len(tasks),
-        n_threads(options.n_jobs),
-        scores.append,
-    )
+    try:
+        run_numbered(
+            lambda task: fit_settings(forest, [{}], rows, *tasks[task], deadline=deadline)[0].test,
+            len(tasks),
+            n_threads(options.n_jobs),
+            scores.append,
+        )
+    except OutOfTimeError:
+        # Some pairs of splits tell nearly as much as all of them; the last one may lack its second half.
+        scores = scores[: 2 * (len(scores) // 2)]
+    if len(scores) < 2 * _FEWEST_PAIRS:
+        return None
     return _Probe(kind, name, metric, np.array(scores[1::2]), np.array(scores[::2]))
 
 

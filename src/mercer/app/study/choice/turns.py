@@ -16,7 +16,7 @@ from mercer.errors import MercerError
 from mercer.model_selection import Contender
 from mercer.model_selection.trials import OutOfTimeError
 
-__all__ = ["ENSEMBLES", "Turn", "find_turn"]
+__all__ = ["ENSEMBLES", "Turn", "find_turn", "limit_time"]
 
 # The turn of trees and ensembles, and of families that may be slow.
 ENSEMBLES = 2
@@ -30,6 +30,8 @@ _MOST_RESERVE = 0.4
 _FITS_AFTER = 16
 # Share of the budget that the first model may take although the time is over: without it there is no answer.
 _FIRST_SHARE = 0.1
+# Candidates whose time is measured for that: each measurement takes time itself.
+_FIRST_TRIES = 3
 # Share of the budget that the quickest model may take at the end, if there was no time for any other one.
 _LAST_CHANCE = 0.5
 # Share of the budget up to which a candidate of a quick family has its turn before trees and ensembles.
@@ -175,7 +177,7 @@ class Turn:
             deadline = time.monotonic() + left + 0.5 * self._find_reserve()
         began = time.perf_counter()
         # The models of the rest of the study have no time limit inside their fits.
-        limited = contender if deadline is None else _limit_time(contender, deadline - time.monotonic())
+        limited = contender if deadline is None else limit_time(contender, deadline - time.monotonic())
         # The predictions of the inner models are kept for a stack, if they are not too large.
         n_numbers = len(selection.plan.outer) * len(self.material) * max(1, len(self.material.classes))
         remember = n_numbers <= _MOST_REMEMBERED and offer.rank > 0
@@ -193,7 +195,7 @@ class Turn:
         if self.spent_late > _LAST_SHARE * self.clock.budget:
             return ""
         began = time.perf_counter()
-        limited = _limit_time(contender, _LAST_SHARE * self.clock.budget)
+        limited = limit_time(contender, _LAST_SHARE * self.clock.budget)
         try:
             needed, self.alone[offer.name] = predict_seconds(limited, self.selection.plan, self.threads, [_LAST_PROBE])
         except Exception:  # what is wrong will be found when there is time for it
@@ -206,7 +208,7 @@ class Turn:
     def _measure_left(self) -> float:
         """Return the seconds left for choosing a model; some until one was tried beside the constant guess."""
         left = self.clock.measure_left() - self._find_reserve()
-        if len(self.selection.trials) > 1 or self.clock.budget is None:
+        if len(self.selection.trials) > 1 or self.clock.budget is None or len(self.predicted) >= _FIRST_TRIES:
             return left
         return max(left, _FIRST_SHARE * self.clock.budget)
 
@@ -227,7 +229,7 @@ def _describe_failure(wrong: Exception) -> str:
     return line if isinstance(wrong, MercerError) else f"{type(wrong).__name__}: {line}"
 
 
-def _limit_time(contender: Contender, seconds: float) -> Contender:
+def limit_time(contender: Contender, seconds: float) -> Contender:
     """Return the contender with a time limit inside its fits: the deadline is checked only between fits."""
     names = [name for name in contender.estimator.get_params() if name.endswith("__max_time")]
     limits = dict.fromkeys((name for name in names if name.startswith("model__")), max(seconds, 0.1))
