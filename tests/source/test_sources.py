@@ -47,6 +47,33 @@ def test_a_sum_tree_is_more_accurate_than_a_running_sum():
     assert abs(tree.total() - truth) < abs(running - truth) / 100
 
 
+def test_rows_in_fortran_order_give_the_blocks_of_c_order():
+    X = RNG.normal(size=(5000, 64))
+    source = ArraySource(np.asfortranarray(X))
+    assert all(block.X.flags.c_contiguous for block in source.blocks())
+    assert np.array_equal(np.concatenate([block.X for block in source.blocks()]), X)
+    assert source.whole().flags.c_contiguous
+    assert np.array_equal(source.take([4999, 3]), X[[4999, 3]])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_values_of_all_blocks_are_joined(threads):
+    X = RNG.normal(size=(5000, 64))
+    source = ArraySource(X, threads=threads)
+    assert np.array_equal(source.map(lambda block: block.X[:, 3]), X[:, 3])
+    first, second = source.map(lambda block: (block.X[:, :2], block.X[:, 0] > 0))
+    assert np.array_equal(first, X[:, :2])
+    assert second.dtype == bool
+    assert np.array_equal(second, X[:, 0] > 0)
+
+
+def test_values_whose_type_differs_by_block_are_promoted():
+    X = RNG.normal(size=(5000, 64))
+    values = ArraySource(X).map(lambda block: block.X[:, 0].astype("f" if block.start == 0 else "d"))
+    assert values.dtype == np.float64
+    assert np.array_equal(values[2048:], X[2048:, 0])
+
+
 def test_blocks_cover_every_row_once_with_its_target_and_weight():
     y, weight = np.arange(5000.0), np.ones(5000)
     X, both = sources(y=y, weight=weight)
