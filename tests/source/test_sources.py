@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mercer._source import ArraySource, SparseSource, open_source
 from mercer._source.block import SparseBlock, rows_per_block, rows_per_sparse_block
+from mercer._source.namespace import find_row_largest, multiply_within_rows, sum_rows
 from mercer._source.source import SumTree
 from mercer._statistic import Moments
 
@@ -154,3 +155,13 @@ def test_squares_of_places_that_are_stored_twice_are_those_of_their_sum():
     twice = scipy.sparse.csr_array((np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
     block = SparseBlock(twice, 0)
     np.testing.assert_array_equal(block.sum_squares(), [9.0, 9.0])
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 7, 8, 30])
+@pytest.mark.parametrize("dtype", ["f", "d"])
+def test_rows_of_few_values_are_reduced_to_numpys_bits(k, dtype):
+    values = RNG.normal(size=(40, k)).astype(dtype)
+    values[3, 0] = -np.inf
+    assert np.array_equal(find_row_largest(values, np), values.max(axis=1, keepdims=True))
+    assert np.array_equal(sum_rows(values, np), values.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(multiply_within_rows(values[5:], values[5:], np), (values[5:] ** 2).sum(axis=1), 1e-5)
