@@ -34,10 +34,10 @@ QUESTIONS: dict[str, tuple[int, str, str]] = {
     "10 000 Fortran": (10_000, "float64", "F"),
     "100 000 rows": (100_000, "float64", "C"),
 }
-# Parameters of classes whose defaults give no answer in 20 columns: most rows have no neighbour within one.
+# Parameters of classes whose defaults give no answer in 20 columns, where most rows have no neighbour within one.
 PARAMETERS: dict[str, dict[str, Any]] = {
-    "RadiusNeighborsClassifier": {"radius": 8.0},
-    "RadiusNeighborsRegressor": {"radius": 8.0},
+    "RadiusNeighborsClassifier": {"radius": 5.0, "outlier_label": "most_frequent"},
+    "RadiusNeighborsRegressor": {"radius": 5.0},
 }
 # A question that would take longer than this many processor seconds, by what a shorter one took, is not asked.
 LONGEST = 1.0
