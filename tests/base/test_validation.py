@@ -78,6 +78,16 @@ def test_many_numpy_rows_are_not_inspected_by_scikit_learn(order, monkeypatch):
     assert accept_rows(fitted_model(), zeros, threads=2) is zeros
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool])
+def test_whole_numbers_become_float64_without_scikit_learns_inspection(dtype, monkeypatch):
+    monkeypatch.setattr("mercer._base.validation.validate_data", None)
+    X = np.asfortranarray(np.arange(12).reshape(3, 4)).astype(dtype, order="K")
+    rows = check_new_rows(fitted_model(), X)
+    assert rows.dtype == np.float64
+    assert rows.flags.c_contiguous
+    np.testing.assert_array_equal(rows, X)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("place", [0, 200_000, 399_999])
