@@ -161,7 +161,7 @@ class _NearestLabels:
     centres: Centres
 
     def __call__(self, block: Block) -> Array:
-        return self.centres.find_nearest(block)[0]
+        return self.centres.find_labels(block)
 
 
 @dataclass(frozen=True, eq=False)
