@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.import_times import import_table
+from benchmarks.predictions import predictions_table
 from benchmarks.small_fits import small_fits_table
 
 __all__ = ["device_table", "draw", "place_table", "scaling_table", "table", "write_documentation"]
@@ -88,6 +89,7 @@ def write_documentation(folder: Path) -> None:
     body = [f"![Time relative to the best peer, one line per case](_static/{PICTURE.name})\n", _conditions(cases)]
     body += [table(result) for result in cases]
     body += [small_fits_table(result) for result in results if "classes" in result]
+    body += [predictions_table(result) for result in results if "answers" in result]
     body += [import_table(result) for result in results if "imports" in result]
     body += [scaling_table(result) for result in results if "scaling" in result]
     body += [place_table(result) for result in results if "place" in result]

@@ -8,11 +8,13 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import type_of_target
 
 from mercer._base.validation import (
+    accept_rows,
     check_finite,
     check_labels,
     check_new_rows,
     check_rows,
     check_weight,
+    few_rows,
     flatten_targets,
     name_targets,
 )
@@ -63,6 +65,38 @@ def test_a_few_numpy_rows_pass_untouched():
     X = np.ones((1, 4))
     assert check_new_rows(fitted_model(), X) is X
     assert check_new_rows(fitted_model(), np.asfortranarray(np.ones((3, 4)))).flags.c_contiguous
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_many_numpy_rows_are_not_inspected_by_scikit_learn(order, monkeypatch):
+    monkeypatch.setattr("mercer._base.validation.validate_data", None)
+    X = np.ones((50_000, 4), order=order)
+    assert few_rows(fitted_model(), X) is None
+    assert check_new_rows(fitted_model(), X).flags.c_contiguous
+    assert accept_rows(fitted_model(), X, ordered=False) is X
+    zeros = np.zeros((50_000, 4))
+    assert accept_rows(fitted_model(), zeros, threads=2) is zeros
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool])
+def test_whole_numbers_become_float64_without_scikit_learns_inspection(dtype, monkeypatch):
+    monkeypatch.setattr("mercer._base.validation.validate_data", None)
+    X = np.asfortranarray(np.arange(12).reshape(3, 4)).astype(dtype, order="K")
+    rows = check_new_rows(fitted_model(), X)
+    assert rows.dtype == np.float64
+    assert rows.flags.c_contiguous
+    np.testing.assert_array_equal(rows, X)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("place", [0, 200_000, 399_999])
+def test_one_wrong_value_among_many_rows_is_found(threads, value, place):
+    X = np.ones((400_000, 4))
+    X[place, 3] = value
+    assert accept_rows(fitted_model(), X, threads=threads) is None
+    with pytest.raises(ValueError, match=r"Input X contains (NaN|infinity)"):
+        check_new_rows(fitted_model(), X)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks.small_fits import average_ratio, find_classes, make_small_table, measure_class, small_fits_table
+from benchmarks.class_pairs import average_ratio, find_classes, make_small_table
+from benchmarks.small_fits import measure_class, small_fits_table
 
 
 def times(mercer, sklearn):

@@ -45,6 +45,20 @@ def test_generators_are_accepted_and_two_of_one_seed_agree(subject):
         assert digest(fitted(first)) == digest(fitted(second))
 
 
+@pytest.mark.parametrize("name", ["GaussianNB", "KMeans", "LogisticRegression", "PCA", "Ridge"])
+def test_answers_about_many_rows_do_not_depend_on_threads_or_order_in_memory(name):
+    """As many rows as fill three blocks, which threads share and which are put in C order one by one."""
+    subject = next(one for one in first_settings() if one.name == name)
+    X, y = subject.data(9000, 20)
+    model = subject.make(n_jobs=1).fit(X[:200], None if y is None else y[:200])
+    expected = digest(outputs(model, X))
+    for jobs in (1, 2, 5):
+        if "n_jobs" in model.get_params():
+            model.set_params(n_jobs=jobs)
+        for rows in (X, np.asfortranarray(X)):
+            assert digest(outputs(model, rows)) == expected
+
+
 def test_fresh_processes_with_other_thread_settings_give_the_same_bits():
     """One process per setting fits every class; the BLAS's own threads are part of the setting."""
     answers = []

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from mercer._source import ArraySource, SparseSource, open_source
 from mercer._source.block import SparseBlock, rows_per_block, rows_per_sparse_block
+from mercer._source.namespace import find_row_largest, multiply_within_rows, sum_rows
 from mercer._source.source import SumTree
 from mercer._statistic import Moments
 
@@ -45,6 +46,33 @@ def test_a_sum_tree_is_more_accurate_than_a_running_sum():
         running += value
     truth = 2**16 * np.float64(np.float32(0.1))
     assert abs(tree.total() - truth) < abs(running - truth) / 100
+
+
+def test_rows_in_fortran_order_give_the_blocks_of_c_order():
+    X = RNG.normal(size=(5000, 64))
+    source = ArraySource(np.asfortranarray(X))
+    assert all(block.X.flags.c_contiguous for block in source.blocks())
+    assert np.array_equal(np.concatenate([block.X for block in source.blocks()]), X)
+    assert source.whole().flags.c_contiguous
+    assert np.array_equal(source.take([4999, 3]), X[[4999, 3]])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_values_of_all_blocks_are_joined(threads):
+    X = RNG.normal(size=(5000, 64))
+    source = ArraySource(X, threads=threads)
+    assert np.array_equal(source.map(lambda block: block.X[:, 3]), X[:, 3])
+    first, second = source.map(lambda block: (block.X[:, :2], block.X[:, 0] > 0))
+    assert np.array_equal(first, X[:, :2])
+    assert second.dtype == bool
+    assert np.array_equal(second, X[:, 0] > 0)
+
+
+def test_values_whose_type_differs_by_block_are_promoted():
+    X = RNG.normal(size=(5000, 64))
+    values = ArraySource(X).map(lambda block: block.X[:, 0].astype("f" if block.start == 0 else "d"))
+    assert values.dtype == np.float64
+    assert np.array_equal(values[2048:], X[2048:, 0])
 
 
 def test_blocks_cover_every_row_once_with_its_target_and_weight():
@@ -127,3 +155,13 @@ def test_squares_of_places_that_are_stored_twice_are_those_of_their_sum():
     twice = scipy.sparse.csr_array((np.array([1.0, 2.0, 3.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
     block = SparseBlock(twice, 0)
     np.testing.assert_array_equal(block.sum_squares(), [9.0, 9.0])
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 7, 8, 30])
+@pytest.mark.parametrize("dtype", ["f", "d"])
+def test_rows_of_few_values_are_reduced_to_numpys_bits(k, dtype):
+    values = RNG.normal(size=(40, k)).astype(dtype)
+    values[3, 0] = -np.inf
+    assert np.array_equal(find_row_largest(values, np), values.max(axis=1, keepdims=True))
+    assert np.array_equal(sum_rows(values, np), values.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(multiply_within_rows(values[5:], values[5:], np), (values[5:] ** 2).sum(axis=1), 1e-5)

@@ -3,11 +3,12 @@
 from mercer._base.estimator import Estimator, LimitedEstimator, fitting
 from mercer._base.opening import open_new_rows, open_rows
 from mercer._base.randomness import draw_seed, generators, seed_sequence
-from mercer._base.validation import check_new_rows, check_rows, check_rows_and_targets, few_rows
+from mercer._base.validation import accept_rows, check_new_rows, check_rows, check_rows_and_targets, few_rows
 
 __all__ = [
     "Estimator",
     "LimitedEstimator",
+    "accept_rows",
     "check_new_rows",
     "check_rows",
     "check_rows_and_targets",

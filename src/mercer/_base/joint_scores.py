@@ -9,12 +9,25 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base.opening import open_new_rows
 from mercer._base.scoring import ClassifierMixin
 from mercer._base.validation import few_rows
+from mercer._native.sums import class_scores
 from mercer._source import Block, place_of
 from mercer._source.block import DenseBlock
-from mercer._source.namespace import namespace_of
+from mercer._source.namespace import find_row_largest, namespace_of, sum_rows
 from mercer._statistic import Statistic
 
-__all__ = ["Hits", "JointScores", "LargestScore", "ScoredRows", "as_scores", "replace_impossible"]
+__all__ = [
+    "Hits",
+    "JointScores",
+    "LargestScore",
+    "ScoredRows",
+    "as_scores",
+    "choose_classes",
+    "replace_impossible",
+    "share_classes",
+]
+
+# The most classes for which native code finds the largest score sooner than NumPy.
+_NARROW = 8
 
 
 class JointScores(ClassifierMixin):
@@ -150,7 +163,37 @@ class LargestScore:
         xp = namespace_of(scores)
         if scores.shape[1] == 1 and self.classes.shape[0] == 2:
             return xp.take(self.classes, xp.astype(scores[:, 0] > 0, xp.int64))
-        return xp.take(self.classes, xp.argmax(replace_impossible(scores, self.log_priors), axis=1))
+        return xp.take(self.classes, choose_classes(replace_impossible(scores, self.log_priors)))
+
+
+def choose_classes(scores: Any) -> Any:
+    """Return the index of the largest score in each row, among equals the lowest."""
+    if scores.shape[1] > _NARROW or not _is_plain(scores):
+        return namespace_of(scores).argmax(scores, axis=1)
+    chosen = np.empty(len(scores), np.int64)
+    class_scores.choose_largest(scores, chosen)
+    return chosen
+
+
+def share_classes(scores: Any) -> np.ndarray:
+    """Return the probability of each class from scores in a NumPy matrix: exp(score) over the sum of its row.
+
+    One score of two classes is that of the second, where the first has zero.
+    """
+    n, k = scores.shape
+    out = np.empty((n, max(k, 2)), scores.dtype)
+    if k <= 2:
+        # Both from the gap, not one as 1 - the other, which would lose the digits of small probabilities.
+        gaps = scores[:, 0] if k == 1 else scores[:, 1] - scores[:, 0]
+        class_scores.pair_shares(np.ascontiguousarray(gaps), out)
+    else:
+        class_scores.share_rows(scores.reshape(-1), k, out.reshape(-1))
+    return out
+
+
+def _is_plain(scores: Any) -> bool:
+    """Return whether scores are a matrix that native code reads as it lies."""
+    return type(scores) is np.ndarray and scores.dtype.char in "fd" and scores.flags.c_contiguous
 
 
 def replace_impossible(scores: Any, log_priors: Any) -> Any:
@@ -159,9 +202,13 @@ def replace_impossible(scores: Any, log_priors: Any) -> Any:
         return scores
     xp = namespace_of(scores)
     # If log p(x | k) + log p(k) is minus infinity for each k, the posterior is 0 / 0; without evidence it is the prior.
-    possible = xp.max(scores, axis=1, keepdims=True) > -xp.inf
     if xp is np:
+        # The least of all scores takes a twentieth of the time of the largest in each row of two.
+        if scores.min(initial=np.inf) > -np.inf:
+            return scores
+        possible = find_row_largest(scores, np) > -np.inf
         return scores if possible.all() else np.where(possible, scores, log_priors)
+    possible = xp.max(scores, axis=1, keepdims=True) > -xp.inf
     return xp.where(possible, scores, xp.asarray(log_priors, dtype=scores.dtype, device=scores.device))
 
 
@@ -175,8 +222,8 @@ class _LogPosteriors:
         xp = namespace_of(scores)
         scores = replace_impossible(scores, self.log_priors)
         # Subtract the largest score in full precision; the differences fit the precision of the rows.
-        shifted = xp.astype(scores - xp.max(scores, axis=1, keepdims=True), dtype, copy=False)
-        return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+        shifted = xp.astype(scores - find_row_largest(scores, xp), dtype, copy=False)
+        return shifted - xp.log(sum_rows(xp.exp(shifted), xp))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +231,8 @@ class _Posteriors:
     log_priors: Any
 
     def __call__(self, scores: Any, dtype: Any) -> Any:
+        if _is_plain(scores):
+            return share_classes(replace_impossible(scores, self.log_priors)).astype(dtype, copy=False)
         return namespace_of(scores).exp(_LogPosteriors(self.log_priors)(scores, dtype))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base.model_placement import check_placement
-from mercer._base.validation import check_rows, check_rows_and_targets, check_weight, few_rows
+from mercer._base.validation import accept_rows, check_rows, check_rows_and_targets, check_weight
 from mercer._source import PLACES, Source, open_place, open_source, place_of
 from mercer.errors import DataError
 
@@ -70,8 +70,10 @@ def open_rows(
 
 def open_new_rows(estimator: Any, X: Any, *, accept_sparse: Any = False, **options: Any) -> Source:
     """Open rows given to a fitted model."""
-    if (rows := few_rows(estimator, X)) is not None:
-        return open_source(rows, threads=estimator._threads())
+    if type(X) is np.ndarray:
+        threads = estimator._threads()
+        if (rows := accept_rows(estimator, X, threads=threads, ordered=False)) is not None:
+            return open_source(rows, threads=threads)
     check_is_fitted(estimator)
     return open_rows(estimator, X, reset=False, accept_sparse=accept_sparse, **options)
 

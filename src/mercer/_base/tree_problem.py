@@ -15,11 +15,11 @@ from mercer._base.guard import are_ordinary, note_extreme
 from mercer._base.opening import check_place
 from mercer._base.validation import (
     FLOATS,
+    accept_rows,
     are_plain,
     check_labels,
     check_targets,
     check_weight,
-    few_rows,
     learn_plain_columns,
 )
 from mercer._base.wrapping import check_wrapped_place
@@ -307,7 +307,7 @@ def open_table(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Source:
 
 def read_table(estimator: Any, X: Any) -> Any:
     """Check rows for a fitted model, which may have missing values."""
-    rows = few_rows(estimator, X)
+    rows = accept_rows(estimator, X)
     if rows is None:
         check_is_fitted(estimator)
         rows = validate_data(

@@ -1,19 +1,21 @@
 """Dense NumPy rows in memory."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from mercer._native.sums import row_order
 from mercer._source.block import Block, DenseBlock, rows_per_block
 from mercer._source.source import Source
 from mercer._types import Array
 
-__all__ = ["ArraySource"]
+__all__ = ["ArraySource", "order_rows"]
 
 
 class ArraySource(Source):
-    """Rows of a dense C-ordered array."""
+    """Rows of a dense array in C order; of NumPy's also in Fortran order, whose blocks are copied as they are read."""
 
     n_rows = 0
 
@@ -35,7 +37,11 @@ class ArraySource(Source):
     def _rows(self, start: int, stop: int) -> DenseBlock:
         y = None if self.y is None else self.y[start:stop, ...]
         weight = None if self.weight is None else self.weight[start:stop]
-        return DenseBlock(self.X[start:stop, :], start, y, weight, self.xp)
+        rows = self.X[start:stop, :]
+        if self.xp is np and not rows.flags.c_contiguous:
+            # A block stays in the cache; a copy of all rows would take new memory, longer than the copying itself.
+            rows = order_rows(self.X, start, stop)
+        return DenseBlock(rows, start, y, weight, self.xp)
 
     def _sum_run(self, statistic: Any, first: int, stop: int) -> Any:
         return statistic.on_run(self._rows(first * self.block_rows, self.bounds(stop - 1)[1]), self.block_rows)
@@ -59,4 +65,53 @@ class ArraySource(Source):
         return self.xp.take(self.X, self.xp.asarray(indices), axis=0)
 
     def whole(self) -> Array:
-        return self.X
+        return order_rows(self.X, 0, self.n_rows) if self.xp is np else self.X
+
+    def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
+        if out is not None or self.xp is not np or self.n_blocks == 1:
+            return super().map(function, out)
+        joined = _Joined(self.n_rows)
+        self.each(lambda block: joined.put(block.start, function(block)))
+        return joined.values() if joined.alike else super().map(function)
+
+
+def order_rows(X: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Return rows `start` to `stop` of a NumPy matrix of floats in C order; those in Fortran order are copied."""
+    if X.flags.c_contiguous:
+        return X[start:stop]
+    if not (X.flags.f_contiguous and X.flags.aligned and X.dtype.char in "fd" and X.dtype.isnative):
+        return np.require(X[start:stop], requirements=["C", "A"])
+    rows = np.empty((stop - start, X.shape[1]), X.dtype)
+    row_order.copy_rows(X.T, start, rows)
+    return rows
+
+
+class _Joined:
+    """Values of all rows, which threads write block by block: parts that were kept would be copied once more."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+        self.lock = threading.Lock()
+        self.columns: list[np.ndarray] | None = None
+        self.is_tuple = False
+        # Whether the parts have one type and shape; if not, they can only be joined by promoting them.
+        self.alike = True
+
+    def put(self, start: int, part: Any) -> None:
+        """Write the values of a block, an array or a tuple of arrays, whose first row is `start`."""
+        parts = part if isinstance(part, tuple) else (part,)
+        if self.columns is None:
+            with self.lock:
+                if self.columns is None:
+                    self.is_tuple = isinstance(part, tuple)
+                    self.columns = [np.empty((self.n_rows, *own.shape[1:]), own.dtype) for own in parts]
+        for whole, own in zip(self.columns, parts, strict=True):
+            if own.dtype != whole.dtype or own.shape[1:] != whole.shape[1:]:
+                self.alike = False
+                return
+            whole[start : start + len(own)] = own
+
+    def values(self) -> Any:
+        """Return the array, or the tuple of arrays, of all rows."""
+        assert self.columns is not None  # there is at least one block
+        return tuple(self.columns) if self.is_tuple else self.columns[0]

@@ -1,14 +1,25 @@
 """The array-API namespace of an array: NumPy itself, or another library's through array-api-compat."""
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-__all__ = ["is_sparse_matrix", "library_of", "namespace_of", "to_numpy"]
+__all__ = [
+    "find_row_largest",
+    "is_sparse_matrix",
+    "library_of",
+    "multiply_within_rows",
+    "namespace_of",
+    "sum_rows",
+    "to_numpy",
+]
 
 # The libraries besides NumPy whose arrays are rows on a device.
 DEVICE_LIBRARIES = ("torch", "cupy", "array_api_strict")
+# Up to this number of columns NumPy adds a row in the order of its values, as a loop over columns does.
+_NARROW = 7
 
 
 def is_sparse_matrix(thing: Any) -> bool:
@@ -51,3 +62,25 @@ def to_numpy(array: Any) -> Any:
 
         return np.asarray(array.to_device(array_api_strict.Device("CPU_DEVICE")))
     return array
+
+
+def find_row_largest(values: Any, xp: Any) -> Any:
+    """Return the largest value of each row of a matrix, as a column.
+
+    NumPy takes 25 ns for each row of few values, and a tenth of that by columns.
+    """
+    if xp is not np or not 1 <= values.shape[1] <= _NARROW:
+        return xp.max(values, axis=1, keepdims=True)
+    return reduce(np.maximum, values.T)[:, None]
+
+
+def sum_rows(values: Any, xp: Any) -> Any:
+    """Return the sum of each row of a matrix, as a column, with the bits that NumPy's sum has."""
+    if xp is not np or not 2 <= values.shape[1] <= _NARROW:
+        return xp.sum(values, axis=1, keepdims=True)
+    return reduce(np.add, values.T)[:, None]
+
+
+def multiply_within_rows(first: Any, second: Any, xp: Any) -> Any:
+    """Return the sum of products of each row of one matrix with the same row of another."""
+    return np.einsum("ij,ij->i", first, second) if xp is np else xp.sum(first * second, axis=1)

@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer._native.sums import expectation
 from mercer._source import Block
+from mercer._source.namespace import find_row_largest, sum_rows
 from mercer._statistic.statistic import Statistic, Sums, fold_sums
 from mercer._types import Array
 
@@ -90,13 +91,13 @@ def features(block: Block, rows: Array, form: str, columns: tuple[Array, Array] 
 
 def compute_responsibilities(scores: Array, hard: bool, xp: Any) -> tuple[Array, Array]:
     """Return responsibilities (n, k) from scores, and the log density of each row; when hard, the largest score."""
-    most = xp.max(scores, axis=1, keepdims=True)
+    most = find_row_largest(scores, xp)
     if hard:
         best = xp.argmax(scores, axis=1)[:, None]
         numbers = xp.arange(scores.shape[1], dtype=best.dtype, device=None if xp is np else scores.device)[None, :]
         return xp.astype(numbers == best, scores.dtype), most[:, 0]
     shares = xp.exp(scores - most)
-    total = xp.sum(shares, axis=1, keepdims=True)
+    total = sum_rows(shares, xp)
     return shares / total, (most + xp.log(total))[:, 0]
 
 

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._base import open_new_rows
 from mercer._base.linear_map import LinearMap, MethodOnBlock
 from mercer._source import Block
-from mercer._source.namespace import namespace_of
+from mercer._source.namespace import multiply_within_rows, namespace_of
 from mercer._source.placement import Placement
 from mercer._stored import Stored, floats, size
 from mercer._types import Array
@@ -137,13 +137,13 @@ class Projection(LinearMap):
         rows = xp.astype(self._centre(block.X), block.wide, copy=False)
         W = xp.astype(self.components_, block.wide, copy=False)
         scores = rows @ W.T
-        squares = xp.sum(scores**2 / variances, axis=1)
+        squares = multiply_within_rows(scores / variances, scores, xp)
         # Directions outside the components have the noise variance.
         missing = W.shape[1] - W.shape[0]
         logarithm = float(xp.sum(xp.log(variances)))
         if missing:
             # The part outside the components is computed row by row: |x|^2 - |scores|^2 would cancel.
-            squares = squares + xp.sum((rows - scores @ W) ** 2, axis=1) / noise
+            squares = squares + multiply_within_rows(rest := rows - scores @ W, rest, xp) / noise
             logarithm += missing * math.log(noise)
         # Rows were divided by the scales: the density of the rows themselves has their Jacobian.
         if (scale := self._scale()) is not None:

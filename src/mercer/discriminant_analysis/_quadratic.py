@@ -20,7 +20,7 @@ from mercer._solver import Dense
 from mercer._solver.eigenpairs import find_eigenpairs
 from mercer._source import Block, Source
 from mercer._source.memory import require_memory
-from mercer._source.namespace import to_numpy
+from mercer._source.namespace import multiply_within_rows, to_numpy
 from mercer._statistic import Statistic
 from mercer._statistic.by_class import ClassMoments, number_labels
 from mercer._stored import Stored, floats, members, part
@@ -79,7 +79,7 @@ class QuadraticScores:
         columns = []
         for k in range(means.shape[0]):
             rows = block.centre(means[k, :]) @ self.whitenings[k, :, :]
-            columns.append(self.offsets[k] - 0.5 * xp.sum(rows * rows, axis=1))
+            columns.append(self.offsets[k] - 0.5 * multiply_within_rows(rows, rows, xp))
         return xp.stack(columns, axis=1)
 
 

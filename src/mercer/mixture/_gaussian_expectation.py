@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
 from mercer._source import Block
+from mercer._source.namespace import multiply_within_rows
 from mercer._statistic.expectation import ExpectedSums, compute_responsibilities, pairs
 from mercer._statistic.statistic import Statistic, Sums
 from mercer._types import Array
@@ -66,7 +67,7 @@ class CentredExpectation(Statistic):
             white = rows * factor if factor.ndim == 1 else rows @ factor
             # log pi_q + log N(x | mu_q, Sigma_q) = offset_q - |(x - mu_q)^T F_q|^2 / 2,
             # where F_q F_q^T is the precision.
-            columns.append(self.offset[q] - 0.5 * xp.sum(white * white, axis=1))
+            columns.append(self.offset[q] - 0.5 * multiply_within_rows(white, white, xp))
         return xp.stack(columns, axis=1)
 
     def _few_scores(self, X: Array) -> Array:

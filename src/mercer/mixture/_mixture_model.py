@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import Estimator, LimitedEstimator, few_rows, open_new_rows
 from mercer._base.interface import DensityMixin
+from mercer._base.joint_scores import choose_classes
 from mercer._base.parameter import Boolean, Choice, Integer, Real, Seed, attribute, parameter
 from mercer._base.randomness import seed_sequence
 from mercer._solver import Step
@@ -53,7 +54,7 @@ class _RowValues:
         xp, scores = block.xp, self.density.scores(block)
         if self.what == "label":
             # The largest log joint is also the largest posterior: the row's density divides all of them alike.
-            return xp.argmax(scores, axis=1)
+            return choose_classes(scores)
         if self.what == "log joint":
             return xp.astype(scores, block.X.dtype, copy=False)
         shares, densities = compute_responsibilities(scores, False, xp)

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._native.sums import class_scores
 from mercer._plain import plain
 from mercer._source import Block
 from mercer._stored import Stored, floats, integers
@@ -30,13 +31,14 @@ class GaussianScores:
         means = xp.astype(self.means, wide, copy=False)
         # Differences are taken before squares: rows far from zero keep their digits.
         scales = 1.0 / xp.sqrt(2.0 * xp.astype(self.variances, wide, copy=False))
-        few = block.n * means.shape[0] * means.shape[1] <= _FEW
+        if block.is_native:
+            scores = np.empty((block.n, len(means)))
+            means, scales, offsets = (np.ascontiguousarray(part, np.float64) for part in (means, scales, self.offsets))
+            class_scores.score_gaps(block.X, means, scales, offsets, scores)
+            return scores
+        columns = []
         # A square that overflows is a row that the class cannot explain: its log-density is minus infinity.
         with np.errstate(over="ignore"):
-            if few:
-                gaps = (xp.astype(block.X, wide, copy=False)[:, None, :] - means[None, :, :]) * scales[None, :, :]
-                return self.offsets - xp.sum(gaps * gaps, axis=2)
-            columns = []
             for k in range(means.shape[0]):
                 gaps = block.centre(means[k, :]) * scales[k, :]
                 columns.append(self.offsets[k] - xp.sum(gaps * gaps, axis=1))

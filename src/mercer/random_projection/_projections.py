@@ -27,6 +27,10 @@ from mercer.random_projection._bounds import johnson_lindenstrauss_min_dim
 
 __all__ = ["GaussianRandomProjection", "SparseRandomProjection"]
 
+# The least share of entries other than zero from which dense axes are multiplied sooner than sparse ones.
+_DENSE_SHARE = 1 / 30
+# The most entries of sparse axes that are made dense for each block: 128 KiB of float64.
+_DENSE_AXES = 2**14
 _CERTIFICATE = Certificate.none(
     "The axes are drawn, not optimised; johnson_lindenstrauss_eps bounds the change of distances with good "
     "probability, and measure_distortion measures it."
@@ -308,9 +312,20 @@ class SparseRandomProjection(RandomProjection):
         projected = source.whole() @ self.components_.T
         return projected.toarray() if issparse(projected) and self.dense_output else projected
 
+    def _map_few(self, rows: np.ndarray) -> Array:
+        axes = self._read_axes()
+        return super()._map_few(rows) if issparse(axes) else rows @ axes.T
+
+    def _read_axes(self) -> Any:
+        """Return the axes as they are stored, or as a dense array where its products take less time."""
+        axes, size = self.components_, math.prod(self.components_.shape)
+        dense = issparse(axes) and size <= _DENSE_AXES and axes.nnz >= _DENSE_SHARE * size
+        return axes.toarray() if dense else axes
+
     def _scores(self, block: Block) -> Array:
+        axes = self.components_ if block.is_sparse else self._read_axes()
         # The operator, and not the block's product: the axes are SciPy's.
-        projected = block.X @ self.components_.T
+        projected = block.X @ axes.T
         return projected.toarray() if issparse(projected) else np.ascontiguousarray(projected)
 
     def _bytes(self, count: int, n_features: int) -> float:

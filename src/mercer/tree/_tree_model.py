@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import LimitedEstimator, draw_seed, few_rows, fitting
+from mercer._base import LimitedEstimator, accept_rows, draw_seed, fitting
 from mercer._base.interface import MultiOutputMixin
 from mercer._base.parameter import Array as ArrayRule
 from mercer._base.parameter import Choice, Integer, Nothing, Real, Seed, attribute, parameter
@@ -198,9 +198,9 @@ class TreeModel(MultiOutputMixin, LimitedEstimator):
         return Solution(state, True, GREEDY)
 
     def _rows(self, X: Any) -> Array:
-        """Check rows to predict for; a few rows of a NumPy array need fewer checks."""
+        """Check rows to predict for; those of a NumPy array need fewer checks."""
         table = self.__dict__.get("_categories")
-        if table is None and (rows := few_rows(self, X)) is not None:
+        if table is None and (rows := accept_rows(self, X)) is not None:
             return rows
         check_is_fitted(self)
         X = X if table is None else table.encode(X, type(self).__name__)

@@ -7,6 +7,7 @@ import pytest
 
 import mercer._solver.centres.centres
 from mercer._solver.centres.centres import Centres
+from mercer._source.block import DenseBlock
 
 REALS = [numpy.float64, numpy.float32]
 
@@ -42,6 +43,18 @@ def test_labels_are_the_first_of_the_nearest_whatever_the_products_round(assignm
         search(X, labels, distances)
         numpy.testing.assert_array_equal(labels, expected.argmin(axis=1))
         numpy.testing.assert_array_equal(distances, expected.min(axis=1))
+
+
+@pytest.mark.parametrize("real", REALS)
+@pytest.mark.parametrize("width", [4, 37])
+def test_labels_alone_are_those_found_with_distances(assignment, width, real):
+    X, centres, _ = draw(500, width, 9, real)
+    # Beside the ties of a grid, rows whose nearest centre no rounding puts in doubt, near the origin and far from it.
+    X[250:] += numpy.random.default_rng(1).normal(size=(250, width)).astype(real)
+    for rows, points in ((X, centres), (X - real(500), centres - real(500))):
+        found = Centres(points).find_labels(DenseBlock(rows, 0))
+        numpy.testing.assert_array_equal(found, direct_distances(rows, points).argmin(axis=1))
+        numpy.testing.assert_array_equal(found, Centres(points).find_nearest(DenseBlock(rows, 0))[0])
 
 
 def run(centres, X, weight, unit, drift=None, half_gap=None, rows=None):

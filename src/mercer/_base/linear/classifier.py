@@ -8,11 +8,11 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._base import few_rows, open_new_rows
-from mercer._base.joint_scores import Hits, LargestScore, ScoredRows
+from mercer._base.joint_scores import Hits, LargestScore, ScoredRows, share_classes
 from mercer._base.scoring import ClassifierMixin
 from mercer._objective import Logistic, Softmax
 from mercer._source import Block, place_of
-from mercer._source.namespace import namespace_of
+from mercer._source.namespace import find_row_largest, namespace_of, sum_rows
 from mercer._source.placement import is_on_device
 from mercer._stored import Stored, floats, numbers
 from mercer.errors import DataError, ModelFileError
@@ -194,6 +194,8 @@ def _keep_scores(scores: Any, dtype: Any) -> Any:
 
 def _probabilities(scores: Any, dtype: Any) -> Any:
     xp = namespace_of(scores)
+    if xp is np and scores.dtype.char in "fd":
+        return share_classes(scores)
     if scores.shape[1] == 1:
         # Both from the score, not one as 1 - the other, which would lose the digits of small probabilities.
         second = Logistic().mean(scores, xp)
@@ -208,5 +210,5 @@ def _log_probabilities(scores: Any, dtype: Any) -> Any:
         both = xp.concat([scores, -scores], axis=1)
         return -xp.logaddexp(xp.zeros_like(both), both)
     # Differences to the largest score cannot overflow exp.
-    shifted = scores - xp.max(scores, axis=1, keepdims=True)
-    return shifted - xp.log(xp.sum(xp.exp(shifted), axis=1, keepdims=True))
+    shifted = scores - find_row_largest(scores, xp)
+    return shifted - xp.log(sum_rows(xp.exp(shifted), xp))

@@ -50,6 +50,7 @@ class Rows:
     nearest : (t,) scratch, the centre of least score of each row of a tile
     reach : the largest norm among the shifted centres
     rounding : a score's error is at most this times (||x|| + ||c||)^2 / 2
+    safe : of rows whose two best scores are further apart than this, only the label is written; infinity for none
     """
 
     labels: int32_t[::1]
@@ -62,13 +63,15 @@ class Rows:
     nearest: int32_t[::1]
     reach: cython.double
     rounding: cython.double
+    safe: cython.double
 
-    def __init__(self, out, weight, moves, scratch, errors):
+    def __init__(self, out, weight, moves, scratch, errors, safe=float("inf")):
         self.labels, self.distances, self.lower = out
         self.weight = weight
         self.drift, self.half_gap = moves
         self.listed, self.nearest = scratch
         self.reach, self.rounding = errors
+        self.safe = safe
 
 
 @cython.cfunc
@@ -191,6 +194,9 @@ def find_listed(
             label = rows.nearest[i]
             least = scores[LEAST, i]
             gap = scores[SECOND, i] - least
+            if gap > rows.safe:
+                rows.labels[first + row] = cython.cast(int32_t, label)
+                continue
             distance = inline.distance_squared(X[row], centres[label])
             # ||x|| <= reach + distance, all relative to the shift.
             error = 0.5 * rows.rounding * (2.0 * rows.reach + sqrt(distance)) * (2.0 * rows.reach + sqrt(distance))

@@ -157,9 +157,73 @@ def send_packed(
         moving = staying
 
 
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def step_down(
+    x: cython.const[real][::1],
+    node: cython.Py_ssize_t,
+    records: cython.const[cython.double][::1],
+    links: cython.const[cython.int][::1],
+) -> cython.Py_ssize_t:
+    """Return the child of a node to which a row goes; a leaf is its own child."""
+    mark: cython.Py_ssize_t = links[4 * node + 2]
+    right: cython.Py_ssize_t = links[4 * node + 3]
+    value: cython.double = x[mark >> 2]
+    is_left: cython.Py_ssize_t = (value <= records[2 * node]) | ((value != value) & (mark & 1))
+    # A mask instead of a condition: a compiler would make a branch of it, which cannot be predicted.
+    return right ^ ((right ^ (node + ((mark >> 1) & 1))) & -is_left)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def add_shallow(
+    X: cython.const[real][:, ::1],
+    root: cython.Py_ssize_t,
+    depth: cython.int,
+    records: cython.const[cython.double][::1],
+    links: cython.const[cython.int][::1],
+    values: cython.const[cython.double][:, ::1],
+    sums: cython.double[:, ::1],
+) -> cython.void:
+    """Add the values of each row's leaf in a tree of some depth; a row at a leaf stays there for the levels left.
+
+    No branch depends on the rows, so that a processor works on the next rows before one has arrived.
+    """
+    i: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    node: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    levels: cython.int
+    n: cython.Py_ssize_t = sums.shape[0] - sums.shape[0] % 2
+    for i in range(0, n, 2):
+        # Two rows at a time: the steps of one wait for memory while those of the other are done.
+        node = root
+        other = root
+        levels = depth
+        while levels > 0:
+            node = step_down(X[i], node, records, links)
+            other = step_down(X[i + 1], other, records, links)
+            levels -= 1
+        for v in range(values.shape[1]):
+            sums[i, v] += values[node, v]
+            sums[i + 1, v] += values[other, v]
+    for i in range(n, sums.shape[0]):
+        node = root
+        levels = depth
+        while levels > 0:
+            node = step_down(X[i], node, records, links)
+            levels -= 1
+        for v in range(values.shape[1]):
+            sums[i, v] += values[node, v]
+
+
 def add_packed_values(
     X: cython.const[real][:, ::1],
     roots: cython.const[cython.int][::1],
+    depths: cython.const[cython.int][::1],
     records: cython.const[cython.double][::1],
     links: cython.const[cython.int][::1],
     values: cython.const[cython.double][:, ::1],
@@ -171,8 +235,9 @@ def add_packed_values(
 
     `records` (2 nodes,) and `links` (4 nodes,) are two views of records of 16 bytes, each in one line of the cache: a
     threshold; then four times the feature plus two if the node is split plus one if a missing value goes left, and the
-    index of the right child among the nodes of all trees. A leaf is its own right child. `walks` and `leaves` are
-    scratch, as long as the number of rows (or, with fewer than FEW rows, of trees) that go down together.
+    index of the right child among the nodes of all trees. A leaf is its own right child. `depths` (trees,) are the
+    depths of shallow trees, and negative for deep ones. `walks` and `leaves` are scratch, as long as the number of rows
+    (or, with fewer than FEW rows, of trees) that go down together.
     """
     t: cython.Py_ssize_t
     i: cython.Py_ssize_t
@@ -198,6 +263,9 @@ def add_packed_values(
         else:
             # A tree stays in the second-level cache while groups of rows, whose values fit there too, go down.
             for t in range(roots.shape[0]):
+                if depths[t] >= 0:
+                    add_shallow(X, roots[t], depths[t], records, links, values, sums)
+                    continue
                 first = 0
                 while first < n:
                     count = step if first + step <= n else n - first

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mercer._native.nearest import pair_lists
 from mercer._solver.neighbours.byte_panels import BytePanels, are_bytes_fast
 from mercer._solver.neighbours.panels import RowPanels, empty_heaps
 from mercer._solver.neighbours.space_tree import SpaceTree
@@ -202,8 +203,13 @@ class PairLists:
         """Return lists of rows for each of m queries: starts, indices, distances."""
         pairs = np.concatenate([pairs for pairs, _ in self.parts]) if self.parts else np.empty((0, 2), np.intp)
         distances = np.concatenate([distances for _, distances in self.parts]) if self.parts else np.empty(0)
-        order = np.lexsort((pairs[:, 1], distances, pairs[:, 0]) if by_distance else (pairs[:, 1], pairs[:, 0]))
         starts = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=m))])
+        if not by_distance and distances.dtype == np.float64 and pairs.dtype == np.intp:
+            indices, ordered = np.empty(len(pairs), np.intp), np.empty(len(pairs))
+            # A search through all rows finds those of a query in their order: then no pairs are compared.
+            if pair_lists.place_pairs(np.ascontiguousarray(pairs), distances, starts[:-1].copy(), indices, ordered):
+                return starts, indices, ordered
+        order = np.lexsort((pairs[:, 1], distances, pairs[:, 0]) if by_distance else (pairs[:, 1], pairs[:, 0]))
         return starts, np.ascontiguousarray(pairs[order, 1]), distances[order]
 
 

@@ -147,13 +147,11 @@ def _say_why_chosen(record: Record) -> list[str]:
             f"{_agree(chosen.name, 'its', 'their')} score is {worse}."
         ]
     subject = "The constant guess" if chosen.family == "baseline" else "A simpler model"
-    # A difference above its standard error is chosen too, where a more complex candidate is within its own but worse.
     error = spell_amount(chosen.lag_error, 2)
     reason = (
         f"This difference may be chance: its standard error over the folds is {error}."
         if chosen.lag <= chosen.lag_error
-        else f"The standard error of this difference over the folds is {error}. The simplest candidate that may be as "
-        "good as the best one is more complex than the chosen one, and its score is worse."
+        else f"The standard error of this difference over the folds is {error}."
     )
     if same:
         return [

@@ -58,7 +58,9 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         labels : array of shape (n,), int32
             Where the rows are.
         """
-        if (rows := few_rows(self, X)) is not None and rows.shape[0] * len(self.cluster_centers_) <= _FEW:
+        # Without the look at the number of pairs first, rows would be checked twice.
+        few = type(X) is np.ndarray and len(X) * len(vars(self).get("cluster_centers_", ())) <= _FEW
+        if few and (rows := few_rows(self, X)) is not None:
             return self._ready(rows.dtype).find_nearest(DenseBlock(rows, 0))[0]
         source = open_new_rows(self, X, accept_sparse="csr")
         return source.map(_NearestLabels(self._ready(source.dtype)))
@@ -159,7 +161,7 @@ class _NearestLabels:
     centres: Centres
 
     def __call__(self, block: Block) -> Array:
-        return self.centres.find_nearest(block)[0]
+        return self.centres.find_labels(block)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from mercer._base.linear_map import LinearMap, MethodOnBlock
 from mercer._base.parameter import Integer, attribute, parameter
 from mercer._base.reading import read_integer
 from mercer._source import Block
-from mercer._source.namespace import namespace_of, to_numpy
+from mercer._source.namespace import multiply_within_rows, namespace_of, to_numpy
 from mercer._source.placement import Placement
 from mercer._stored import Stored, floats
 from mercer._types import Array
@@ -103,7 +103,7 @@ class LatentGaussian(LinearMap, LimitedEstimator):
         xp = block.xp
         precision = xp.astype(Placement.of(block.X).put(self._precision()), block.wide, copy=False)
         rows = block.centre(xp.astype(self.mean_, block.wide, copy=False))
-        squares = xp.sum(xp.matmul(rows, precision) * rows, axis=1)
+        squares = multiply_within_rows(xp.matmul(rows, precision), rows, xp)
         constant = self._log_determinant() + self.components_.shape[1] * math.log(2.0 * math.pi)
         return xp.astype(-0.5 * (squares + constant), block.X.dtype, copy=False)
 

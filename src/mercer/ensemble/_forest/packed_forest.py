@@ -20,6 +20,8 @@ _RUN = 1024
 # Rows that pass through a tree together. More rows share the nodes of a tree once they are in the cache; fewer rows
 # keep their own values in the cache.
 _TOGETHER = 256
+# The deepest trees down which rows go one by one; in deeper ones many rows have arrived long before the last.
+_SHALLOW = 6
 # Most values of a sparse matrix that are made dense at a time.
 _DENSE_CELLS = 2**20
 
@@ -97,6 +99,19 @@ class PackedForest:
         links[:, 3] = np.where(inner, self.rights + np.repeat(self.roots, sizes), np.arange(len(inner)))
         return records.reshape(-1), links.reshape(-1)
 
+    @cached_property
+    def _depths(self) -> Array:
+        """The depth of each tree, or -1 where it is above that of shallow ones."""
+        links, depths = self._records[1].reshape(-1, 4), np.zeros(len(self.roots), np.int32)
+        nodes, trees = self.roots.astype(np.int64), np.arange(len(self.roots))
+        for depth in (*range(1, _SHALLOW + 1), -1):
+            inner = self.rights[nodes] >= 0
+            nodes, trees = nodes[inner], trees[inner]
+            depths[trees] = depth
+            # The left child of a node follows it.
+            nodes, trees = np.concatenate([nodes + 1, links[nodes, 3]]), np.concatenate([trees, trees])
+        return depths
+
     def _list_arrays(self) -> Any:
         return self.roots, self.features, self.rights, self.thresholds, self.sides, self.words
 
@@ -110,7 +125,7 @@ class PackedForest:
             at = np.empty(_TOGETHER, np.int32)
             if len(self.words) == 0:
                 walks = np.empty(_TOGETHER, np.int64)
-                forest_walk.add_packed_values(X, self.roots, *self._records, self.values, walks, at, out)
+                forest_walk.add_packed_values(X, self.roots, self._depths, *self._records, self.values, walks, at, out)
                 return
             forest_walk.add_values(X, everything, *self._list_arrays(), self.values, at, out)  # type: ignore[call-arg]
 

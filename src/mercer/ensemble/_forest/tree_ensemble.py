@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._base import Estimator, few_rows
+from mercer._base import Estimator, accept_rows
 from mercer._base.parameter import attribute
 from mercer._base.tree_problem import check_values
 from mercer._base.validation import check_rows
@@ -37,9 +37,9 @@ class TreeEnsemble(Estimator):
             raise ModelFileError(message)
 
     def _check_rows(self, X: Any) -> Array:
-        """Return rows to predict, checked; a few rows of a NumPy array need fewer checks."""
+        """Return rows to predict, checked; those of a NumPy array need fewer checks."""
         table = self.__dict__.get("_categories")
-        if table is None and (rows := few_rows(self, X)) is not None:
+        if table is None and (rows := accept_rows(self, X)) is not None:
             return rows
         check_is_fitted(self)
         X = X if table is None else table.encode(X, type(self).__name__)

@@ -1,0 +1,8 @@
+"""The uncompiled twin of ``turns.pxd``."""
+
+__all__ = ["turn"]
+
+
+def turn(columns, j, at, rows, i):
+    """Write four values from `at` on of four columns from `j` on to four rows from `i` on."""
+    rows[i : i + 4, j : j + 4] = columns[j : j + 4, at : at + 4].T
