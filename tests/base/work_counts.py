@@ -89,7 +89,7 @@ def list_cases(work):
         # Every row is a neighbour of every other: the worst case, whatever the search.
         "DBSCAN at worst": (
             lambda n: DBSCAN(eps=50.0, metric=work.measure_distance, algorithm="brute", n_jobs=1).fit(ROWS[:n]),
-            [25, 100],
+            [100, 400],
         ),
         # A few neighbours in the plane: the search by boxes does not compare all pairs.
         "DBSCAN in the plane": (lambda n: DBSCAN(eps=(3 / n) ** 0.5, n_jobs=1).fit(PLANE[:n]), [250, 1000]),

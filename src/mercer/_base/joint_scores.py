@@ -231,7 +231,8 @@ class _Posteriors:
     log_priors: Any
 
     def __call__(self, scores: Any, dtype: Any) -> Any:
-        if _is_plain(scores):
+        # The one class of a model that has seen no other is no pair.
+        if _is_plain(scores) and scores.shape[1] > 1:
             return share_classes(replace_impossible(scores, self.log_priors)).astype(dtype, copy=False)
         return namespace_of(scores).exp(_LogPosteriors(self.log_priors)(scores, dtype))
 

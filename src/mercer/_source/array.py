@@ -65,7 +65,9 @@ class ArraySource(Source):
         return self.xp.take(self.X, self.xp.asarray(indices), axis=0)
 
     def whole(self) -> Array:
-        return order_rows(self.X, 0, self.n_rows) if self.xp is np else self.X
+        # Rows that lie in C order are returned themselves, not a view: a caller may be allowed to overwrite them.
+        ordered = self.xp is not np or self.X.flags.c_contiguous
+        return self.X if ordered else order_rows(self.X, 0, self.n_rows)
 
     def map(self, function: Callable[[Block], Array], out: Array = None) -> Array:
         if out is not None or self.xp is not np or self.n_blocks == 1:

@@ -59,7 +59,7 @@ class RunningAxes:
         # Scatter between two groups of n and m rows: n m / (n + m) step step^T.
         between = math.sqrt(self.n_seen * n_batch / total) * step
         # The axes so far, scaled by their singular values, stand for all earlier rows.
-        earlier = xp.concat([self.values[:, None] * self.axes, between[None, :]]) if self.n_seen else rows[:0]
+        earlier = xp.concat([self.values[:, None] * self.axes, between[None, :]]) if self.n_seen else rows[:0, :]
         factor, squares = _reduce_stack(xp, earlier, rows, count)
         scatter = self.variance * self.n_seen + squares + between**2
         mean = self.mean + n_batch / total * step
@@ -94,7 +94,7 @@ def _reduce_stack(xp: Any, earlier: Array, rows: Array, count: int) -> tuple[Arr
     and where rows are on a device, the triangular factor is taken.
     """
     n, d = rows.shape
-    if isinstance(rows, np.ndarray) and 4 * count <= d <= min(n + len(earlier), HEAVY):
+    if isinstance(rows, np.ndarray) and 4 * count <= d <= min(n + earlier.shape[0], HEAVY):
         with np.errstate(over="ignore", invalid="ignore"):
             gram = rows.T @ rows
             squares = gram.diagonal().copy()
@@ -105,7 +105,7 @@ def _reduce_stack(xp: Any, earlier: Array, rows: Array, count: int) -> tuple[Arr
             if values[0] * _SPAN > values[-1]:
                 return np.sqrt(values[::-1])[:, None] * vectors.T[::-1], squares
     # `earlier` has one row of differences of means, which the stack has below the batch.
-    stacked = xp.concat([earlier[:-1], rows, earlier[-1:]]) if len(earlier) else rows
+    stacked = xp.concat([earlier[:-1, :], rows, earlier[-1:, :]]) if earlier.shape[0] else rows
     return reduce_rows(stacked), xp.sum(rows**2, axis=0)
 
 

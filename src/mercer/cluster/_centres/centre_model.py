@@ -59,7 +59,8 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             Where the rows are.
         """
         # Without the look at the number of pairs first, rows would be checked twice.
-        few = type(X) is np.ndarray and len(X) * len(vars(self).get("cluster_centers_", ())) <= _FEW
+        centres = vars(self).get("cluster_centers_")
+        few = type(X) is np.ndarray and centres is not None and len(X) * centres.shape[0] <= _FEW
         if few and (rows := few_rows(self, X)) is not None:
             return self._ready(rows.dtype).find_nearest(DenseBlock(rows, 0))[0]
         source = open_new_rows(self, X, accept_sparse="csr")

@@ -65,9 +65,9 @@ def _descend_part(
     state: tuple[Array, Array, Array, Array],
 ) -> int:
     """Take steps among the rows `active`, and add what they change to the slopes of all rows."""
-    b, slope, _, _ = state
+    b, slope, rise, fall = state
     K = np.ascontiguousarray(square.values[np.ix_(active, active)])
-    inner = [values[active] for values in state]
+    inner = b[active], slope[active], rise[active], fall[active]
     taken = descend(program.part(active), Square.whole(K), goal, most, *inner, np.empty(2))
     change = inner[0] - b[active]
     moved = np.flatnonzero(change)
