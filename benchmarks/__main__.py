@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.cases import CASES, select
-from benchmarks.report import scaling_table, table, write_documentation
+from benchmarks.report import ONE_THREAD, scaling_table, table, write_documentation
 from benchmarks.runner import run_case, run_scaling
 
 __all__ = ["main"]
@@ -43,10 +43,13 @@ def _run(case, options: argparse.Namespace, folder: Path | None) -> int:
     else:
         result = run_case(case, options.threads[0], options.repeat, options.scale, options.only, say=_say)
         print(table(result))
-        rows, name = result["rows"], case.name
+        # A case is stored on as many threads as most machines have; what one thread takes stands beside it.
+        alone = options.threads == [1] and options.output is None
+        rows, name = result["rows"], f"{ONE_THREAD}/{case.name}" if alone else case.name
     if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
+        path = folder / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(result, indent=1) + "\n")
     ours = [row for row in rows if not row["peer"]]
     return int(any(row["status"] == "failed" or not row.get("agrees", True) for row in ours))
 

@@ -8,11 +8,13 @@ from benchmarks.import_times import import_table
 from benchmarks.predictions import predictions_table
 from benchmarks.small_fits import small_fits_table
 
-__all__ = ["device_table", "draw", "place_table", "scaling_table", "table", "write_documentation"]
+__all__ = ["ONE_THREAD", "device_table", "draw", "place_table", "scaling_table", "table", "write_documentation"]
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 PICTURE = ROOT / "docs" / "_static" / "benchmarks.svg"
+# Folder, inside that of the results, of cases that were also measured on one thread.
+ONE_THREAD = "one_thread"
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 COLUMNS = ("contestant", "fit s", "to best peer", "cores", "extra MB", "predict ms", "one row µs", "quality")
 DISTURBED = 0.2
@@ -37,7 +39,8 @@ OTHER = ("#000000", ".")
 def table(result: dict[str, Any]) -> str:
     """Return one case as a Markdown table, fastest first, with what was absent or failed named below it."""
     ran = sorted((row for row in result["rows"] if row["status"] == "ran"), key=lambda row: row[result["headline"]])
-    lines = [f"**{result['case']}**: {result['title']}; {result['threads']} threads", ""]
+    threads = "1 thread" if result["threads"] == 1 else f"{result['threads']} threads"
+    lines = [f"**{result['case']}**: {result['title']}; {threads}", ""]
     lines += _markdown(COLUMNS, [_cells(row) for row in ran])
     others = [row for row in result["rows"] if row["status"] != "ran"]
     lines += ["", *(f"- {row['contestant']} {row['status']}: {row['reason']}" for row in others)] if others else []
@@ -88,6 +91,7 @@ def write_documentation(folder: Path) -> None:
     cases = [result for result in results if "case" in result and "rows" in result]
     body = [f"![Time relative to the best peer, one line per case](_static/{PICTURE.name})\n", _conditions(cases)]
     body += [table(result) for result in cases]
+    body += _list_one_thread(folder)
     body += [small_fits_table(result) for result in results if "classes" in result]
     body += [predictions_table(result) for result in results if "answers" in result]
     body += [import_table(result) for result in results if "imports" in result]
@@ -98,6 +102,12 @@ def write_documentation(folder: Path) -> None:
     after = rest.partition(END)[2]
     PAGE.write_text(f"{before}{BEGIN}\n\n" + "\n".join(body) + f"\n{END}{after}")
     draw(cases, PICTURE)
+
+
+def _list_one_thread(folder: Path) -> list[str]:
+    """Return the tables of cases that were also measured on one thread, as inside a parallel search."""
+    results = [json.loads(path.read_text()) for path in sorted((folder / ONE_THREAD).glob("*.json"))]
+    return [table(result) for result in results]
 
 
 def draw(cases: list[dict[str, Any]], path: Path) -> None:

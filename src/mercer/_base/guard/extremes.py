@@ -22,7 +22,7 @@ _ORDINARY = {"d": (1e-140, 1e140), "f": (1e-18, 1e18)}
 _LARGE = {"d": 1e70, "f": 1e9}
 _SMALL = {"d": 1e-70, "f": 1e-9}
 # Values that a thread looks at in one call: some hundred microseconds, above the time to wake it.
-_RUN = 2**20
+_RUN = 2**18
 
 
 class _Noted(threading.local):

@@ -71,9 +71,9 @@ _FUNCTIONS: dict[str, tuple[str, ...]] = {
     "sklearn.feature_selection": (
         *("chi2", "f_classif", "f_regression", "mutual_info_classif", "mutual_info_regression", "r_regression"),
     ),
-    # Elementwise functions of one argument, as FunctionTransformer and TransformedTargetRegressor use them.
+    # Elementwise functions, as FunctionTransformer and TransformedTargetRegressor use them.
     "numpy": (
-        *("absolute", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos", "deg2rad", "exp", "exp2", "expm1"),
+        *("absolute", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "clip", "cos", "deg2rad", "exp", "exp2", "expm1"),
         *("floor", "log", "log10", "log1p", "log2", "negative", "rad2deg", "reciprocal", "rint", "sign", "sin"),
         *("sinh", "sqrt", "square", "tan", "tanh"),
     ),

@@ -182,10 +182,9 @@ def _read_single(pipeline: Any, model: Any, classes: list[str], texts: bool) -> 
 def _read_power(transformer: Any) -> Power | None:
     """Return how a study transforms the target: by the logarithm within a range, or not at all."""
     if isinstance(transformer, Pipeline):
-        span, spread = transformer["range"].quantiles_[:, 0], transformer["spread"]
-        width = float(span[1] - span[0])
-        offset = float(span[0]) - width * float(spread.min_[0]) / float(spread.scale_[0])
-        return Power(offset, width / float(spread.scale_[0]), float(span[0]), float(span[1]))
+        ends, spread = transformer["range"].inv_kw_args, transformer["spread"]
+        scale = float(spread.scale_[0])
+        return Power(-float(spread.min_[0]) / scale, 1.0 / scale, ends["a_min"], ends["a_max"])
     return Power() if transformer.func is np.log else None
 
 

@@ -12,7 +12,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import VotingClassifier, VotingRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, QuantileTransformer
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
 from mercer.app.deploy.bodies import Machines
 from mercer.app.deploy.formula import Formula, list_single, make_formula
@@ -89,11 +89,12 @@ def _add_power(formula: Formula, last: Any) -> Any:
     powers: Any = FunctionTransformer(np.log, np.exp, check_inverse=False)
     ends = np.array([1.0, 2.0])
     if np.isfinite(power.high):
-        # Fitted to the least and the greatest value, these steps learn the range and the factor.
-        ends = np.exp([power.low, power.high])
-        factor = (power.high - power.low) / power.factor
-        span, spread = QuantileTransformer(n_quantiles=2, subsample=None), MinMaxScaler((0.0, factor))
-        powers = Pipeline([("log", powers), ("range", span), ("spread", spread)])
+        near = {"a_min": power.low, "a_max": power.high}
+        span = FunctionTransformer(None, np.clip, inv_kw_args=near, check_inverse=False)
+        # Fitted to these two values, the last step learns the factor: their scores are zero and `most`.
+        most = (power.high - power.offset) / power.factor
+        ends = np.exp([power.offset, power.high])
+        powers = Pipeline([("log", powers), ("range", span), ("spread", MinMaxScaler((0.0, most)))])
     raised = TransformedTargetRegressor(FrozenEstimator(last), transformer=powers, check_inverse=False)
     return raised.fit(np.zeros((2, last.n_features_in_)), ends)
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, QuantileTransformer
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 
 from mercer._base.candidate import Candidate, Shape
 from mercer.app.study.choice.constraints import list_directions
@@ -29,6 +29,8 @@ __all__ = [
     "make_threshold_costs",
 ]
 
+# Predictions of the logarithm of a target go beyond its values by at most this share of their range.
+_MARGIN = 0.25
 # Up to this many columns rows are dense, even if most entries are zero: centred columns fit better.
 _MOST_DENSE = 500
 # Words of a text column, the most frequent ones; rows with that many columns can still be dense.
@@ -123,16 +125,16 @@ def make_contender(candidate: Candidate, material: Material, n_columns: int, see
 def make_log_transformer(y: np.ndarray) -> Pipeline:
     """Return the transformer of a skewed target `y`: its logarithm, with the spread of the target itself.
 
-    Some settings of candidates follow from the spread. On the way back, predictions are kept in the range of the
-    training target: a row far outside the others would get a price of 1e20 by a linear model of the logarithm. With two
-    quantiles, the least and the greatest value, the quantile transformer is a linear map that ends there.
+    Some settings of candidates follow from the spread. On the way back, predictions are kept near the values of the
+    target: a row far outside the others would get a price of 1e20 by a linear model of the logarithm.
     """
     logs = np.log(y)
-    factor = float(np.std(y) / np.std(logs) * np.ptp(logs))
+    width = float(np.ptp(logs))
+    near = {"a_min": float(logs.min()) - _MARGIN * width, "a_max": float(logs.max()) + _MARGIN * width}
     steps = [
         ("log", FunctionTransformer(np.log, np.exp, check_inverse=False)),
-        ("range", QuantileTransformer(n_quantiles=2, subsample=None)),
-        ("spread", MinMaxScaler((0.0, factor))),
+        ("range", FunctionTransformer(None, np.clip, inv_kw_args=near, check_inverse=False)),
+        ("spread", MinMaxScaler((0.0, float(np.std(y) / np.std(logs)) * width))),
     ]
     return Pipeline(steps)
 
