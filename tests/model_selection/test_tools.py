@@ -429,3 +429,16 @@ def test_losses_of_rows_overrule_a_lag_whose_standard_error_is_large():
 def _lags(losses):
     gap = losses[0] - losses[1]
     return gap.mean() > np.sqrt(2.25 / len(gap)) * gap.std(ddof=1)
+
+
+def test_one_absurd_row_does_not_hide_that_a_candidate_is_worse_on_the_others():
+    random = np.random.default_rng(0)
+    losses = np.abs(random.normal(size=(2, 200)))
+    losses[1] += 0.5
+    losses[1, 3] = 1e6
+    gap = losses[1] - losses[0]
+    assert gap.mean() < gap.std(ddof=1) * np.sqrt(2 / 200), "the mean alone shows nothing"
+    assert find_outdone(losses, 0, 5, 0.25).tolist() == [False, True]
+    # A candidate that is far better on one row, and so in the mean, is not outdone.
+    losses[1, 3], losses[0, 3] = 0.0, 1e6
+    assert find_outdone(losses, 0, 5, 0.25).tolist() == [False, False]

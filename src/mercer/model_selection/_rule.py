@@ -141,7 +141,9 @@ def find_outdone(losses: Any, best: int, n_folds: int, test_share: float) -> np.
     """Return which candidates have larger losses than the `best` one, row by row, by more than one standard error.
 
     The standard error is that of a mean over rows, times the square root of 1 + J n_test/n_train for the training rows
-    that the J folds share. A candidate with fewer than two rows in common with the best one is not outdone.
+    that the J folds share. One row with an absurd prediction makes it as large as the difference itself. A candidate
+    with larger losses is therefore also compared with one in a hundred rows at each end moved to the next one
+    (winsorised). A candidate with fewer than two rows in common with the best one is not outdone.
     """
     excess = np.asarray(losses, dtype=float)
     excess = excess - excess[best]
@@ -149,8 +151,11 @@ def find_outdone(losses: Any, best: int, n_folds: int, test_share: float) -> np.
     counts = known.sum(axis=1)
     outdone = np.zeros(len(excess), dtype=bool)
     for place in np.flatnonzero(counts > 1):
-        gap = excess[place, known[place]]
-        error = np.sqrt((1 + n_folds * test_share) / len(gap)) * gap.std(ddof=1)
+        gap = np.sort(excess[place, known[place]])
+        moved = max(1, len(gap) // 100)
+        ordinary = np.clip(gap, gap[moved], gap[-1 - moved]) if len(gap) > 2 * moved else gap
+        factor = np.sqrt((1 + n_folds * test_share) / len(gap))
         # Rounding may leave a difference of 1e-16 between equal losses.
-        outdone[place] = gap.mean() > error + 1e-12
+        lags = [part.mean() > factor * part.std(ddof=1) + 1e-12 for part in (gap, ordinary)]
+        outdone[place] = gap.mean() > 1e-12 and any(lags)
     return outdone

@@ -5,7 +5,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from mercer.app.study.recipe import make_log_transformer
+from mercer.app.study.recipe import make_log_transformer, make_range_transformer
 from mercer.cross_decomposition import PLSRegression
 from mercer.decision import DecisionClassifier
 from mercer.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
@@ -81,6 +81,12 @@ BODIES = {
     "products of numbers": (make_pipeline(PolynomialBasis(2), Ridge()), "value"),
     "curves": (make_pipeline(SplineBasis(6, knots="quantile"), LogisticRegression(max_iter=300)), "two"),
     "curves of numbers": (make_pipeline(SplineBasis(6, knots="quantile"), Ridge()), "value"),
+    "numbers within a range": (
+        TransformedTargetRegressor(
+            Ridge(), transformer=make_range_transformer(np.linspace(1.5, 3.0, 50)), check_inverse=False
+        ),
+        "positive",
+    ),
     "logarithm within a range": (
         TransformedTargetRegressor(
             Ridge(), transformer=make_log_transformer(np.geomspace(1.5, 9.0, 50)), check_inverse=False

@@ -63,12 +63,16 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Power:
-    """How the score of a logarithm becomes a prediction: ``exp(clip(offset + factor * score, low, high))``."""
+    """How the score of a transformed target becomes a prediction: ``exp(clip(offset + factor * score, low, high))``.
+
+    Without `log` it is the argument of the exponential.
+    """
 
     offset: float = 0.0
     factor: float = 1.0
     low: float = -math.inf
     high: float = math.inf
+    log: bool = True
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Formula:
     actions: list[str] = field(default_factory=list)
     costs: np.ndarray | None = None
     body: Any = None  # one of `mercer.app.deploy.bodies`
-    power: Power | None = None  # if the model predicts the logarithm of the target
+    power: Power | None = None  # if the target was transformed
     calibration: Calibration | None = None
     members: list[tuple[float, "Formula"]] = field(default_factory=list)
 
@@ -180,9 +184,12 @@ def _read_single(pipeline: Any, model: Any, classes: list[str], texts: bool) -> 
 
 
 def _read_power(transformer: Any) -> Power | None:
-    """Return how a study transforms the target: by the logarithm within a range, or not at all."""
+    """Return how a study transforms the target: by the logarithm, within a range, by both or not at all."""
     if isinstance(transformer, Pipeline):
-        ends, spread = transformer["range"].inv_kw_args, transformer["spread"]
+        ends = transformer["range"].inv_kw_args
+        if "log" not in transformer.named_steps:
+            return Power(low=ends["a_min"], high=ends["a_max"], log=False)
+        spread = transformer["spread"]
         scale = float(spread.scale_[0])
         return Power(-float(spread.min_[0]) / scale, 1.0 / scale, ends["a_min"], ends["a_max"])
     return Power() if transformer.func is np.log else None

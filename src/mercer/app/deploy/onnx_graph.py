@@ -108,7 +108,8 @@ def _add_number(builder: _Builder, formula: Formula) -> str:
     if power is None:
         return flat
     logs = builder.add("Add", builder.hold(power.offset), builder.add("Mul", builder.hold(power.factor), flat))
-    return builder.add("Exp", builder.add("Clip", logs, builder.hold(power.low), builder.hold(power.high)))
+    near = builder.add("Clip", logs, builder.hold(power.low), builder.hold(power.high))
+    return builder.add("Exp", near) if power.log else near
 
 
 def _add_mean(builder: _Builder, parts: list[tuple[float, str]]) -> str:

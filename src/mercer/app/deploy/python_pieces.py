@@ -180,11 +180,12 @@ def predict_proba(row):
 
 
 def _raise(number, power):
-    """Return the prediction of a model of the logarithm, within the range of the target; other numbers as they are."""
+    """Return the prediction of a model of a transformed target, near its values; other numbers as they are."""
     if power is None:
         return number
-    offset, factor, low, high = power
-    return math.exp(min(max(offset + factor * number, low), high))
+    offset, factor, low, high, log = power
+    near = min(max(offset + factor * number, low), high)
+    return math.exp(near) if log else near
 
 
 def predict(row):

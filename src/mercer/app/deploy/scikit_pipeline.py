@@ -82,20 +82,21 @@ def _make_vote(formula: Formula, given: Any) -> Any:
 
 
 def _add_power(formula: Formula, last: Any) -> Any:
-    """Return a model whose predictions are raised, if the model predicts the logarithm of the target."""
+    """Return a model whose predictions are turned back, if the model predicts a transformed target."""
     power = formula.power
     if power is None:
         return last
-    powers: Any = FunctionTransformer(np.log, np.exp, check_inverse=False)
+    near = {"a_min": power.low, "a_max": power.high}
+    steps: list[tuple[str, Any]] = [
+        ("range", FunctionTransformer(None, np.clip, inv_kw_args=near, check_inverse=False))
+    ]
     ends = np.array([1.0, 2.0])
-    if np.isfinite(power.high):
-        near = {"a_min": power.low, "a_max": power.high}
-        span = FunctionTransformer(None, np.clip, inv_kw_args=near, check_inverse=False)
-        # Fitted to these two values, the last step learns the factor: their scores are zero and `most`.
-        most = (power.high - power.offset) / power.factor
-        ends = np.exp([power.offset, power.high])
-        powers = Pipeline([("log", powers), ("range", span), ("spread", MinMaxScaler((0.0, most)))])
-    raised = TransformedTargetRegressor(FrozenEstimator(last), transformer=powers, check_inverse=False)
+    if power.log:
+        steps.insert(0, ("log", FunctionTransformer(np.log, np.exp, check_inverse=False)))
+        # Fitted to these two values, the last step learns offset and factor: their scores are 0 and 1 / factor.
+        ends = np.exp([power.offset, power.offset + 1.0])
+        steps.append(("spread", MinMaxScaler((0.0, 1.0 / power.factor))))
+    raised = TransformedTargetRegressor(FrozenEstimator(last), transformer=Pipeline(steps), check_inverse=False)
     return raised.fit(np.zeros((2, last.n_features_in_)), ends)
 
 

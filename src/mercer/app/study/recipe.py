@@ -26,10 +26,11 @@ __all__ = [
     "make_contender",
     "make_encoder",
     "make_log_transformer",
+    "make_range_transformer",
     "make_threshold_costs",
 ]
 
-# Predictions of the logarithm of a target go beyond its values by at most this share of their range.
+# Predictions of a skewed target, or of its logarithm, go beyond its values by at most this share of their range.
 _MARGIN = 0.25
 # Up to this many columns rows are dense, even if most entries are zero: centred columns fit better.
 _MOST_DENSE = 500
@@ -108,7 +109,7 @@ def make_contender(candidate: Candidate, material: Material, n_columns: int, see
     if candidate.rank > 0 and is_skewed(material):
         # Inner folds choose between the target and its logarithm, as they choose other settings.
         model, prefix = TransformedTargetRegressor(model, check_inverse=False), "model__regressor__"
-        transforms = {"model__transformer": [None, make_log_transformer(material.y)]}
+        transforms = {"model__transformer": [make_range_transformer(material.y), make_log_transformer(material.y)]}
     if costs is not None and hasattr(model, "predict_proba"):
         # Balanced costs come from the training rows of each fold, which may lack a class.
         model, prefix = DecisionClassifier(model, costs=costs), "model__estimator__"
@@ -122,6 +123,18 @@ def make_contender(candidate: Candidate, material: Material, n_columns: int, see
     return Contender(candidate.name, pipeline, space, candidate.rank)
 
 
+def make_range_transformer(y: np.ndarray) -> Pipeline:
+    """Return the transformer that keeps predictions of a target near its values `y`, and changes nothing else."""
+    return Pipeline([("range", _make_limits(y))])
+
+
+def _make_limits(values: np.ndarray) -> FunctionTransformer:
+    """Return the transformer that keeps predictions near these values."""
+    margin = _MARGIN * float(np.ptp(values))
+    near = {"a_min": float(values.min()) - margin, "a_max": float(values.max()) + margin}
+    return FunctionTransformer(None, np.clip, inv_kw_args=near, check_inverse=False)
+
+
 def make_log_transformer(y: np.ndarray) -> Pipeline:
     """Return the transformer of a skewed target `y`: its logarithm, with the spread of the target itself.
 
@@ -129,12 +142,10 @@ def make_log_transformer(y: np.ndarray) -> Pipeline:
     target: a row far outside the others would get a price of 1e20 by a linear model of the logarithm.
     """
     logs = np.log(y)
-    width = float(np.ptp(logs))
-    near = {"a_min": float(logs.min()) - _MARGIN * width, "a_max": float(logs.max()) + _MARGIN * width}
     steps = [
         ("log", FunctionTransformer(np.log, np.exp, check_inverse=False)),
-        ("range", FunctionTransformer(None, np.clip, inv_kw_args=near, check_inverse=False)),
-        ("spread", MinMaxScaler((0.0, float(np.std(y) / np.std(logs)) * width))),
+        ("range", _make_limits(logs)),
+        ("spread", MinMaxScaler((0.0, float(np.std(y) / np.std(logs) * np.ptp(logs))))),
     ]
     return Pipeline(steps)
 

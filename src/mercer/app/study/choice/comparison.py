@@ -130,7 +130,7 @@ def _shorten(name: str, prefixes: tuple[str, ...]) -> str:
 def simplify_setting(value: object) -> object:
     """Return a parameter as a number or text that JSON can hold."""
     if isinstance(value, Pipeline):
-        return f"{value.steps[0][0]} of the target"
+        return "log of the target" if value.steps[0][0] == "log" else "none"
     return (
         value.item() if isinstance(value, np.generic) else value if isinstance(value, (int, float, str)) else str(value)
     )
