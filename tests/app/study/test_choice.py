@@ -375,3 +375,13 @@ def test_few_candidates_are_measured_after_the_time_is_over(fake_time, monkeypat
         "line 1",
         "line 2",
     ]
+
+
+def test_two_scores_that_read_the_same_are_told_once():
+    chosen, _, _, own = _report(["b", "b", "b", "b", "a"])
+    chosen.result.scores[:] = own.mean
+    text = intervals.describe_method(chosen, 0.95)
+    assert (
+        f"The mean score over the divisions is {own.mean:.2f} with the models chosen there, and with the model" in text
+    )
+    assert "half way" not in text

@@ -26,6 +26,10 @@ _OTHERS = (
     "chosen for all rows. The first is mostly too low, because a choice by fewer rows is worse. The second may be too "
     "high, because the choice has seen it. The interval holds the intervals of both. "
 )
+_EQUAL = (
+    "In {others} of the {splits} divisions another model was chosen than for all rows. The mean score over the "
+    "divisions is {own} with the models chosen there, and with the model chosen for all rows. "
+)
 _GUESSED = (
     "In {others} of the {splits} divisions a model was chosen, and in the others the constant guess, as for all rows. "
     "The score is the mean of the {splits} scores. The interval also holds that of the constant guess. "
@@ -127,7 +131,8 @@ def describe_method(selection: Selection, level: float) -> str:
         sign = 1.0 if selection.metric.greater_is_better else -1.0
         means = (sign * float(scores.mean()) for scores in (selection.result.scores, selection.winner.scores))
         nested, own = (spell_value(mean, selection.metric) for mean in means)
-        score = _OTHERS.format(splits=splits, others=others, nested=nested, own=own)
+        words = _EQUAL if nested == own else _OTHERS
+        score = words.format(splits=splits, others=others, nested=nested, own=own)
     how = _FOLDS.format(splits=splits)
     if _is_pooled(selection, pool_choices(selection), selection.metric.scorer):
         unit = "" if selection.groups is None else ", where the rows of one group count as one"
