@@ -30,8 +30,11 @@ LEAST_REST = 3
 SIZES = (100, 300)
 
 
-def measure_study(table: ChoiceTable, frame: Any, n_rows: int, seed: int, shuffled: bool, seconds: float) -> Any:
-    """Study `n_rows` rows of a table, and return what the study claims and the truth; None without a model."""
+def measure_study(table: ChoiceTable, frame: Any, n_rows: int, seed: int, shuffled: bool, **options: Any) -> Any:
+    """Study `n_rows` rows of a table with the options of `mercer.run`; return what it claims, and the truth.
+
+    None if the study has no model.
+    """
     from sklearn.metrics import balanced_accuracy_score, r2_score
 
     import mercer
@@ -44,7 +47,7 @@ def measure_study(table: ChoiceTable, frame: Any, n_rows: int, seed: int, shuffl
     here, rest = (known.iloc[rows].reset_index(drop=True) for rows in (order[:n_rows], order[n_rows:]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        study = mercer.run(here, table.target, budget=seconds, task=table.task, splits="random")
+        study = mercer.run(here, table.target, task=table.task, splits="random", **options)
     sure = study.record.sureness
     if study.model is None or sure is None:
         return None
@@ -100,7 +103,8 @@ def _measure(options: argparse.Namespace, names: list[str], shuffled: bool, stud
         for size in sizes:
             if len(frame) < (1 + LEAST_REST) * size:
                 continue
-            found = [measure_study(table, frame, size, seed, shuffled, options.seconds) for seed in range(studies)]
+            seeds = range(studies)
+            found = [measure_study(table, frame, size, seed, shuffled, budget=options.seconds) for seed in seeds]
             kept = [study for study in found if study is not None]
             if kept:
                 rows.append({"table": table.name, "n_rows": size, "shuffled": shuffled, "studies": kept})

@@ -9,7 +9,8 @@ import numpy as np
 import pandas
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import mercer
 from mercer.app.command import main
@@ -117,6 +118,14 @@ def test_the_command_writes_a_pipeline_that_loads_without_mercer(tmp_path):
 def test_votes_that_contradict_probabilities_are_refused_by_name():
     with pytest.raises(DataError, match="Where the votes of support vector machines disagree with their probabilities"):
         make_scikit_pipeline(fit_model("vectors of three"))
+
+
+def test_a_target_that_no_study_transforms_so_is_refused_by_name():
+    pipeline = fit_model("logarithm")
+    for transformer in (FunctionTransformer(np.log1p, np.expm1), StandardScaler(), make_pipeline(StandardScaler())):
+        pipeline.steps[-1][1].transformer_ = transformer
+        with pytest.raises(DataError, match="its target is transformed in a way that no study uses"):
+            make_formula(pipeline)
 
 
 def test_weights_of_classes_are_found_in_costs():

@@ -185,14 +185,19 @@ def _read_single(pipeline: Any, model: Any, classes: list[str], texts: bool) -> 
 
 def _read_power(transformer: Any) -> Power | None:
     """Return how a study transforms the target: by the logarithm, within a range, by both or not at all."""
-    if isinstance(transformer, Pipeline):
+    steps = list(transformer.named_steps) if isinstance(transformer, Pipeline) else []
+    if steps in (["range"], ["log", "range", "spread"]):
         ends = transformer["range"].inv_kw_args
-        if "log" not in transformer.named_steps:
+        if steps == ["range"]:
             return Power(low=ends["a_min"], high=ends["a_max"], log=False)
         spread = transformer["spread"]
         scale = float(spread.scale_[0])
         return Power(-float(spread.min_[0]) / scale, 1.0 / scale, ends["a_min"], ends["a_max"])
-    return Power() if transformer.func is np.log else None
+    function = getattr(transformer, "func", refuse)
+    # Studies of earlier versions have a plain logarithm, and none where the target is left as it is.
+    if function is not None and function is not np.log:
+        refuse("its target is transformed in a way that no study uses")
+    return None if function is None else Power()
 
 
 def refuse(reason: str) -> NoReturn:
