@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from mercer.app.deploy.bodies import Machines
 from mercer.app.deploy.body_readers import read_body
@@ -193,11 +194,10 @@ def _read_power(transformer: Any) -> Power | None:
         spread = transformer["spread"]
         scale = float(spread.scale_[0])
         return Power(-float(spread.min_[0]) / scale, 1.0 / scale, ends["a_min"], ends["a_max"])
-    function = getattr(transformer, "func", refuse)
-    # Studies of earlier versions have a plain logarithm, and none where the target is left as it is.
-    if function is not None and function is not np.log:
+    # Studies of earlier versions have a plain logarithm, and no function where the target is left as it is.
+    if not isinstance(transformer, FunctionTransformer) or transformer.func not in (None, np.log):
         refuse("its target is transformed in a way that no study uses")
-    return None if function is None else Power()
+    return None if transformer.func is None else Power()
 
 
 def refuse(reason: str) -> NoReturn:

@@ -30,7 +30,7 @@ _MOST_RESERVE = 0.4
 _FITS_AFTER = 16
 # Share of the budget that the first model may take although the time is over: without it there is no answer.
 _FIRST_SHARE = 0.1
-# Candidates whose time is measured for that: each measurement takes time itself.
+# Candidates whose time is measured in search of that first model: each measurement takes time itself.
 _FIRST_TRIES = 3
 # Share of the budget that the quickest model may take at the end, if there was no time for any other one.
 _LAST_CHANCE = 0.5
